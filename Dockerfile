@@ -1,13 +1,13 @@
-# Two stages: the first has pip and hatchling, the second only what runs.
+# Two stages: the first has pip, hatchling and a C compiler, the second only what runs.
 
 # With a digest (python:3.13-slim@sha256:…) the same base is used every time.
 ARG BASE_IMAGE=python:3.13-slim
-# Where the wheel is built. It has the same Python; one with a C compiler (python:3.13) can make the compiled wheel.
-ARG BUILD_IMAGE=${BASE_IMAGE}
+# Where the wheel is built: the same Python on the same Debian, with a C compiler.
+ARG BUILD_IMAGE=python:3.13
 
 FROM ${BUILD_IMAGE} AS build
-# 1: the wheel holds the compiled modules of the data plane (docs/typed.md). Its builder reads this variable.
-ARG ZONAL_TYPED=""
+# 1: the data plane is not compiled (docs/typed.md), and BUILD_IMAGE needs no compiler. The builder of the wheel reads this.
+ARG ZONAL_PURE=""
 WORKDIR /src
 COPY requirements/build.txt requirements/typed.txt requirements/otel.txt requirements/
 RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/build.txt"]

@@ -16,6 +16,7 @@ RUNS := .venv/.runs
 READY := .venv/.installed
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 PEERS_READY := .venv-bench/.installed
+WHEELS_READY := .venv-wheels/.installed
 # The longest files first, so that no process is left with one at the end.
 SUITES := $(wildcard tests/features tests/integration tests/unit)
 BY_FILE := --dist loadfile --no-loadscope-reorder
@@ -40,7 +41,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo test test-typed typed asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
+.PHONY: help demo docs test test-typed typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
@@ -49,7 +50,9 @@ help:
 	@echo 'make format         format the sources'
 	@echo 'make lint           ruff'
 	@echo 'make types          mypy'
+	@echo 'make docs           write the pages and other files that are made from the sources'
 	@echo 'make typed          compile the typed modules into a tree below build/typed, and print where it is (needs a C compiler)'
+	@echo 'make wheels         the wheels of this version into dist/, compiled and pure (needs a C compiler; ARGS=--here for this platform alone)'
 	@echo 'make test-typed     the tests of the data plane, on that tree'
 	@echo 'make asan           the same under AddressSanitizer'
 	@echo 'make compare-typed  1,000 scripted exchanges on the plain source and on two compiled builds must be equal'
@@ -75,9 +78,12 @@ test: lint types
 	@$(BIN)/python -m pytest --numprocesses 3 $(BY_FILE) -m 'not slow and not alone' $(SUITES) $(ARGS)
 	@$(BIN)/python -m pytest --numprocesses 2 $(BY_FILE) -m 'alone and not slow' $(ALONE) $(ARGS)
 
-# Off unless asked for: `make demo` and `make test` run the plain source (docs/typed.md says why).
+# A checkout runs the plain source, so that `make demo` and `make test` need no compiler. Installations are compiled.
 typed: $(READY)
 	@$(BIN)/python -m typed $(ARGS)
+
+wheels: $(WHEELS_READY)
+	@.venv-wheels/bin/python -m typed.wheels $(ARGS)
 
 test-typed: $(READY)
 	@$(BIN)/python -m typed --run $(ON_TYPED) --numprocesses 3
@@ -102,6 +108,9 @@ lint: $(READY)
 types: $(READY)
 	@$(BIN)/python -m mypy --num-workers 2 || { test $$? -eq 2 && $(BIN)/python -m mypy; }
 	@$(BIN)/python -m mypy deploy/examples/shop
+
+docs: $(READY)
+	@$(BIN)/python -m tools
 
 fuzz: $(READY)
 	@$(BIN)/python -m tests.features.fuzz.heads --inputs 1000000 $(ARGS)
@@ -166,6 +175,13 @@ $(PEERS_READY): requirements/bench.txt | $(READY)
 	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes \
 		-r requirements/bench.txt >&2 && touch $@ || echo 'make: not all peers could be installed' >&2
 
+$(WHEELS_READY): requirements/wheels.txt requirements/build.txt requirements/typed.txt | $(RUNS)
+	@echo 'make: installing what makes wheels' >&2
+	@$(BIN)/python -m venv --clear .venv-wheels >&2
+	@.venv-wheels/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes \
+		-r requirements/build.txt -r requirements/typed.txt -r requirements/wheels.txt >&2
+	@touch $@
+
 lock:
 	@tool=$$(mktemp -d) && trap 'rm -rf "$$tool"' EXIT && \
 		"$(LOCK_PYTHON)" -m venv "$$tool" >&2 && \
@@ -174,6 +190,8 @@ lock:
 			$(COMPILE) --output-file requirements/build.txt - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*(each for each in tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"] if each.startswith("cython")), sep="\n")' | \
 			$(COMPILE) --output-file requirements/typed.txt - && \
+		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["wheels"], sep="\n")' | \
+			$(COMPILE) --constraint requirements/build.txt --output-file requirements/wheels.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
 		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \

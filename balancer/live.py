@@ -20,15 +20,14 @@ from balancer.matching.routing import RouteTable, compiling
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
-from balancer.model.routes import Route
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import UNKNOWN_ZONE, OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
+from balancer.sharing.peers import PeersOf, alone
 from balancer.zones.draining import Drain, drain_after
-from balancer.zones.peers import PeersOf, alone
 from balancer.zones.verdicts import Surroundings
 
 _KEY = attrgetter("key")
@@ -101,9 +100,9 @@ class View:
         self.request_fields = request_fields
         self.logged = logged
 
-    def has_endpoints(self, route: Route) -> bool:
-        """Whether the backend of a route has a usable endpoint, ejected or not."""
-        runtime = self.backends.get(route.backend) if route.backend is not None else None
+    def has_endpoints(self, backend: BackendKey | None) -> bool:
+        """Whether a backend has a usable endpoint, ejected or not."""
+        runtime = self.backends.get(backend) if backend is not None else None
         return runtime is not None and runtime.has_endpoints
 
 
@@ -133,9 +132,9 @@ class Coming:
             self.departed += [member for label, member in before.members.items() if label not in after.members]
 
     def settle(self) -> Generator[None, None, None]:
-        """Tells what outlives the swap of the new view, in steps, once the view is in use.
+        """After the swap, updates members and health for the new view, in steps.
 
-        Lets the runtimes of before go one by one: to free thousands at once would take milliseconds.
+        Frees the runtimes of the last view one by one, because to free thousands at once would take milliseconds.
         """
         self._changes.reverse()
         while self._changes:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
-from balancer.model.policies import RoutePolicy
+from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.route_configurations import RouteConfiguration
-from balancer.model.routes import Host, Owner, PathKind, Route
+from balancer.model.routes import Branch, Canary, Host, Owner, PathKind, Route, ServiceName
 from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZonePolicy, ZonePolicyName
 
 PREFER_ZONE = ZonePolicy(ZonePolicyName.PREFER_ZONE)
@@ -67,18 +70,44 @@ def route(
     ingress: str = "web",
     policy: RoutePolicy | None = None,
     zone_policy: ZonePolicy | None = None,
+    affinity: Affinity | None = None,
+    hash_by: str = "",
+    hash_subset: int = 1,
+    canaries: Iterable[Branch] = (),
 ) -> Route:
     """A Prefix route unless `exact`; `to` is the key of its backend, None for a broken reference."""
-    namespace, _, rest = (to or "shop/missing:80").partition("/")
+    namespace = (to or "shop/missing:80").partition("/")[0]
+    main = branch(
+        to,
+        owner=owner(ingress, namespace),
+        affinity=affinity,
+        hash_by=hash_by,
+        hash_subset=hash_subset,
+        zone_policy=zone_policy,
+    )
     return Route(
         path=path,
         kind=PathKind.EXACT if exact else PathKind.PREFIX,
-        backend=BackendKey(to) if to is not None else None,
-        owner=owner(ingress, namespace),
-        service=rest.rpartition(":")[0],
+        owner=main.owner,
+        branches=(main, *canaries),
         policy=policy or RoutePolicy(),
-        zone_policy=zone_policy,
     )
+
+
+def branch(to: str | None = "shop/cart:80", **changes: Any) -> Branch:
+    """A branch of the Ingress shop/web; `to` is the key of its backend, None for a broken reference."""
+    namespace, _, rest = (to or "shop/missing:80").partition("/")
+    made = Branch(
+        backend=BackendKey(to) if to is not None else None,
+        owner=owner("web", namespace),
+        service=ServiceName(namespace, rest.rpartition(":")[0]),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def canary(to: str = "shop/next:80", ingress: str = "trial", *, rules: Canary | None = None, **changes: Any) -> Branch:
+    """A canary that belongs to the Ingress `ingress`, and that nothing chooses unless `rules` do."""
+    return branch(to, **({"owner": owner(ingress), "canary": rules or Canary()} | changes))
 
 
 def host(name: str = "shop.test", *routes: Route, default: Route | None = None) -> Host:

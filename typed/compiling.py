@@ -1,7 +1,7 @@
 """Compiles typed modules with Cython and the C compiler of this Python, each once for equal input.
 
-A compiled file is kept under a key of all that went into it: its source, all types, the compilers and their flags. So
-an old binary is never taken for a new source.
+A compiled file is kept under a key of all that went into it: its source, the types it is compiled with, the compilers
+and their flags. So an old binary is never taken for a new source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from typed.modules import SUFFIX, Module, typed_modules, types_below
+from typed.modules import PACKAGE, SUFFIX, Module, typed_modules, types_read_for
 
 # Annotations are no types for Cython: they say more than C knows. Indexes and None are checked as in Python.
 _CYTHON = ("-3", "-X", "annotation_typing=False", "-X", "boundscheck=True", "-X", "nonecheck=True", "-Werror")
@@ -75,6 +75,7 @@ def compile_modules(root: Path, cache: Path, flavour: str) -> dict[Module, Path]
     compilers = Compilers.here(flavour)
     binaries = _binaries(root, cache, compilers)
     missing = [(module, binary) for module, binary in binaries.items() if not binary.exists()]
+    missing.sort(key=lambda pair: -(root / pair[0].source).stat().st_size)  # none of the longest is left for the end
     cache.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for _ in threads.map(lambda pair: _compile(root, pair[0], pair[1], compilers), missing):
@@ -83,14 +84,12 @@ def compile_modules(root: Path, cache: Path, flavour: str) -> dict[Module, Path]
 
 
 def _binaries(root: Path, cache: Path, compilers: Compilers) -> dict[Module, Path]:
-    """Where the binary of each module belongs, by what its source and all types say now."""
-    types = "".join(f"{path}\n{(root / path).read_text()}" for path in types_below(root))
-    return {
-        module: cache / f"{module.name}.{_key(root, module, types, compilers)}.so" for module in typed_modules(root)
-    }
+    """Where the binary of each module belongs, by what its source and its types say now."""
+    return {module: cache / f"{module.name}.{_key(root, module, compilers)}.so" for module in typed_modules(root)}
 
 
-def _key(root: Path, module: Module, types: str, compilers: Compilers) -> str:
+def _key(root: Path, module: Module, compilers: Compilers) -> str:
+    types = "".join(f"{path}\n{(root / path).read_text()}" for path in types_read_for(root, module))
     parts = (
         module.name,
         (root / module.source).read_text(),
@@ -104,13 +103,22 @@ def _key(root: Path, module: Module, types: str, compilers: Compilers) -> str:
 def _compile(root: Path, module: Module, binary: Path, compilers: Compilers) -> None:
     with tempfile.TemporaryDirectory(dir=binary.parent) as folder:
         c, made = Path(folder, "module.c"), Path(folder, "module.so")
-        _run([sys.executable, "-m", "cython", *_CYTHON, "-o", str(c), str(module.source)], root)
+        _run([sys.executable, "-m", "cython", *_CYTHON, "-M", "-o", str(c), str(module.source)], root)
+        _require_known_types(root, module, Path(f"{c}.dep").read_text())
         include = f"-I{sysconfig.get_path('include')}"
         _run([*compilers.c, *compilers.flags, include, str(c), "-o", str(made)], root)
         # Cython has read the source after its key was made. A binary under a key of another source would stay there.
         if _binaries(root, binary.parent, compilers).get(module) != binary:
             raise CannotBuild(f"{module.source} or a type has changed while it was compiled; build again")
         made.replace(binary)
+
+
+def _require_known_types(root: Path, module: Module, dependencies: str) -> None:
+    """Raises `CannotBuild` if Cython has read a file of ours that the key of the module does not know."""
+    read = {Path(name) for name in dependencies.split() if name.startswith(f"{PACKAGE}/")}
+    if unknown := read.difference(types_read_for(root, module), {module.source}):
+        names = ", ".join(sorted(map(str, unknown)))
+        raise CannotBuild(f"{module.source} is compiled with types that `types_read_for` does not name: {names}")
 
 
 def _run(command: Sequence[str], folder: Path) -> None:

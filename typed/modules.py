@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,3 +54,29 @@ def typed_modules(root: Path) -> list[Module]:
             raise FileNotFoundError(f"{types} has no {source.name} beside it")
         modules.append(Module(source, types))
     return modules
+
+
+_CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s+(\([^)]*\)|[^#\n]+)", re.MULTILINE)
+
+
+def types_read_for(root: Path, module: Module) -> list[Path]:
+    """The files of types that Cython may read to compile `module`: its own, and all that these name, step by step."""
+    found: set[Path] = set()
+    waiting = [module.types]
+    while waiting:
+        types = waiting.pop()
+        if types not in found and (root / types).is_file():
+            found.add(types)
+            waiting += _named_by((root / types).read_text())
+    return sorted(found)
+
+
+def _named_by(text: str) -> list[Path]:
+    """What the text of a file of types may name as others: modules, or names in modules."""
+    named: list[Path] = []
+    for package, names in _CIMPORT.findall(text):
+        for name in (part.split()[0] for part in names.strip("() ").split(",") if part.strip()):
+            parts = [*filter(None, package.split(".")), *name.split(".")]
+            named += [Path(*parts).with_suffix(".pxd"), Path(*parts[:-1], "__init__.pxd")]
+        named += [Path(*package.split(".")).with_suffix(".pxd")] if package else []
+    return named

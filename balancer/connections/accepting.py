@@ -28,7 +28,7 @@ from balancer.http1.first_heads import FirstHeads
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.http2.intake import FaultTally
-from balancer.matching.limits.counting import peer_key
+from balancer.matching.clients import peer_key
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines

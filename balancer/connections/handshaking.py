@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from balancer.matching.limits.counting import peer_key
+from balancer.matching.clients import peer_key
 
 _HANDSHAKES_BYTES = 64 * 1024 * 1024
 # By measurement on a worker: 58 KiB with a chain of 800 bytes, 216 KiB with one of 77 KiB as PEM whose flight the

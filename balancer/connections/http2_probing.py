@@ -12,8 +12,9 @@ from typing import cast
 from balancer.connections.tls import endpoint_context, endpoint_name
 from balancer.http.grpc import CONTENT_TYPE, OK, status_in
 from balancer.http.messages import Fields, field_value
-from balancer.http2.engine import CLIENT, CLOSED, DATA, FAULT, HEAD, TRAILERS, EngineLimits, Event
+from balancer.http2.engine import CLIENT
 from balancer.http2.engines import make_engine
+from balancer.http2.events import CLOSED, DATA, FAULT, HEAD, TRAILERS, EngineLimits, Event
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member

@@ -1,4 +1,4 @@
-"""Keeps idle connections in pools, last in, first out: a pool for each member of a backend, TLS and version of HTTP.
+"""Finds the pool of a member of a backend: one for each way of TLS and version of HTTP.
 
 A connection that was verified in one way is never used for requests that ask for another way. The pools belong to the
 member, so they end when the endpoint leaves its backend. Two backends never share a pool, even if an address moves from
@@ -7,148 +7,14 @@ one to the other. It must not know requests or retries.
 
 from __future__ import annotations
 
-import asyncio
-import ssl
 from collections.abc import Iterable
-from typing import Protocol
 
-from balancer.connections.dialing import dial
-from balancer.connections.idle_shares import IdleShare, IdleShares
+from balancer.connections.kept import KeptConnections
 from balancer.connections.shared_pools import SharedPool
-from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
-from balancer.http.current import CurrentSettings
+from balancer.connections.single_pools import ConnectionPool
 from balancer.http.streams import Pool
-from balancer.http1.endpoint import EndpointConnection, Keeper
-from balancer.http2.flushing import Flusher
-from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
-from balancer.runtime.deadlines import Deadlines, Watched
-from balancer.runtime.tcp import TcpTransports
-
-FRESH_IDLE_SECONDS = 0.5
-"""An endpoint rarely closes a connection that was idle for less."""
-
-
-class KeptConnection(Watched, Protocol):
-    """A connection to an endpoint, of any version. `idle_since` is a time of the loop."""
-
-    idle_since: float
-
-    @property
-    def writing_paused(self) -> bool:
-        """The endpoint does not read what was written."""
-
-    def abort(self) -> None:
-        """Cuts the connection."""
-
-
-class ConnectionPool(Keeper):
-    """The HTTP/1.1 connections to one member of a backend that share their TLS parameters; None is no TLS."""
-
-    __slots__ = ("_closed", "_idle", "_member", "_pools", "_share", "_tls")
-
-    def __init__(self, member: Member, tls: Handshake | None, pools: ConnectionPools) -> None:
-        self._member = member
-        self._tls = tls
-        self._pools = pools
-        shares = pools.idle
-        self._share: IdleShare = shares.join(member.namespace, self)
-        self._idle: list[EndpointConnection] = []
-        self._closed = False
-        self.awaited = set()
-
-    def lease(self, fresh: bool) -> EndpointConnection | None:
-        """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
-        pools = self._pools
-        while self._idle:
-            connection = self._idle[-1]
-            if connection.closed or not connection.reusable:
-                self._forget(connection)
-                continue
-            if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
-                return None
-            self._idle.pop()
-            pools.idle_count -= 1
-            self._share.count -= 1
-            connection.reused = True
-            return connection
-        return None
-
-    async def connect(self, timeout_seconds: float) -> EndpointConnection:
-        endpoint, tls = self._member.endpoint, self._tls
-        async with asyncio.timeout(timeout_seconds):
-            transport, connection = await dial(
-                self._pools.transports,
-                lambda: EndpointConnection(self),
-                endpoint.address,
-                endpoint.port,
-                context=endpoint_context(tls) if tls else None,
-                server_name=endpoint_name(tls, endpoint.address) if tls else None,
-            )
-        if tls is not None:
-            try:
-                check_chain(tls, transport.get_extra_info("ssl_object"))
-            except ssl.SSLError:
-                transport.abort()
-                raise
-        self._pools.open.add(connection)
-        return connection
-
-    def give_back(self, connection: EndpointConnection) -> None:
-        """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""
-        pools = self._pools
-        settings, shares = pools.settings.proxy, pools.idle
-        if (
-            not connection.reusable
-            or self._closed
-            or connection.requests >= settings.endpoint_requests
-            or (pools.idle_count >= settings.endpoint_idle_connections and not shares.makes_room(self._share))
-        ):
-            connection.reset()
-            return
-        self._idle.append(connection)
-        pools.idle_count += 1
-        shares.add(self._share)
-        connection.idle_since = now = pools.now()
-        connection.deadline = now + settings.endpoint_idle_seconds
-        if connection.deadline < connection.next_look:
-            deadlines = pools.deadlines
-            deadlines.insert(connection)
-
-    def close(self) -> None:
-        """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
-        self._closed = True
-        shares = self._pools.idle
-        shares.leave(self._share, self)
-        self.drop_idle()
-        for each in tuple(self.awaited):
-            each.endpoint_left()
-
-    def drop_idle(self) -> None:
-        for connection in tuple(self._idle):
-            connection.reset()
-
-    def end_idle(self) -> bool:
-        """Closes the connection that has been idle for longest (`idle_shares.IdlePool`)."""
-        if not self._idle:
-            return False
-        connection = self._idle[0]
-        self._forget(connection)
-        connection.reset()
-        return True
-
-    def lost(self, connection: EndpointConnection) -> None:
-        """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
-        pools = self._pools
-        pools.lost(connection)
-        self._forget(connection)
-
-    def _forget(self, connection: EndpointConnection) -> None:
-        if connection in self._idle:
-            self._idle.remove(connection)
-            self._pools.idle_count -= 1
-            self._share.count -= 1
 
 
 class _MemberPools:
@@ -162,25 +28,10 @@ class _MemberPools:
         self.closed = False
 
 
-class ConnectionPools:
-    """All pools of one worker, and what they share. `settings` are read again each time.
+class ConnectionPools(KeptConnections):
+    """All pools of one worker, and the connections in them."""
 
-    `coming` are tasks that make connections. `transports` carry connections without
-    TLS; None: the loop does.
-    """
-
-    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle", "idle_count", "open", "settings", "transports")
-
-    def __init__(
-        self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports | None = None
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self.deadlines = deadlines
-        self.flusher = Flusher(self._loop, Unread(settings))
-        self.settings, self.transports = settings, transports
-        self.idle_count, self.idle = 0, IdleShares()
-        self.open: set[KeptConnection] = set()
-        self.coming: set[asyncio.Task[None]] = set()
+    __slots__ = ()
 
     def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
         """The pool of `member` for `tls` and a version of HTTP, made on first use."""
@@ -219,33 +70,6 @@ class ConnectionPools:
                 pool.close()
             for shared in pools.shared_by_tls.values():
                 shared.close()
-
-    def close_all(self) -> None:
-        """Cuts every connection, idle or in use. No further ones are made."""
-        for task in tuple(self.coming):
-            task.cancel()
-        for connection in tuple(self.open):
-            connection.abort()
-
-    def lost(self, connection: KeptConnection) -> None:
-        """Forgets a connection that has ended."""
-        self.open.discard(connection)
-        deadlines = self.deadlines
-        deadlines.forget(connection)
-
-    def now(self) -> float:
-        return self._loop.time()
-
-    def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
-        """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
-        self.idle_count += 1
-        shares = self.idle
-        shares.add(share)
-        connection.idle_since = now = self._loop.time()
-        connection.deadline = now + seconds
-        if connection.deadline < connection.next_look:
-            deadlines = self.deadlines
-            deadlines.insert(connection)
 
 
 def _pools_of(member: Member) -> _MemberPools:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING
 
 from balancer.connections.dialing import dial
+from balancer.connections.kept import KeptConnections
 from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
@@ -18,9 +18,6 @@ from balancer.http2.engine import CLIENT
 from balancer.http2.engines import make_engine
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
-
-if TYPE_CHECKING:
-    from balancer.connections.pools import ConnectionPools
 
 _AHEAD_SECONDS = 10.0  # time limit of a connection that no request waits for yet
 _FULL_SHARE = 0.75  # of the streams of a connection; with more in use, the next connection is made
@@ -31,7 +28,7 @@ class SharedPool(Pool):
 
     __slots__ = ("_closed", "_coming", "_connections", "_member", "_pools", "_ready", "_share", "_tls")
 
-    def __init__(self, member: Member, tls: Handshake | None, pools: ConnectionPools) -> None:
+    def __init__(self, member: Member, tls: Handshake | None, pools: KeptConnections) -> None:
         self._member, self._tls, self._pools = member, tls, pools
         self._share = pools.idle.join(member.namespace, self)
         self._connections: list[Http2EndpointConnection] = []
@@ -55,7 +52,7 @@ class SharedPool(Pool):
             self._wake(best)
         stream = best.lease()
         if best.requests >= self._pools.settings.proxy.endpoint_requests:
-            best.ending = True
+            best.leave()
         if best.streams >= best.limit * _FULL_SHARE and best.limit > 1 and self._coming is None:
             self._come(_AHEAD_SECONDS)
         return stream

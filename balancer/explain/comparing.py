@@ -15,12 +15,14 @@ from balancer.matching.host_tables import is_searchable
 from balancer.matching.path_readings import path_without_parameters
 from balancer.matching.regexes import compile_caseless
 from balancer.matching.routing import RouteTable, compile_routes
+from balancer.model.conditions import ANY
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 
 # The most routes that are named as losers, because a host may have thousands.
 _NAMED_MOST = 8
-_ANY = Route(path="/", kind=PathKind.PREFIX, backend=None, owner=Owner("", "", ""), service="")
+_NOBODY = Branch(None, Owner("", "", ""), ServiceName("", ""))
+_ANY = Route(path="/", kind=PathKind.PREFIX, owner=_NOBODY.owner, branches=(_NOBODY,))
 
 
 def host_steps(table: RouteTable, request: RequestHead) -> list[str]:
@@ -46,7 +48,7 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
     Raises `Refusal` where the request is refused, because endpoints could read its path in another way.
     """
     host = table.host(request.host_name)
-    match = table.match(request.host_name, request.path, request.target)
+    match = table.match(request.host_name, request.path, request.target, request)
     if host is not None:
         request = msgspec.structs.replace(request, path=compared_path(host, request))
     chosen = match.served.route if match is not None else None
@@ -57,7 +59,7 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
     elif host is not None and chosen is host.default:
         first = [f"No path matches {_text(request.path)}: the default backend of Ingress {_owner(chosen)} serves."]
     else:
-        service = f"{chosen.owner.namespace}/{chosen.service}"
+        service = chosen.main.service.full_name
         first = [f"No path matches {_text(request.path)}: zonal's default backend {service} serves."]
     if host is None:
         return first
@@ -72,16 +74,21 @@ def compared_path(host: Host, request: RequestHead) -> bytes:
 
 def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:
     path = _text(request.path)
-    if any(route.kind is PathKind.REGEX for route in host.routes):
+    if host.routes and all(route.kind is PathKind.REGEX for route in host.routes):
         yield from _losing_expressions(host, chosen, request)
         return
     for route in host.routes:
         bare = route.path.rstrip("/")
-        if route is chosen or not (path.startswith(bare) or route.path.startswith(path)):
+        is_near = path.startswith(bare) or route.path.startswith(path) or route.kind is PathKind.REGEX
+        if route is chosen or not is_near:
             continue  # the paths share no beginning, so nobody expects a match
         if _matches(host, route, request):
             assert chosen is not None
             yield f"{_place(route)} matches as well and loses: {_why_path(chosen, route)}."
+        elif _fits(host, route, request):
+            yield f"{_place(route)} does not match: its conditions on method, fields or query do not hold."
+        elif route.kind is PathKind.REGEX:
+            yield f"{_place(route)} does not match."
         elif route.kind is PathKind.EXACT:
             yield f"{_place(route)} does not match: an exact path must equal the whole path."
         elif path.startswith(bare):
@@ -111,9 +118,14 @@ def _losing_expressions(host: Host, chosen: Route | None, request: RequestHead) 
 
 
 def _matches(host: Host, route: Route, request: RequestHead) -> bool:
-    alone = msgspec.structs.replace(route, canaries=(), affinity=None, hash_by="")
+    alone = msgspec.structs.replace(route, branches=_ANY.branches)
     table = compile_routes(RoutingModel(hosts=(Host(host.name, (alone,)),)))
-    return table.match(request.host_name, request.path) is not None
+    return table.match(request.host_name, request.path, request=request) is not None
+
+
+def _fits(host: Host, route: Route, request: RequestHead) -> bool:
+    """Whether only conditions keep a route from a request."""
+    return route.conditions != ANY and _matches(host, msgspec.structs.replace(route, conditions=ANY), request)
 
 
 def _takes(host: Host, request: RequestHead) -> bool:
@@ -137,8 +149,12 @@ def _why_host(chosen: Host) -> str:
 
 
 def _why_path(chosen: Route, loser: Route) -> str:
+    if (chosen.kind, chosen.path) == (loser.kind, loser.path):
+        return "of routes with one path the first one serves whose conditions hold"
     if chosen.kind is PathKind.EXACT:
         return "an exact path comes first"
+    if chosen.kind is PathKind.REGEX:
+        return "an expression comes before a prefix"
     if chosen.path.rstrip("/") == loser.path.rstrip("/"):
         return "of two spellings the one that equals the request comes first"
     return "the longer prefix comes first"

@@ -12,14 +12,15 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from balancer.explain.explanations import EndpointFacts, Explanation
-from balancer.model.routes import Owner, Route
+from balancer.matching.destinations import Destination
+from balancer.model.routes import Owner, ServiceName
 
 
 class RouteName(msgspec.Struct, frozen=True):
-    """The objects behind a route: its owner, its Service, and the same of its canaries."""
+    """The objects behind a destination: its owner, its Service, and the same of the canaries beside it."""
 
     owner: Owner
-    service: str
+    service: ServiceName
     canaries: tuple[RouteName, ...] = ()
 
 
@@ -89,10 +90,11 @@ class Background(Protocol):
         """Findings about the objects of `routes`; without routes, about the Ingresses that name the host."""
 
 
-def name_of(route: Route) -> RouteName:
-    """The name by which the control plane finds the objects of a route."""
-    canaries = tuple(RouteName(canary.owner, canary.service) for canary in route.canaries)
-    return RouteName(route.owner, route.service, canaries)
+def name_of(to: Destination) -> RouteName:
+    """The name by which the control plane finds the objects of a destination. Only the main branch has canaries."""
+    branch = to.branch
+    canaries = to.route.canaries if branch is to.route.main else ()
+    return RouteName(branch.owner, branch.service, tuple(RouteName(each.owner, each.service) for each in canaries))
 
 
 def complete(draft: Draft, background: Background) -> Explanation:

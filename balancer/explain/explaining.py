@@ -37,11 +37,12 @@ from balancer.explain.telling import (
     zone_steps,
 )
 from balancer.live import View
-from balancer.matching.branches import Branch
 from balancer.matching.certificates import CertificateFacts, facts_of
+from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.served import Match, Served
-from balancer.model.routes import SEARCHED_BYTES_WIDE, Route
+from balancer.matching.server_names import ServerNameTable
+from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
 from balancer.zones.verdicts import Surroundings
@@ -61,7 +62,7 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     told = _nothing_yet(question, view)
     try:
         steps += path_steps(routes, request)
-        match = routes.match(request.host_name, request.path, request.target)
+        match = routes.match(request.host_name, request.path, request.target, request)
     except Refusal as refusal:
         told = failing(told, refusal.kind)
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")
@@ -99,13 +100,13 @@ def _matched(told: Explanation, match: Match, admission: Admission, moment: _Mom
     """Explains what becomes of a request that has a route, from the choice of its branch on."""
     route = match.served.route
     branching = branching_of(match.served, moment.question, moment.view)
-    served, involved = branching.route, branching.owners
+    to, involved = branching.to, branching.owners
     steps: list[Step] = [*branching.steps]
     told = msgspec.structs.replace(
         told,
-        ingress=_name(route.owner.name, route),
-        service=_name(served.service, served),
-        canary=_name(served.owner.name, served) if len(involved) > 1 else None,
+        ingress=route.owner.full_name if route.owner.name else None,
+        service=to.branch.service.full_name if to.branch.service.name else None,
+        canary=to.branch.owner.full_name if to.branch.canary is not None else None,
     )
     told, more = _admitted(told, match.served, admission)
     steps += more
@@ -116,7 +117,7 @@ def _matched(told: Explanation, match: Match, admission: Admission, moment: _Mom
         told = failing(told, rewritten.refused) if rewritten.refused is not None else told
     draft = Draft(told, ())
     if told.status is None:
-        draft = _endpoint(told, served, branching.branch, moment)
+        draft = _endpoint(told, to, moment)
         steps += [*mirror_steps(route), *draft.steps]
     return msgspec.structs.replace(draft, steps=tuple(steps), involved=tuple(map(name_of, involved)))
 
@@ -148,17 +149,17 @@ def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[
     return told, admission.steps
 
 
-def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _Moment) -> Draft:
-    """Explains the choice of an endpoint of `route`, which is the route of the branch if there is one."""
+def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
+    """Explains the choice of an endpoint."""
     question, view, now, live = moment
-    runtime = view.backends.get(route.backend) if route.backend is not None else None
+    runtime = view.backends.get(to.backend) if to.backend is not None else None
     if runtime is None:
-        steps = ("The backend of this path cannot be used, so the answer is 503.",)
-        return Draft(failing(told, ErrorKind.NO_BACKEND), steps)
-    policy, facts = route.zone_policy or runtime.backend.zone_policy, view.model.zones
-    outcomes = foresee(runtime, route.zone_policy, branch=branch, question=question, now=now)
+        told = failing(told, to.error)
+        return Draft(told, (f"The backend of this path cannot be used, so the answer is {told.status}.",))
+    policy, facts = to.zone_policy or runtime.backend.zone_policy, view.model.zones
+    outcomes = foresee(runtime, to.zone_policy, to=to, question=question, now=now)
     ready = tuple(endpoint for endpoint in runtime.backend.endpoints if endpoint.ready)
-    limits, endpoints = limits_of(route.policy, runtime.backend), _endpoints(runtime, moment)
+    limits, endpoints = limits_of(to.policy, runtime.backend), _endpoints(runtime, moment)
     told = msgspec.structs.replace(told, policy=policy_text(policy, ready), limits=limits, endpoints=endpoints)
     return Draft(
         decided(told, outcomes, runtime, live=live),
@@ -170,11 +171,11 @@ def _endpoint(told: Explanation, route: Route, branch: Branch | None, moment: _M
             *rollout_steps(policy, facts),
             *load_steps(runtime.backend.endpoints, Surroundings(view.own_zone, facts), policy),
             *(zone_steps(runtime, now) if live else ()),
-            *(affinity_steps(branch, question, outcomes) if branch is not None else ()),
+            *affinity_steps(to, question, outcomes),
             *decision_steps(outcomes, runtime, live=live),
             limit_step(limits),
         ),
-        served=name_of(route),
+        served=name_of(to),
         addresses=tuple(member.endpoint.address for member in runtime.members.values()),
     )
 
@@ -206,7 +207,3 @@ def _nothing_yet(question: Question, view: View) -> Explanation:
     request = question.request
     path = request.path.decode(errors="backslashreplace")
     return empty(host=request.host_name.decode(), path=path, own=view.own_zone)
-
-
-def _name(name: str, route: Route) -> str | None:
-    return f"{route.owner.namespace}/{name}" if name else None

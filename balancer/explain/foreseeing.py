@@ -11,7 +11,7 @@ from math import inf
 import msgspec
 
 from balancer.explain.asking import Question
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.model.zones import ZonePolicy
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer
@@ -44,25 +44,25 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
 
 
 def foresee(
-    runtime: BackendRuntime, policy: ZonePolicy | None, *, branch: Branch | None, question: Question, now: float
+    runtime: BackendRuntime, policy: ZonePolicy | None, *, to: Destination, question: Question, now: float
 ) -> tuple[Prospect, ...]:
     """What requests like `question` get at `now`. The probabilities add up to 1."""
     found: list[Prospect] = []
     for chance in runtime.chances(policy, now):
         foretold = _foretold(chance, now)
-        if branch is not None and depends_on_client(branch, question):
+        if depends_on_client(to, question):
             found += _held_somewhere(chance, runtime, foretold)
-        elif branch is not None and (held := _held(chance, runtime, branch=branch, question=question)):
+        elif held := _held(chance, runtime, to=to, question=question):
             found += _by_reason(chance, held)
         else:
             found.append(_balanced(chance, now, foretold))
     return tuple(found)
 
 
-def depends_on_client(branch: Branch, question: Question) -> bool:
+def depends_on_client(to: Destination, question: Question) -> bool:
     """Whether a hash chooses the endpoint by the client's address, and the address is unknown."""
-    text = branch.hash_text
-    if question.client or branch.stickiness is not None or text is None:
+    text = to.hash_text
+    if question.client or to.stickiness is not None or text is None:
         return False
     return text(question.request, "a") != text(question.request, "b")
 
@@ -90,12 +90,12 @@ class _Asked(Balancer):
         return None
 
 
-def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: Question) -> tuple[Pick, ...]:
+def _held(chance: Chance, runtime: BackendRuntime, *, to: Destination, question: Question) -> tuple[Pick, ...]:
     """The picks to which a cookie or a hash leads; empty if the balancer decides."""
-    if branch.stickiness is None and branch.hash_text is None:
+    if not to.is_held:
         return ()
     session = Session(
-        branch,
+        to,
         runtime=runtime,
         balancer=_Asked(chance),
         request=question.request,
@@ -104,7 +104,7 @@ def _held(chance: Chance, runtime: BackendRuntime, *, branch: Branch, question: 
         random_below=lambda _: 0,
     )
     # Before all time no probe is due, so none is taken.
-    if branch.stickiness is None and not chance.serving.pools.refuses:
+    if to.stickiness is None and not chance.serving.pools.refuses:
         return session.hashed(-inf)
     pick = session.pick((), -inf)
     return () if pick is None else (pick,)

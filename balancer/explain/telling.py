@@ -13,10 +13,11 @@ from balancer.explain.foreseeing import Prospect, depends_on_client
 from balancer.explain.limits import Limits
 from balancer.http.messages import RequestHead
 from balancer.live import View
-from balancer.matching.branches import Branch, Junction
+from balancer.matching.branches import Junction
 from balancer.matching.certificates import CertificateFacts
+from balancer.matching.destinations import Destination
 from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
-from balancer.model.routes import Canary, Route
+from balancer.model.routes import Branch
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import State, awaits_probe, cause_of
@@ -39,24 +40,24 @@ _SOURCES = {
 }
 
 
-def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen: Branch) -> list[str]:
+def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen: Destination) -> list[str]:
     """What the rules of each canary decided, and which branch the rest of the explanation describes."""
-    route = junction.main.route
-    if not route.canaries:
+    canaries = junction.main.route.canaries
+    if not canaries:
         return []
     verdicts = junction.verdicts(request)
     steps = [
         f"Canary {canary.owner.full_name} ({_rules(canary)}): {_verdict(verdict)}."
-        for canary, verdict in zip(route.canaries, verdicts.by_rule, strict=True)
+        for canary, verdict in zip(canaries, verdicts.by_rule, strict=True)
     ]
     if verdicts.pinned is not None:
         steps.append(f"The affinity cookie holds the client to {_service(verdicts.pinned)}, whatever the rules say.")
-    if not view.has_endpoints(route):
+    if not view.has_endpoints(junction.main.backend):
         steps.append("The main backend has no endpoints, so its canaries get no requests either.")
     chances = junction.chances(request, has_endpoints=view.has_endpoints)
     if len(chances) == 1:
         return [*steps, f"Such requests go to {_service(chosen)}."]
-    shares = ", ".join(f"{_percent(chance)} to {_service(branch)}" for chance, branch in chances)
+    shares = ", ".join(f"{_percent(chance)} to {_service(to)}" for chance, to in chances)
     return [*steps, f"The weights send {shares}. The next steps describe {_service(chosen)}, the most probable."]
 
 
@@ -161,22 +162,22 @@ def load_steps(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: Zo
     ]
 
 
-def affinity_steps(branch: Branch, question: Question, outcomes: Sequence[Prospect]) -> list[str]:
+def affinity_steps(to: Destination, question: Question, outcomes: Sequence[Prospect]) -> list[str]:
     """What the affinity cookie or the hash decided."""
     held = next((each.picks[0].member.label for each in outcomes if each.held), None)
-    if branch.stickiness is not None:
-        name = branch.stickiness.settings.cookie
+    if to.stickiness is not None:
+        name = to.stickiness.settings.cookie
         if held is not None:
             return [f"Affinity: the cookie {name} holds the client to {held}."]
-        if branch.stickiness.key_in(question.request) is None:
+        if to.stickiness.key_in(question.request) is None:
             return [
                 f"Affinity: the request has no cookie {name} of this backend, so the client is new and will get one."
             ]
         return [f"Affinity: the endpoint of the cookie {name} is gone or unavailable, so the balancer decides."]
-    if branch.hash_text is None:
+    if to.hash_text is None:
         return []
-    text = f"upstream-hash-by {branch.route.hash_by}"
-    if depends_on_client(branch, question):
+    text = f"upstream-hash-by {to.branch.hash_by}"
+    if depends_on_client(to, question):
         return [f"{text} depends on the client's address, which is unknown here, so every endpoint is equally likely."]
     return [f"{text} {_where(outcomes)}"]
 
@@ -237,8 +238,9 @@ def _pick(each: Prospect, runtime: BackendRuntime, *, live: bool) -> list[str]:
     return steps
 
 
-def _rules(canary: Canary) -> str:
-    rules = [f"Service {canary.service}"]
+def _rules(branch: Branch) -> str:
+    rules, canary = [f"Service {branch.service.name}"], branch.canary
+    assert canary is not None
     if canary.header:
         rules.append(f"header {canary.header}")
     if canary.cookie:
@@ -254,9 +256,8 @@ def _verdict(verdict: bool | None) -> str:
     return "its header or cookie takes the request" if verdict else "its header or cookie refuses the request"
 
 
-def _service(branch: Branch) -> str:
-    route: Route = branch.route
-    return f"Service {route.owner.namespace}/{route.service}"
+def _service(to: Destination) -> str:
+    return f"Service {to.branch.service.full_name}"
 
 
 def _conditions(endpoint: Endpoint, drained: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from balancer.http2.engine import REFUSED_STREAM, EngineLimits
+from balancer.http2.events import REFUSED_STREAM, EngineLimits
 from balancer.http2.frames import (
     CONTINUATION,
     GOAWAY,

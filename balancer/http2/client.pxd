@@ -1,7 +1,8 @@
 cimport cython
 
-from balancer.http2.client_stream cimport Http2RequestStream, StreamCarrier
-from balancer.http2.intake cimport Intake
+from balancer.http2.client_stream cimport Http2RequestStream
+from balancer.http2.intake cimport Intake, RequestCarrier
+from balancer.http2.lifetime cimport Lifetime
 from balancer.http2.outflow cimport Outflow
 from balancer.http2.portions cimport Portions
 from balancer.model.layouts cimport ProxySettingsLayout
@@ -9,17 +10,16 @@ from balancer.runtime.deadlines cimport Deadlines
 from balancer.runtime.reading cimport taken
 
 
-cdef class Http2Connection(StreamCarrier):
+cdef class Http2Connection(RequestCarrier):
     cdef public Deadlines _deadlines
-    cdef public long long _head
-    cdef public double _head_until, _phase_until, deadline, idle_since, next_look
+    cdef public double deadline, idle_since, next_look
     cdef public Intake _intake
-    cdef public bint _is_noted, closed, secure
+    cdef public Lifetime _lifetime
+    cdef public bint _is_noted, closed
     cdef public object _loop, _on_open, _port, _transport, entry_point, place
     cdef public ProxySettingsLayout _settings
     cdef public Outflow _outflow
     cdef public str _server_name, peer
-    cdef public int _phase
     cdef public Portions _portions
     cpdef data_received(self, bytes data)
     @cython.locals(is_done=bint, waits=cython.longlong)
@@ -27,7 +27,7 @@ cdef class Http2Connection(StreamCarrier):
     @cython.locals(data=bytes)
     cdef bint _write_out(self, transport, int writes=*) except -1
     cpdef expire(self)
-    @cython.locals(now=double, head=cython.longlong)
+    @cython.locals(now=double)
     cpdef _take_in(self, bytes data)
     cdef _look_at_queues(self)
     cdef _leave(self)

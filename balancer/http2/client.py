@@ -13,11 +13,12 @@ from typing import cast
 from balancer.http.current import CurrentSettings
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
-from balancer.http2.client_stream import Http2RequestStream, StreamCarrier
-from balancer.http2.engine import NO_ERROR, PROTOCOL_ERROR
+from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engines import make_server_engine
+from balancer.http2.events import NO_ERROR, PROTOCOL_ERROR
 from balancer.http2.flushing import BYTES_A_WRITE, Flusher
-from balancer.http2.intake import FaultTally, Intake
+from balancer.http2.intake import FaultTally, Intake, RequestCarrier
+from balancer.http2.lifetime import CLOSE, CLOSING, ENDING, FAULTED, LEAVE, LEAVING, LOST, NOTICE, NOTICED, Lifetime
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
 from balancer.http2.unread import Unreading
@@ -33,29 +34,18 @@ _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answ
 _NOTICE_PING = b"draining"
 _INADEQUATE_SECURITY = 12  # RFC 9113 9.2.2
 
-# The phases of a connection. A later one never goes back to an earlier one.
-SERVING = 0
-NOTICED = 1  # the client was told to send no further request, and may not know yet
-LEAVING = 2  # no further request is taken; the connection closes once none is under way
-ENDING = 3  # the client was told of its error; what comes is dropped until it closes
-CLOSING = 4  # the transport is closing
-ENDED = 5
 
-
-class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
+class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
     """One connection from a client. `deadline` is in the loop's time."""
 
     __slots__ = (
         "_deadlines",
-        "_head",
-        "_head_until",
         "_intake",
         "_is_noted",
+        "_lifetime",
         "_loop",
         "_on_open",
         "_outflow",
-        "_phase",
-        "_phase_until",
         "_port",
         "_portions",
         "_server_name",
@@ -68,7 +58,6 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         "next_look",
         "peer",
         "place",
-        "secure",
     )
 
     def __init__(
@@ -100,8 +89,7 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         self._outflow = Outflow(engine)
         self._intake = Intake(self, settings, self._outflow, serves, tally)
         self._portions = Portions()
-        self._head = engine.frames.amid_head  # the preface
-        self._phase, self._phase_until, self._head_until = SERVING, NEVER, NEVER
+        self._lifetime = Lifetime(engine.frames.amid_head, settings.proxy.client_header_timeout_seconds)
         self.closed = self.is_stuck = self.is_dirty = self._is_noted = False
         self.deadline = self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
@@ -124,15 +112,16 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
             server.connection_closed()
             return
         self._intake.server = server
-        self.idle_since = self._loop.time()
-        self._head_until = self.idle_since + self._settings.client_header_timeout_seconds  # for the preface
+        self.idle_since = now = self._loop.time()
+        lifetime = self._lifetime
+        lifetime.begin(now)
         self.touch()
 
     def end_soon(self) -> None:
         """Two steps: a client that sends a request before it hears of the first must not lose it."""
-        if self._phase == SERVING:
+        lifetime = self._lifetime
+        if lifetime.moves(NOTICE, self._loop.time() + _NOTICE_SECONDS):
             engine = self.engine
-            self._phase, self._phase_until = NOTICED, self._loop.time() + _NOTICE_SECONDS
             engine.shutdown_notice()
             engine.ping(_NOTICE_PING)
             self.touch()
@@ -157,8 +146,8 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         else:
             if self.unsent >= BYTES_A_WRITE:
                 self.write_much()
-            engine, outflow = self.engine, self._outflow
-            outflow.wrote(stream)
+            engine, windows = self.engine, self._outflow.windows
+            windows.wrote(stream)
             if engine.queued(stream.number) >= _MANY_BYTES or stream.reads_little():
                 stream.pause()
         self.touch()
@@ -174,10 +163,10 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         engine.received(number, size)
         self.touch()
 
-    def break_off(self, stream: Http2RequestStream, code: int) -> None:
+    def break_off(self, number: int, code: int) -> None:
         engine = self.engine
         self._intake.tally.http2_reset("cut")
-        engine.reset(stream.number, code)
+        engine.reset(number, code)
         self.touch()
 
     def stream_ended(self, stream: Http2RequestStream) -> None:
@@ -196,24 +185,24 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
     # What the engine reports of the connection.
 
     def await_end(self, stream: Http2RequestStream) -> None:
-        """A request has begun that must end with nothing."""
         outflow = self._outflow
         outflow.await_end(stream.number, self._loop.time())
         self.touch()
 
     def pinged(self, data: bytes) -> None:
-        """The client answers a PING: behind the first GOAWAY, it knows now that no request is to follow."""
-        if self._phase == NOTICED and data == _NOTICE_PING:
+        """Behind the first GOAWAY, the client knows now that no request is to follow."""
+        if self._lifetime.state == NOTICED and data == _NOTICE_PING:
             self._leave()
 
     def over(self) -> None:
-        """The engine has ended the connection: what is under way is broken off, and what comes is dropped.
+        """What is under way is broken off, and what comes is dropped.
 
         A close at once could reset what the client is told.
         """
-        if self._phase >= ENDING:
+        lifetime = self._lifetime
+        if not lifetime.moves(FAULTED, self._loop.time() + _LINGER_SECONDS):
             return
-        self._phase, self._phase_until, self._head_until = ENDING, self._loop.time() + _LINGER_SECONDS, NEVER
+        lifetime.head_until = NEVER
         portions, intake = self._portions, self._intake
         portions.clear()
         intake.lose_all()
@@ -236,7 +225,8 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
             if not has_modern_cipher(transport):
                 engine = self.engine
                 engine.goaway(_INADEQUATE_SECURITY)
-                self._phase = LEAVING
+                lifetime = self._lifetime
+                lifetime.moves(LEAVE, NEVER)
         on_open, self._on_open = self._on_open, None  # which holds the task that accepted the connection
         assert on_open is not None
         on_open(self)
@@ -246,7 +236,7 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
 
     def data_received(self, data: bytes) -> None:
         portions, transport = self._portions, self._transport
-        if self._phase < ENDING and transport is not None:
+        if self._lifetime.state < ENDING and transport is not None:
             portions.add(data, transport, self._take_in)
 
     def eof_received(self) -> bool:
@@ -254,7 +244,9 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         deadlines, portions, intake, unread = self._deadlines, self._portions, self._intake, self.flusher.unread
-        self._phase, self.closed = ENDED, True
+        lifetime = self._lifetime
+        lifetime.moves(LOST, NEVER)
+        self.closed = True
         deadlines.forget(self)
         self._transport = None
         portions.clear()
@@ -268,12 +260,12 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         intake = self._intake
         self.is_stuck = True
         for stream in tuple(intake.streams.values()):
-            intake.guarded(stream, stream.pause)
+            intake.guarded(stream.number, stream.pause)
 
     def resume_writing(self) -> None:
-        outflow = self._outflow
+        windows = self._outflow.windows
         self.is_stuck = False
-        outflow.all_wait(list(self._intake.streams.values()))
+        windows.all_wait(self._intake.streams.values())
         self.touch()
 
     def flush(self) -> None:
@@ -292,9 +284,9 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         if outflow.is_watching():
             self._look_at_queues()
         else:
-            outflow.has_room = False
+            outflow.windows.has_room = False
         if not is_done:
-            outflow.has_room = True
+            outflow.windows.has_room = True
             self.touch()
         self.unsent = waits = engine.queued_in_all() if self.unsent else 0
         if waits or self._is_noted:
@@ -316,18 +308,19 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
 
     def expire(self) -> None:
         """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
-        engine, outflow, now = self.engine, self._outflow, self._loop.time()
+        engine, outflow, lifetime, now = self.engine, self._outflow, self._lifetime, self._loop.time()
+        state = lifetime.state
         is_late = bool(outflow.last_writes) and outflow.next_limit() <= now
-        if self._phase == CLOSING or (is_late and self.is_stuck):
+        if state == CLOSING or (is_late and self.is_stuck):
             self.abort()
-        elif self._phase == ENDING:
+        elif state == ENDING:
             self._close()
-        elif self._head_until <= now:
+        elif lifetime.head_until <= now:
             engine.goaway(PROTOCOL_ERROR)
             self.over()
         elif is_late:
             outflow.reset_late(now)
-        elif (self._phase == NOTICED and self._phase_until <= now) or self._is_done():
+        elif (state == NOTICED and lifetime.until <= now) or self._is_done():
             self._leave()
         self.touch()
 
@@ -342,24 +335,24 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
 
     def _take_in(self, data: bytes) -> None:
         now = self._loop.time()
-        engine, outflow, intake = self.engine, self._outflow, self._intake
+        engine, outflow, intake, lifetime = self.engine, self._outflow, self._intake, self._lifetime
         intake.take(engine.receive(data, now))
-        head = engine.frames.amid_head
-        if head != self._head:
-            self._head, self._head_until = head, now + self._settings.client_header_timeout_seconds if head else NEVER
-            self.touch()
-        elif engine.has_bytes() or (outflow.has_room and outflow.is_watching()):
+        if (
+            lifetime.notes_head(engine.frames.amid_head, now)
+            or engine.has_bytes()
+            or (outflow.windows.has_room and outflow.is_watching())
+        ):
             self.touch()
 
     def _look_at_queues(self) -> None:
         """Holds streams whose windows are empty, and lets others go on."""
-        intake, outflow = self._intake, self._outflow
-        waiting, freed = outflow.sort(self.is_stuck)
+        intake, outflow, windows = self._intake, self._outflow, self._outflow.windows
+        waiting, freed = windows.sort(self.is_stuck)
         for stream in waiting:
             if stream.number in intake.streams:
-                intake.guarded(stream, stream.pause)
+                intake.guarded(stream.number, stream.pause)
         for stream in freed:
-            intake.guarded(stream, stream.unpause)
+            intake.guarded(stream.number, stream.unpause)
         if not self.is_stuck and outflow.reset_unread():
             self.touch()
 
@@ -367,16 +360,16 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
 
     def _leave(self) -> None:
         """Takes no further request, and closes once none is under way."""
-        if self._phase < LEAVING:
+        lifetime = self._lifetime
+        if lifetime.moves(LEAVE, NEVER):
             engine = self.engine
-            self._phase, self._phase_until = LEAVING, NEVER
             engine.goaway(NO_ERROR)
             self.touch()
 
     def _close(self) -> None:
         """Closes after all that was written has left."""
-        self._phase = CLOSING
-        self._phase_until = self._loop.time() + (LAST_WRITE_SECONDS if self.is_stuck else _LINGER_SECONDS)
+        lifetime = self._lifetime
+        lifetime.moves(CLOSE, self._loop.time() + (LAST_WRITE_SECONDS if self.is_stuck else _LINGER_SECONDS))
         if self._transport is not None:
             self._transport.close()
 
@@ -388,14 +381,14 @@ class Http2Connection(StreamCarrier, ReadsPieces, Unreading, Connection):
         """Sets the deadline to the first of those that count now."""
         if self.closed:
             return
-        outflow = self._outflow
-        if self._phase == LEAVING and self._is_done():
+        outflow, lifetime = self._outflow, self._lifetime
+        if lifetime.state == LEAVING and self._is_done():
             self._close()
         if outflow.last_writes:
             until = outflow.next_limit()
         else:
             until = NEVER if self._intake.streams else self.idle_since + self._settings.keep_alive_seconds
-        self.deadline = deadline = min(self._phase_until, self._head_until, until)
+        self.deadline = deadline = min(lifetime.until, lifetime.head_until, until)
         if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)

@@ -18,7 +18,7 @@ cdef class StreamCarrier(Flushed):
     cpdef has_written(self, Http2RequestStream stream)
     cpdef write_much(self)
     cpdef give_back(self, long number, Py_ssize_t size)
-    cpdef break_off(self, Http2RequestStream stream, long long code)
+    cpdef break_off(self, long number, long long code)
     cpdef stream_ended(self, Http2RequestStream stream)
 
 

@@ -12,7 +12,8 @@ from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
 from balancer.http.streams import RequestStream
-from balancer.http2.engine import INTERNAL_ERROR, Engine
+from balancer.http2.engine import Engine
+from balancer.http2.events import INTERNAL_ERROR
 from balancer.http2.fields import trailer_fields
 from balancer.http2.flushing import BYTES_A_WRITE, Flushed, Flusher
 from balancer.http2.responses import client_fields, interim_fields
@@ -54,8 +55,8 @@ class StreamCarrier(Flushed):
         """So many bytes of a body were taken: the client may send as many again."""
         raise NotImplementedError
 
-    def break_off(self, stream: Http2RequestStream, code: int) -> None:
-        """The client must not take the answer for a whole one."""
+    def break_off(self, number: int, code: int) -> None:
+        """The client must not take the answer on stream `number` for a whole one."""
         raise NotImplementedError
 
     def stream_ended(self, stream: Http2RequestStream) -> None:
@@ -233,7 +234,7 @@ class Http2RequestStream(RequestStream):
     def reset(self) -> None:
         if not self.closed:
             connection = self._connection
-            connection.break_off(self, INTERNAL_ERROR)
+            connection.break_off(self.number, INTERNAL_ERROR)
 
     def release(self) -> None:
         connection = self._connection

@@ -3,20 +3,56 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import ResponseConsumer
 from balancer.http.messages import Fields, Trailers
 from balancer.http.streams import EndpointStream, Outgoing
-from balancer.http2.engine import CANCEL, REFUSED_STREAM, Engine
+from balancer.http2.engine import Engine
+from balancer.http2.events import CANCEL, REFUSED_STREAM
 from balancer.http2.fields import trailer_fields
+from balancer.http2.flushing import Flushed
 from balancer.http2.onward import endpoint_request_fields
-
-if TYPE_CHECKING:
-    from balancer.http2.endpoint import Http2EndpointConnection
+from balancer.http2.responses import ResponseReader
 
 _INTERIM_MAX = 8  # 1xx responses to one request; more is an invalid response
+
+
+class EndpointCarrier(Flushed):
+    """The connection as its streams see it.
+
+    `is_stuck`: the endpoint reads nothing now. `reader` reads heads of responses. `secure`: it is spoken to over TLS.
+    """
+
+    __slots__ = ("is_stuck", "reader", "secure")
+
+    is_stuck: bool
+    reader: ResponseReader
+    secure: bool
+
+    def opened(self, stream: Http2EndpointStream, number: int) -> None:
+        """The head of a request is queued under this number."""
+        raise NotImplementedError
+
+    def wrote(self, stream: Http2EndpointStream) -> None:
+        """Bytes of a body are queued."""
+        raise NotImplementedError
+
+    def mark(self) -> None:
+        """Something is queued, which is written at the end of this turn."""
+        raise NotImplementedError
+
+    def unused(self) -> None:
+        """A stream that was leased has ended before it began."""
+        raise NotImplementedError
+
+    def now(self) -> float:
+        """The time of the loop, in seconds."""
+        raise NotImplementedError
+
+    def given_up(self, began_at: float) -> None:
+        """The request of a stream that began then is not wanted any more; its response may never have begun."""
+        raise NotImplementedError
 
 
 class Http2EndpointStream(EndpointStream):
@@ -36,14 +72,14 @@ class Http2EndpointStream(EndpointStream):
         "was_reset",
     )
 
-    def __init__(self, connection: Http2EndpointConnection, engine: Engine, reused: bool) -> None:
+    def __init__(self, connection: EndpointCarrier, engine: Engine, reused: bool) -> None:
         self._connection, self._engine, self.reused = connection, engine, reused
         self._consumer: ResponseConsumer | None = None
         self._method = b""
         self._is_held = self._is_sending = self.was_reset = False
         self._owed = self._interims = self.number = 0
         self._began_at = 0.0
-        self.writing_paused = connection.writing_paused
+        self.writing_paused = connection.is_stuck
 
     # The exchange's side.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from balancer.http2.engine import SERVER, Engine, EngineLimits
+from balancer.http2.engine import SERVER, Engine
+from balancer.http2.events import EngineLimits
 from balancer.model.settings import Http2Settings
 
 NGH2, H2 = "ngh2", "h2"

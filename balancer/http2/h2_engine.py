@@ -32,7 +32,8 @@ from balancer.http.messages import Fields
 from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.checking import check_request_head, has_body
-from balancer.http2.engine import (
+from balancer.http2.engine import SERVER, Engine
+from balancer.http2.events import (
     CLOSED,
     COMPRESSION_ERROR,
     DATA,
@@ -47,11 +48,9 @@ from balancer.http2.engine import (
     PROTOCOL_ERROR,
     REFUSED_STREAM,
     RESET,
-    SERVER,
     SETTINGS,
     TRAILERS,
     WINDOW,
-    Engine,
     EngineLimits,
     Event,
 )

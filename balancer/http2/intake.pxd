@@ -9,8 +9,16 @@ from balancer.http2.outflow cimport Outflow
 from balancer.http2.requests cimport RequestReader
 
 
+cdef class RequestCarrier(StreamCarrier):
+    cdef public bint secure
+    cpdef await_end(self, Http2RequestStream stream)
+    cpdef pinged(self, data)
+    cpdef over(self)
+    cpdef end_soon(self)
+
+
 cdef class Intake:
-    cdef public StreamCarrier _connection
+    cdef public RequestCarrier _connection
     cdef public CurrentSettings _current
     cdef public long long _errors
     cdef public Outflow _outflow
@@ -27,8 +35,8 @@ cdef class Intake:
     @cython.locals(stream=Http2RequestStream)
     cpdef lose_all(self)
     cpdef let_go(self)
-    cpdef guarded(self, Http2RequestStream stream, step)
-    cdef _fail(self, Http2RequestStream stream)
+    cpdef guarded(self, long number, step)
+    cdef _fail(self, long number)
     @cython.locals(stream=Http2RequestStream)
     cdef _take_head(self, long number, tuple fields, bint ends)
     @cython.locals(request=RequestHeadLayout)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
@@ -16,8 +16,8 @@ from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import RequestServer
 from balancer.http2.budgets import FLOOD_KINDS
-from balancer.http2.client_stream import Http2RequestStream
-from balancer.http2.engine import (
+from balancer.http2.client_stream import Http2RequestStream, StreamCarrier
+from balancer.http2.events import (
     CANCEL,
     CLOSED,
     DATA,
@@ -35,9 +35,6 @@ from balancer.http2.fields import trailers_of
 from balancer.http2.outflow import Outflow
 from balancer.http2.requests import RequestReader
 
-if TYPE_CHECKING:
-    from balancer.http2.client import Http2Connection
-
 _LOG = logging.getLogger(__name__)
 _MISDIRECTED = Refusal(ErrorKind.MISDIRECTED, "a host with another certificate")
 
@@ -53,6 +50,30 @@ class FaultTally(Protocol):
 
     def http2_flood(self, kind: str) -> None:
         """A connection was closed because of a flood: one of `FLOOD_KINDS`, or `other`."""
+
+
+class RequestCarrier(StreamCarrier):
+    """The connection as its intake sees it. `secure`: its client speaks TLS."""
+
+    __slots__ = ("secure",)
+
+    secure: bool
+
+    def await_end(self, stream: Http2RequestStream) -> None:
+        """A request has begun that must end with nothing."""
+        raise NotImplementedError
+
+    def pinged(self, data: bytes) -> None:
+        """The client answers a PING."""
+        raise NotImplementedError
+
+    def over(self) -> None:
+        """The engine has ended the connection."""
+        raise NotImplementedError
+
+    def end_soon(self) -> None:
+        """Tells the client to send no further request."""
+        raise NotImplementedError
 
 
 class Intake:
@@ -75,14 +96,14 @@ class Intake:
 
     def __init__(
         self,
-        connection: Http2Connection,
+        connection: RequestCarrier,
         settings: CurrentSettings,
         outflow: Outflow,
         serves: Callable[[str], bool] | None,
         tally: FaultTally,
     ) -> None:
         """`serves` says whether a host may be asked for on this connection, by its certificate; None: every host."""
-        self._connection: Http2Connection | None = connection  # None once that is gone
+        self._connection: RequestCarrier | None = connection  # None once that is gone
         self._current, self._outflow, self.tally = settings, outflow, tally
         self._errors = 0  # of the client, those that were counted
         proxy = settings.proxy
@@ -112,7 +133,7 @@ class Intake:
                 self._take_for(number, event, fed)
         for stream in fed:
             stream.is_fed = False
-            self.guarded(stream, stream.deliver)
+            self.guarded(stream.number, stream.deliver)
 
     def count_errors(self, errors: int) -> None:
         """So many streams have ended by now because of errors of the client."""
@@ -126,7 +147,7 @@ class Intake:
         self.streams.clear()
         outflow.clear()
         for stream in lost:
-            self.guarded(stream, stream.lose)
+            self.guarded(stream.number, stream.lose)
 
     def let_go(self) -> RequestServer | None:
         """The connection is gone, and nothing is taken any more. Returns the server, which has to hear of it.
@@ -152,22 +173,22 @@ class Intake:
             stream = self.streams.pop(number, None)
             if stream is not None:
                 outflow.forget(stream)
-                self.guarded(stream, partial(stream.lose, ErrorKind.UNREAD))
+                self.guarded(stream.number, partial(stream.lose, ErrorKind.UNREAD))
 
-    def guarded(self, stream: Http2RequestStream, step: Callable[[], None]) -> None:
-        """Carries out a step of one request. A mistake of ours costs that request and no other."""
+    def guarded(self, number: int, step: Callable[[], None]) -> None:
+        """Carries out a step of the request on stream `number`. A mistake of ours costs that request and no other."""
         try:
             step()
         except Exception:
-            self._fail(stream)
+            self._fail(number)
 
-    def _fail(self, stream: Http2RequestStream) -> None:
+    def _fail(self, number: int) -> None:
         """Breaks off a request after an unexpected exception."""
         _LOG.exception("a stream failed")
         connection = self._connection
         assert connection is not None
-        self.streams.pop(stream.number, None)
-        connection.break_off(stream, INTERNAL_ERROR)
+        self.streams.pop(number, None)
+        connection.break_off(number, INTERNAL_ERROR)
 
     def _take_head(self, number: int, fields: Fields, ends: bool) -> None:
         origin, connection = self.origin, self._connection
@@ -180,7 +201,7 @@ class Intake:
         try:
             self._admit(stream, fields, ends)
         except Exception:
-            self._fail(stream)
+            self._fail(stream.number)
 
     def _admit(self, stream: Http2RequestStream, fields: Fields, ends: bool) -> None:
         """Hands over the request, or what is wrong with it."""
@@ -210,7 +231,7 @@ class Intake:
         try:
             server.request_came(stream, request)
         except Exception:
-            self._fail(stream)
+            self._fail(stream.number)
 
     def _take_closed(self, number: int) -> None:
         """A stream is gone in both directions. One whose answer is whole was not lost."""
@@ -220,13 +241,13 @@ class Intake:
         if stream is not None:
             outflow.forget(stream)
             if not stream.is_answered:
-                self.guarded(stream, stream.lose)
+                self.guarded(stream.number, stream.lose)
 
     def _take_of_connection(self, event: Event) -> None:
         kind, connection = event[0], self._connection
         assert connection is not None
         if kind == WINDOW:
-            self._outflow.has_room = True
+            self._outflow.windows.has_room = True
         elif kind == PING_ACK:
             connection.pinged(event[2])
         elif kind == FAULT:
@@ -247,7 +268,7 @@ class Intake:
             del self.streams[number]
             outflow.forget(stream)
             self.tally.http2_reset("client")
-            self.guarded(stream, stream.lose)
+            self.guarded(stream.number, stream.lose)
             return
         if kind == DATA:
             if event[2]:
@@ -271,7 +292,7 @@ class Intake:
         try:
             stream.take_end(trailers_of(fields, ErrorKind.BAD_REQUEST) if fields else ())
         except Refusal as refusal:
-            self.guarded(stream, partial(stream.refuse, refusal))
+            self.guarded(stream.number, partial(stream.refuse, refusal))
         request = stream.unbegun
         if request is not None:
             outflow = self._outflow

@@ -16,8 +16,8 @@ from ngh2 import Configuration, Connection, NGH2Error, Priority, Role, Setting
 from balancer.http.messages import Fields
 from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
-from balancer.http2.engine import (
-    CLIENT,
+from balancer.http2.engine import CLIENT, SERVER, Engine
+from balancer.http2.events import (
     CLOSED,
     DATA,
     ENHANCE_YOUR_CALM,
@@ -29,11 +29,9 @@ from balancer.http2.engine import (
     PING_ACK,
     PROTOCOL_ERROR,
     RESET,
-    SERVER,
     SETTINGS,
     TRAILERS,
     WINDOW,
-    Engine,
     EngineLimits,
     Event,
 )

@@ -1,12 +1,11 @@
-"""What leaves on a client's connection: which streams wait for window, and which answers are on their way.
-
-A stream whose window is empty is paused, and holds no other. No I/O, no clock.
-"""
+"""The answers on their way to a client: what waits for its windows, and until when. No I/O, no clock."""
 
 from __future__ import annotations
 
 from balancer.http2.client_stream import Http2RequestStream
-from balancer.http2.engine import CANCEL, NO_ERROR, Engine
+from balancer.http2.engine import Engine
+from balancer.http2.events import CANCEL, NO_ERROR
+from balancer.http2.windows import Windows
 
 LAST_WRITE_SECONDS = 60.0
 """How long a client may take to read the last piece of an answer (send stall). Past it, its stream is reset."""
@@ -15,41 +14,31 @@ LAST_WRITE_SECONDS = 60.0
 class Outflow:
     """The streams of one connection that have written something.
 
-    `last_writes` has answered streams that are still open, and until when they may be: their answers leave, or their
-    requests go on. `has_room`: the client gave room since the last look.
+    `windows` says which of them wait for the client. `last_writes` has answered streams that are still open, and until
+    when they may be: their answers leave, or their requests go on.
     """
 
-    __slots__ = ("_engine", "_stalled", "_unread", "_wrote", "has_room", "last_writes")
+    __slots__ = ("_engine", "_unread", "last_writes", "windows")
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._wrote: list[Http2RequestStream] = []
-        self._stalled: dict[Http2RequestStream, None] = {}  # an empty one is a third of an empty set
+        self.windows = Windows(engine)
         self._unread: list[int] = []  # answered, while their requests go on
         self.last_writes: dict[int, float] = {}
-        self.has_room = False
 
     def is_watching(self) -> bool:
-        """Whether a look could find anything."""
-        return bool(self._wrote or self._stalled or self._unread)
+        """Whether a look at the windows, or `reset_unread`, could find anything."""
+        windows = self.windows
+        return windows.is_watching() or bool(self._unread)
 
     def next_limit(self) -> float:
         """When the first of `last_writes` may not be open any more. There must be one."""
         return next(iter(self.last_writes.values()))
 
-    def wrote(self, stream: Http2RequestStream) -> None:
-        """`stream` has written a part of its body."""
-        self._wrote.append(stream)
-
-    def all_wait(self, streams: list[Http2RequestStream]) -> None:
-        """The client reads again: all of its streams go on, unless their windows are empty."""
-        self._stalled.update(dict.fromkeys(streams))
-        self.has_room = True
-
     def answered(self, stream: Http2RequestStream, now: float) -> None:
         """The request of a stream is over, and its answer is with the engine."""
-        if self._stalled:
-            self._stalled.pop(stream, None)
+        windows = self.windows
+        windows.forget(stream)
         self.last_writes[stream.number] = now + LAST_WRITE_SECONDS
         if stream.is_answered and not stream.is_whole:
             self._unread.append(stream.number)
@@ -66,31 +55,15 @@ class Outflow:
 
     def forget(self, stream: Http2RequestStream) -> None:
         """The stream is gone."""
-        self._stalled.pop(stream, None)
+        windows = self.windows
+        windows.forget(stream)
 
     def clear(self) -> None:
         """All streams are gone."""
-        self._stalled.clear()
+        windows = self.windows
+        windows.clear()
         self.last_writes.clear()
-        self._wrote, self._unread = [], []
-
-    def sort(self, is_stuck: bool) -> tuple[list[Http2RequestStream], list[Http2RequestStream]]:
-        """The streams that have to wait now, and those that need not any more, right after `Engine.take_bytes`.
-
-        `is_stuck`: the client reads nothing at all, so nobody is freed.
-        """
-        wrote, self._wrote = self._wrote, []
-        engine, stalled = self._engine, self._stalled
-        waiting = [stream for stream in wrote if engine.queued(stream.number)]
-        freed = [] if is_stuck else [each for each in wrote if each.writing_paused and each not in waiting]
-        if self.has_room and not is_stuck:
-            self.has_room = False
-            left = [stream for stream in stalled if not engine.queued(stream.number)]
-            for stream in left:
-                del stalled[stream]
-            freed += left
-        stalled.update(dict.fromkeys(waiting))
-        return waiting, freed
+        self._unread = []
 
     def reset_unread(self) -> bool:
         """Ends the streams whose answers have left without the rest of the request (RFC 9113 8.1). Whether it did."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from balancer.http2.bodies import FRAME_BYTES
-from balancer.http2.engine import FRAME_SIZE_ERROR, PROTOCOL_ERROR
+from balancer.http2.events import FRAME_SIZE_ERROR, PROTOCOL_ERROR
 from balancer.http2.frames import CONTINUATION, HEAD_BYTES, HEADERS, PREFACE, PUSH_PROMISE, SETTINGS
 
 _ACK, _END_HEADERS = 0x01, 0x04

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from balancer.http.current import CurrentSettings
-from balancer.matching.limits.counting import peer_key
+from balancer.matching.clients import peer_key
 
 
 class Unreading:

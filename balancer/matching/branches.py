@@ -1,46 +1,34 @@
-"""Decides which backend serves a request: the main one of its route, or a canary. Runs before endpoints and zones.
+"""Decides which branch of its route serves a request. Runs before endpoints and zones.
 
-Evaluates the rules of canaries (ingress-nginx's annotations `canary-*`), compiled with the routes. Randomness and the
-question which backends have endpoints are arguments. Does not know how an endpoint is chosen.
+Evaluates the rules of canaries (ingress-nginx's annotations `canary-*`), then the shares of the other branches, all
+compiled with the routes. Randomness and the question which backends have endpoints are arguments. Does not know how an
+endpoint is chosen.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import msgspec
 
 from balancer.http.messages import RequestHead
 from balancer.matching.affinity import Stickiness
+from balancer.matching.destinations import Destination
 from balancer.matching.regexes import Pattern, PatternError, compile_pattern
-from balancer.matching.variables import TextOf, compile_text, cookies_of, header_of, variable_name
-from balancer.model.routes import Canary, Route
+from balancer.matching.variables import cookies_of, header_of, variable_name
+from balancer.model.endpoints import BackendKey
+from balancer.model.routes import Branch, Canary, Route
 
 # A longer value matches no pattern, nor does one whose search could take too long. Tokens and user agents are shorter.
 PATTERN_VALUE_BYTES = 1024
 
-HasEndpoints = Callable[[Route], bool]
-"""Whether the backend of a route has an endpoint that could serve."""
-
-
-class Branch(msgspec.Struct, frozen=True, eq=False):
-    """A backend that requests of a route may go to, with the route under which they count, and its affinity.
-
-    `route` is the route of the model; for a canary, the same route with the canary's backend and names. `subset` is to
-    how many endpoints the hash leads.
-    """
-
-    route: Route
-    stickiness: Stickiness | None = None
-    hash_text: TextOf | None = None
-
-    @property
-    def subset(self) -> int:
-        return self.route.hash_subset
+HasEndpoints = Callable[[BackendKey | None], bool]
+"""Whether a backend has an endpoint that could serve. None has none."""
 
 
 class _Header(NamedTuple):
@@ -69,9 +57,9 @@ class _Header(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """A canary with its rules. `pinned` is the affinity shared with the main backend, with a mark of its own."""
+    """A canary with its rules. `pinned` is the affinity shared with the main branch, with a mark of its own."""
 
-    branch: Branch
+    destination: Destination
     header: _Header | None
     cookie: bytes
     pinned: Stickiness | None
@@ -88,116 +76,133 @@ class _Way(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """The branch to which a cookie pins a request, and what header and cookie of each canary decide, in their order.
+    """Where a cookie pins a request, and what header and cookie of each canary decide, in their order.
 
     True: this canary; False: not this one; None: undecided.
     """
 
-    pinned: Branch | None
+    pinned: Destination | None
     by_rule: tuple[bool | None, ...]
 
 
 class Junction:
-    """The branches of one route."""
+    """The destinations of one route. `main` is that of its first branch."""
 
-    __slots__ = ("_of", "_pins", "_ways", "main")
+    __slots__ = ("_ends", "_of", "_pins", "_shares", "_total", "_ways", "main")
 
     def __init__(self, route: Route) -> None:
-        self.main = Branch(route, _stickiness(route), _hash_text(route))
-        totals = [_total(canary) for canary in route.canaries]
+        shares = [branch for branch in route.branches if branch.canary is None]
+        self._shares = tuple(Destination(route, branch) for branch in shares)
+        self._ends = tuple(accumulate(branch.weight for branch in shares))
+        self._total = self._ends[-1] if len(shares) > 1 else 0
+        self.main = self._shares[0]
+        rules = [(branch, branch.canary) for branch in route.branches if branch.canary is not None]
+        totals = [_total(canary) for _, canary in rules]
         self._of = math.lcm(*totals)
         ways: list[_Way] = []
         begin = 0
-        for canary, total in zip(route.canaries, totals, strict=True):
+        for (branch, canary), total in zip(rules, totals, strict=True):
             end = begin + canary.weight * (self._of // total)
-            ways.append(_way(route, canary, begin=begin, end=end))
+            ways.append(_way(route, branch, canary, begin=begin, end=end))
             begin = end
         self._ways = tuple(ways)
-        self._pins = self.main.stickiness is not None and any(way.pinned for way in ways)
+        pinned = [each.stickiness for each in self._shares] + [way.pinned for way in ways]
+        self._pins = len(pinned) > 1 and pinned[0] is not None and any(pinned[1:])
 
     def choose(
         self, request: RequestHead, *, has_endpoints: HasEndpoints, random_below: Callable[[int], int]
-    ) -> Branch:
-        """The branch that serves `request`.
+    ) -> Destination:
+        """Where `request` goes.
 
         First the branch to which a cookie has pinned the request, then headers and cookies of every canary in order,
-        then the weights, as shares of all requests side by side. If a canary has no endpoints, its requests go to the
-        main backend. If the main backend has none, the answer is 503.
+        then the weights of canaries, as shares of all requests side by side, then those of the other branches. If a
+        canary has no endpoints, its requests go where they would go without canaries. If there are none there, no
+        canary is asked. Nothing else takes over the share of a branch.
         """
-        if not self._ways or not has_endpoints(self.main.route):
-            return self.main
-        branch = self._chosen(request, random_below=random_below)
-        return branch if branch is self.main or has_endpoints(branch.route) else self.main
+        if self._pins and (pinned := self._pinned(request)) is not None:
+            if pinned in self._shares:
+                return pinned
+            return pinned if has_endpoints(self.main.backend) and has_endpoints(pinned.backend) else self.main
+        rest = self._share(random_below) if self._total else self.main
+        if not self._ways or not has_endpoints(rest.backend):
+            return rest
+        canary = self._canary(request, random_below=random_below)
+        return canary if canary is not None and has_endpoints(canary.backend) else rest
 
-    def chances(self, request: RequestHead, *, has_endpoints: HasEndpoints) -> list[tuple[float, Branch]]:
-        """The branches that `choose` may return for `request`, each once with its probability."""
+    def chances(self, request: RequestHead, *, has_endpoints: HasEndpoints) -> list[tuple[float, Destination]]:
+        """What `choose` may return for `request`, each destination once with its probability."""
         edges = {edge for way in self._ways for edge in (way.begin, way.end) if edge < self._of}
-        found: dict[Branch, float] = {}
-        for begin, end in pairwise(sorted({0, self._of, *edges})):
-            branch = self.choose(request, has_endpoints=has_endpoints, random_below=partial(_always, begin))
-            found[branch] = found.get(branch, 0.0) + (end - begin) / self._of
-        return [(probability, branch) for branch, probability in found.items()]
+        found: dict[Destination, float] = {}
+        for chance, share in self._lots():
+            for begin, end in pairwise(sorted({0, self._of, *edges})):
+                lots = iter((share, begin) if self._total else (begin,))
+                to = self.choose(request, has_endpoints=has_endpoints, random_below=partial(_next_of, lots))
+                found[to] = found.get(to, 0.0) + chance * (end - begin) / self._of
+        return [(probability, to) for to, probability in found.items()]
 
     def verdicts(self, request: RequestHead) -> Verdicts:
         """What each rule says about `request`, separately."""
         pinned = self._pinned(request) if self._pins else None
         return Verdicts(pinned, tuple(way.verdict(request) for way in self._ways))
 
-    def _chosen(self, request: RequestHead, *, random_below: Callable[[int], int]) -> Branch:
-        if self._pins and (pinned := self._pinned(request)) is not None:
-            return pinned
+    def _lots(self) -> list[tuple[float, int]]:
+        """A lot for each branch with a share, and its probability."""
+        if not self._total:
+            return [(1.0, 0)]
+        return [((end - begin) / self._total, begin) for begin, end in pairwise(sorted({0, *self._ends}))]
+
+    def _share(self, random_below: Callable[[int], int]) -> Destination:
+        """One of the branches that are no canaries, by weight."""
+        return self._shares[bisect_right(self._ends, random_below(self._total))]
+
+    def _canary(self, request: RequestHead, *, random_below: Callable[[int], int]) -> Destination | None:
         never: list[_Way] = []
         for way in self._ways:
             verdict = way.verdict(request)
             if verdict:
-                return way.branch
+                return way.destination
             if verdict is False:
                 never.append(way)
         lot = random_below(self._of) if self._ways[-1].end else 0
         for way in self._ways:
             if way.begin <= lot < way.end:
-                return self.main if way in never else way.branch
-        return self.main
+                return None if way in never else way.destination
+        return None
 
-    def _pinned(self, request: RequestHead) -> Branch | None:
-        assert self.main.stickiness is not None
-        if self.main.stickiness.key_in(request) is not None:
-            return self.main
+    def _pinned(self, request: RequestHead) -> Destination | None:
+        for share in self._shares:
+            if share.stickiness is not None and share.stickiness.key_in(request) is not None:
+                return share
         for way in self._ways:
             if way.pinned is not None and way.pinned.key_in(request) is not None:
-                return way.branch
+                return way.destination
         return None
 
 
 def junction_of(route: Route) -> Junction | None:
-    """The branches of a route; None if the route has one backend and no affinity or hash."""
-    if route.backend is None or not (route.canaries or route.affinity or route.hash_by):
+    """The choice between the branches of a route; None if there is none."""
+    if len(route.branches) == 1 or (route.main.backend is None and not _has_shares(route)):
         return None
     return Junction(route)
 
 
-def _always(lot: int, _below: int) -> int:
-    return lot
+def _has_shares(route: Route) -> bool:
+    return sum(branch.canary is None for branch in route.branches) > 1
 
 
-def _way(route: Route, canary: Canary, *, begin: int, end: int) -> _Way:
-    served = msgspec.structs.replace(
-        route,
-        backend=canary.backend,
-        owner=canary.owner,
-        service=canary.service,
-        zone_policy=canary.zone_policy,
-        canaries=(),
-        affinity=route.affinity if canary.follows_affinity else canary.affinity,
-        hash_by=canary.hash_by,
-        hash_subset=canary.hash_subset,
-    )
-    branch = Branch(served, _stickiness(served), _hash_text(served))
+def _next_of(lots: Iterator[int], _below: int) -> int:
+    return next(lots)
+
+
+def _way(route: Route, branch: Branch, canary: Canary, *, begin: int, end: int) -> _Way:
+    if canary.follows_affinity:
+        branch = msgspec.structs.replace(branch, affinity=route.main.affinity)
+    destination = Destination(route, branch)
     return _Way(
-        branch=branch,
+        destination=destination,
         header=_header(canary),
         cookie=canary.cookie.encode(),
-        pinned=branch.stickiness if canary.follows_affinity else None,
+        pinned=destination.stickiness if canary.follows_affinity else None,
         begin=begin,
         end=end,
     )
@@ -217,16 +222,6 @@ def _header(canary: Canary) -> _Header | None:
 
 def _total(canary: Canary) -> int:
     return max(canary.weight_total, 100)  # ingress-nginx: a total below 100 counts as 100
-
-
-def _stickiness(route: Route) -> Stickiness | None:
-    if route.affinity is None or route.backend is None:
-        return None
-    return Stickiness(route.affinity, route.backend)
-
-
-def _hash_text(route: Route) -> TextOf | None:
-    return compile_text(route.hash_by) if route.hash_by else None
 
 
 def _said(value: bytes) -> bool | None:

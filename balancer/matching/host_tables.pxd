@@ -1,5 +1,6 @@
 cimport cython
 
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.matching.served cimport Match
 
 
@@ -9,7 +10,7 @@ cdef class _Prefix:
 
 cdef class HostTable:
     cdef public object host
-    cpdef Match match(self, bytes path, bytes target)
+    cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)
 
 
 cdef class PathTable(HostTable):
@@ -17,14 +18,4 @@ cdef class PathTable(HostTable):
     cdef public Py_ssize_t _depth
     cdef public dict _exact, _prefixes
     @cython.locals(prefix=_Prefix, elements=bytes)
-    cpdef Match match(self, bytes path, bytes target)
-
-
-cdef class CarefulTable(HostTable):
-    cdef public bint _compares
-    cdef public object _parameters
-    cdef public HostTable _routes
-    @cython.locals(size=Py_ssize_t, routes=HostTable)
-    cpdef Match match(self, bytes path, bytes target)
-    @cython.locals(routes=HostTable, match=Match, other=Match)
-    cpdef Match _compared(self, bytes path, bytes target)
+    cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)

@@ -9,16 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import ErrorKind
+from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import GateMaker
-from balancer.matching.path_readings import path_without_parameters, readings
 from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.served import Match, Served
-from balancer.model.gates import protecting
-from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, PathParameters, Route
+from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, Route
 
 _SEPARATOR = re.compile(rb"[\n\v]")
-_QUERY_MARK = ord("?")
 
 
 class _Prefix:
@@ -38,8 +36,11 @@ class HostTable:
 
     host: Host
 
-    def match(self, path: bytes, target: bytes) -> Match | None:
-        """The match of a normalised path, which was read from `target`. Raises `Refusal` for one that is not served."""
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
+        """The match of a normalised path, which was read from `target`. Raises `Refusal` for one that is not served.
+
+        `request` is what conditions are about; without one, no condition holds.
+        """
         raise NotImplementedError
 
 
@@ -63,7 +64,7 @@ class PathTable(HostTable):
                 self._prefixes.setdefault(path, _Prefix()).plain = match
         self._depth = max((elements.count(b"/") for elements in self._prefixes), default=0)
 
-    def match(self, path: bytes, target: bytes) -> Match | None:
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         """The match of a normalised path. Takes at most three look-ups plus the number of elements of the deepest
         prefix.
 
@@ -94,7 +95,7 @@ class ExpressionTable(HostTable):
         self.host = host
         self._default = default
         self._matches = self._long_matches = matches
-        self._patterns = tuple(map(_capturing, host.routes))
+        self._patterns = tuple(map(capturing, host.routes))
         self._set = patterns
         self._long: PatternSet | None = None
 
@@ -103,7 +104,7 @@ class ExpressionTable(HostTable):
         """The table, in steps of ten milliseconds at most: tenants decide how many expressions there are."""
         matches = []
         for route in host.routes:
-            _capturing(route)
+            capturing(route)
             matches.append(Match(Served(route, make)))
             yield
         patterns = yield from PatternSet.compiling([route.expression for route in host.routes])
@@ -112,10 +113,10 @@ class ExpressionTable(HostTable):
         if any(route.long_expression for route in host.routes):
             texts = [route.long_expression or route.expression for route in host.routes]
             made._long = yield from PatternSet.compiling(texts)
-            made._long_matches = tuple(_long_match(each, make) for each in matches)
+            made._long_matches = tuple(too_long(each, make) for each in matches)
         return made
 
-    def match(self, path: bytes, target: bytes) -> Match | None:
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         """The match of a normalised path: the first expression that is found in it."""
         if not is_searchable(path):
             return None
@@ -131,55 +132,6 @@ class ExpressionTable(HostTable):
         return match if pattern is None else Match(match.served, pattern.captures(path) or ())
 
 
-class CarefulTable(HostTable):
-    """The routes of one host where it matters in which way its endpoints read a path.
-
-    `_compares`: some paths of the host have gates that others do not have.
-    """
-
-    __slots__ = ("_compares", "_parameters", "_routes")
-
-    def __init__(self, routes: HostTable, compares: bool) -> None:
-        self.host, self._routes, self._compares = routes.host, routes, compares
-        self._parameters = routes.host.path_parameters
-
-    def match(self, path: bytes, target: bytes) -> Match | None:
-        """The match of a path that every endpoint reads alike costs two comparisons more than in another table."""
-        size, routes = len(path), self._routes
-        if target.startswith(path) and path.find(b";") < 0 and (len(target) == size or target[size] == _QUERY_MARK):
-            return routes.match(path, target)
-        if target[:1] != b"/":  # the asterisk of OPTIONS
-            return routes.match(path, target)
-        return self._compared(path, target)
-
-    def _compared(self, path: bytes, target: bytes) -> Match | None:
-        """The match, unless the target has a reading that leads to a path with other gates."""
-        routes, parameters = self._routes, self._parameters
-        if parameters is PathParameters.STRIP:
-            path = path_without_parameters(target)
-        match = routes.match(path, target)
-        if match is None or not self._compares:
-            return match
-        for reading in readings(target, strips_parameters=parameters is not PathParameters.PASS):
-            other = routes.match(reading, target)
-            if other is not None and not _covers(match.served.route, other.served.route):
-                raise Refusal(ErrorKind.BAD_REQUEST, "a path that an endpoint could read as a protected one")
-        return match
-
-
-def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, HostTable]:
-    """The table of one host, in steps. `default` answers the paths of a host without a default of its own."""
-    table: HostTable
-    if any(route.kind is PathKind.REGEX for route in host.routes):
-        table = yield from ExpressionTable.compiling(host, default, make)
-    else:
-        table = PathTable(host, default, make)
-    compares = _is_unevenly_protected(host, default)
-    if not compares and host.path_parameters is not PathParameters.STRIP:
-        return table
-    return CarefulTable(table, compares)
-
-
 def is_searchable(path: bytes) -> bool:
     """Whether expressions are tried for `path`: a path with a line feed or a vertical tab matches nothing.
 
@@ -189,31 +141,13 @@ def is_searchable(path: bytes) -> bool:
     return not _SEPARATOR.search(path)
 
 
-def _is_unevenly_protected(host: Host, default: Match | None) -> bool:
-    """Whether some paths of the host have gates that others do not have."""
-    kinds = {(route.closed, protecting(route.gates)) for route in host.routes}
-    if host.default is not None:
-        kinds.add((host.default.closed, protecting(host.default.gates)))
-    elif default is not None:
-        kinds.add((default.served.route.closed, protecting(default.served.route.gates)))
-    return len(kinds) > 1
-
-
-def _covers(route: Route, other: Route) -> bool:
-    """Whether `route` lets nobody in whom `other` would keep out."""
-    if route is other or route.closed:
-        return True
-    gates = protecting(route.gates)
-    return not other.closed and all(rule in gates for rule in protecting(other.gates))
-
-
-def _long_match(match: Match, make: GateMaker) -> Match:
+def too_long(match: Match, make: GateMaker) -> Match:
     """What becomes of a path that is too long for the expression of the route."""
     route = match.served.route
     return Match(Served(route, make, ErrorKind.TARGET_TOO_LONG)) if route.long_expression else match
 
 
-def _capturing(route: Route) -> Pattern | None:
+def capturing(route: Route) -> Pattern | None:
     """The pattern of a route, if something may refer to its groups."""
     if route.rewriting is None and not route.gates:
         return None

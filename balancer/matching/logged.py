@@ -6,7 +6,7 @@ from balancer.http.messages import RequestHead
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.lineformats import LineFormat, compile_format
 from balancer.matching.regexes import Pattern, compile_caseless, compile_pattern
-from balancer.model.routes import Route
+from balancer.model.routes import Owner
 from balancer.model.settings import LogEscape, LogRules
 
 _CASELESS, _EXPRESSION = "~*", "~"
@@ -25,9 +25,9 @@ class LoggedRequests:
         is_escaped = rules.escape is not LogEscape.DEFAULT
         self._text_format = self._format or (compile_format("", rules.escape) if is_escaped else None)
 
-    def takes(self, request: RequestHead | None, route: Route | None) -> bool:
-        """Whether a request has a line. `request` is None if its head was refused, `route` if none matched."""
-        if not self._is_on or (not self._unrouted and (route is None or not route.owner.name)):
+    def takes(self, request: RequestHead | None, owner: Owner | None) -> bool:
+        """Whether a request has a line. `request` is None if its head was refused, `owner` if no route matched."""
+        if not self._is_on or (not self._unrouted and (owner is None or not owner.name)):
             return False
         if request is None or not (self._targets or self._patterns):
             return True

@@ -104,6 +104,11 @@ class PatternSet:
                 return found
         return None
 
+    def all(self, text: bytes) -> Iterator[int]:
+        """The places of all patterns that match anywhere in `text`, in order. Searched as far as they are asked for."""
+        for part in self._parts:
+            yield from part.all(text)
+
 
 def _cuts(texts: Sequence[str]) -> Iterator[int]:
     """Where the parts of a set end."""
@@ -139,11 +144,17 @@ class _SetPart:
             self._match = _fail
 
     def first(self, text: bytes) -> int | None:
-        found = self._match(text)
+        place = min(self._found(text), default=len(self._texts))
+        return self._begin + place if place < len(self._texts) else None
+
+    def all(self, text: bytes) -> list[int]:
+        return [self._begin + place for place in sorted(self._found(text)) if place < len(self._texts)]
+
+    def _found(self, text: bytes) -> list[int]:
+        found: list[int] | None = self._match(text)
         if found is None:  # the memory is too small for the states of this search
             found = [place for place, each in enumerate(self._texts) if compile_caseless(each).search(text)]
-        place = min(found, default=len(self._texts))
-        return self._begin + place if place < len(self._texts) else None
+        return found
 
 
 @lru_cache(maxsize=1024)  # every translation and every swap asks for the same patterns

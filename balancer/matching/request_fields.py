@@ -11,20 +11,20 @@ from typing import NamedTuple
 
 from balancer.http.passing import like_dashes
 from balancer.http.streams import Outgoing
+from balancer.matching.destinations import DestinationNames
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.variables import VARIABLE, UnknownVariable
-from balancer.model.routes import Route
 
 _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class Forwarding(NamedTuple):
-    """A request on its way to an endpoint: as the client sent it, its id, its route, and the time."""
+    """A request on its way to an endpoint: as the client sent it, its id, the names of where it goes, and the time."""
 
     asked: Asked
     request_id: bytes
-    route: Route
+    names: DestinationNames
     now_epoch_seconds: float
 
 
@@ -44,15 +44,15 @@ class RequestFields:
         self._plain = frozenset(map(like_dashes, self._names))
         self._texts = tuple((name.encode(), compile_field_text(text)) for name, text in named if text)
 
-    def put_on(self, outgoing: Outgoing, asked: Asked, route: Route, now_epoch_seconds: float) -> None:
+    def put_on(self, outgoing: Outgoing, asked: Asked, names: DestinationNames, now_epoch_seconds: float) -> None:
         """Changes the fields of `outgoing`; `asked` is the client's request. An empty value is not sent (nginx)."""
         request_id = asked.request.repeated.request_id or outgoing.request_id or b""
-        forwarding = Forwarding(asked, request_id, route, now_epoch_seconds)
+        forwarding = Forwarding(asked, request_id, names, now_epoch_seconds)
         values = ((name, text(forwarding)) for name, text in self._texts)
         outgoing.replaced |= self._names
         if outgoing.passing.underscores:  # an endpoint may take X_Tenant of a client for X-Tenant
-            names = (name for name, _ in asked.request.fields if b"_" in name)
-            outgoing.replaced |= {name for name in names if like_dashes(name) in self._plain}
+            written = (name for name, _ in asked.request.fields if b"_" in name)
+            outgoing.replaced |= {name for name in written if like_dashes(name) in self._plain}
         outgoing.added += tuple((name, _safe(value)) for name, value in values if value)
 
 
@@ -84,18 +84,14 @@ def _of_asked(variable: str) -> FieldText:
     return lambda forwarding: value_of(forwarding.asked)
 
 
-def _port_of(route: Route) -> bytes:
-    return (route.backend or "").rpartition(":")[2].encode()
-
-
 _VALUES: Mapping[str, FieldText] = {
     "msec": lambda forwarding: b"%.3f" % forwarding.now_epoch_seconds,
     "req_id": lambda forwarding: forwarding.request_id,
     "request_id": lambda forwarding: forwarding.request_id,
-    "namespace": lambda forwarding: forwarding.route.owner.namespace.encode(),
-    "ingress_name": lambda forwarding: forwarding.route.owner.name.encode(),
-    "service_name": lambda forwarding: forwarding.route.service.encode(),
-    "service_port": lambda forwarding: _port_of(forwarding.route),
+    "namespace": lambda forwarding: forwarding.names.namespace.encode(),
+    "ingress_name": lambda forwarding: forwarding.names.ingress.encode(),
+    "service_name": lambda forwarding: forwarding.names.service.encode(),
+    "service_port": lambda forwarding: forwarding.names.port.encode(),
 }
 
 

@@ -1,19 +1,20 @@
 cimport cython
 
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.matching.host_tables cimport HostTable
 from balancer.matching.served cimport Match
 
 
 cdef class _Empty(HostTable):
     cdef public Match _default
-    cpdef Match match(self, bytes path, bytes target)
+    cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)
 
 
 cdef class _Falling(HostTable):
     cdef public Match _default
     cdef public tuple _tables
     @cython.locals(table=HostTable, match=Match)
-    cpdef Match match(self, bytes path, bytes target)
+    cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)
 
 
 cdef class RouteTable:
@@ -25,7 +26,7 @@ cdef class RouteTable:
     cdef public object _listeners, content
     cdef public tuple unmatched_gates
     @cython.locals(table=HostTable)
-    cpdef Match match(self, bytes host, bytes path, bytes target=*)
+    cpdef Match match(self, bytes host, bytes path, bytes target=*, RequestHeadLayout request=*)
     cdef HostTable _table(self, bytes host)
     @cython.locals(table=HostTable)
     cdef HostTable _wildcard(self, bytes host)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import NamedTuple
 
+from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import GateMaker, make_gate
+from balancer.matching.host_compiling import compiling_host
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
-from balancer.matching.host_tables import HostTable, compiling_host
+from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
 from balancer.model.publication import RoutingModel
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
@@ -28,7 +30,7 @@ class _Empty(HostTable):
     def __init__(self, name: str, default: Match | None) -> None:
         self.host, self._default = Host(name), default
 
-    def match(self, path: bytes, target: bytes) -> Match | None:
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         return self._default
 
 
@@ -41,9 +43,9 @@ class _Falling(HostTable):
         self.host = tables[0].host
         self._tables, self._default = tables, default
 
-    def match(self, path: bytes, target: bytes) -> Match | None:
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         for table in self._tables:
-            match = table.match(path, target)
+            match = table.match(path, target, request)
             if match is not None:
                 return match
         return self._default
@@ -147,15 +149,16 @@ class RouteTable:
         """The route of requests that match no host."""
         return self._default.served.route if self._default is not None else None
 
-    def match(self, host: bytes, path: bytes, target: bytes = b"") -> Match | None:
+    def match(self, host: bytes, path: bytes, target: bytes = b"", request: RequestHead | None = None) -> Match | None:
         """What serves a request, or None.
 
         `host` is in lower case, without port and trailing dot, and empty if the request names none. `path` is
         percent-decoded and normalised, and begins with `/`. `target` is what endpoints get; empty: they
-        read `path`. Raises `Refusal(BAD_REQUEST)` for a target in which an endpoint could find a path with other gates.
+        read `path`. `request` is what conditions are about. Raises `Refusal(BAD_REQUEST)` for a target in which an
+        endpoint could find a path with other gates.
         """
         table = self._exact.get(host) or self._table(host)
-        return table.match(path, target) if table is not None else self._default
+        return table.match(path, target, request) if table is not None else self._default
 
     def host(self, name: bytes) -> Host | None:
         """The host whose routes `match` searches first, or None. `name` as for `match`."""

@@ -1,3 +1,4 @@
+from balancer.matching.destinations cimport Destination
 from balancer.model.layouts cimport RouteLayout
 
 
@@ -8,6 +9,7 @@ cdef class Match:
 
 cdef class Served:
     cdef public object closed_as, junction, mirroring, rewriting, stand_ins
+    cdef public Destination main
     cdef public RouteLayout route
     cdef public bytes connection, host
     cdef public tuple editors, plain_gates, secure_gates

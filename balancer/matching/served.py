@@ -7,6 +7,7 @@ import msgspec
 from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead, may_upgrade
 from balancer.matching.branches import junction_of
+from balancer.matching.destinations import Destination
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of
 from balancer.matching.mirroring import MirrorRequests
@@ -18,7 +19,8 @@ from balancer.model.routes import Route
 class Served:
     """A route with everything that requests need of it and that is known at the swap.
 
-    `junction` is None if the route has no branches. `plain_gates` and `secure_gates` are for requests over http and
+    `main` is where requests go if `junction` is None, because the route has one branch; else the main branch.
+    `plain_gates` and `secure_gates` are for requests over http and
     https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
     endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
     the client. `closed` as in the model; `closed_as` is the error that requests get then. `stand_ins` is None if
@@ -35,6 +37,7 @@ class Served:
         "host",
         "is_plain",
         "junction",
+        "main",
         "mirroring",
         "plain_gates",
         "rewriting",
@@ -49,6 +52,7 @@ class Served:
         self.plain_gates, self.secure_gates = gates_of(route, make)
         self.editors = editors_of(route)
         self.junction = junction_of(route)
+        self.main = Destination(route, route.main) if self.junction is None else self.junction.main
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None

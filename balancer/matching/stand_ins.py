@@ -5,13 +5,12 @@ Source: the template of ingress-nginx v1.15.1 (CUSTOM_ERRORS). No I/O.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from balancer.http.messages import Fields, RequestHead, field_value
 from balancer.http.streams import Outgoing
-from balancer.model.endpoints import BackendKey
+from balancer.matching.branches import HasEndpoints
+from balancer.matching.destinations import Destination, instead
 from balancer.model.gates import access_rules, withheld_by
 from balancer.model.routes import Route
 
@@ -34,8 +33,8 @@ class RouteStandIns:
     """The stand-ins of one route.
 
     `statuses` are those of answers of the proxy, and `intercepted` those of endpoints' responses, that an error page
-    replaces. `page` is the route to the error page, None for a page of the proxy itself. `without_endpoints` is the
-    route that serves while the route itself has no endpoints, or None.
+    replaces. `page` leads to the error page, None for a page of the proxy itself. `without_endpoints` is what
+    serves while the main branch has no endpoints, or None.
     """
 
     __slots__ = ("_facts", "_withheld", "intercepted", "page", "statuses", "without_endpoints")
@@ -46,12 +45,12 @@ class RouteStandIns:
         pages = rules.error_pages
         self.statuses = frozenset(pages.statuses) if pages is not None else _NOTHING
         self.intercepted = self.statuses if pages is not None and pages.intercepts else _NOTHING
-        self.page = _to(route, pages.backend if pages is not None else None)
-        self.without_endpoints = _to(route, rules.without_endpoints)
+        self.page = instead(route, pages.backend if pages is not None else None)
+        self.without_endpoints = instead(route, rules.without_endpoints)
         facts = (
-            (b"X-Namespace", route.owner.namespace),
+            (b"X-Namespace", route.main.service.namespace),
             (b"X-Ingress-Name", route.owner.name),
-            (b"X-Service-Name", route.service),
+            (b"X-Service-Name", route.main.service.name),
             (b"X-Service-Port", rules.service_port),
         )
         # A page may be asked for before the gates of the route were asked, and without what they add.
@@ -59,10 +58,10 @@ class RouteStandIns:
         self._withheld = _ONLY_OURS.union(gated)
         self._facts: Fields = tuple((name, value.encode()) for name, value in facts if value)
 
-    def instead_of(self, route: Route, has_endpoints: Callable[[Route], bool]) -> Route | None:
-        """What serves instead of `route` now; None if that has endpoints, or nothing else has."""
+    def instead_of(self, main: Destination, has_endpoints: HasEndpoints) -> Destination | None:
+        """What serves instead of `main` now; None if that has endpoints, or nothing else has."""
         stand_in = self.without_endpoints
-        if stand_in is None or has_endpoints(route) or not has_endpoints(stand_in):
+        if stand_in is None or has_endpoints(main.backend) or not has_endpoints(stand_in.backend):
             return None
         return stand_in
 
@@ -88,12 +87,12 @@ class RouteStandIns:
             removed=self._removed(request),
         )
 
-    def prepare(self, outgoing: Outgoing, route: Route) -> frozenset[int]:
-        """The statuses of responses to `outgoing`, on its way to `route`, that an error page replaces.
+    def prepare(self, outgoing: Outgoing, to: Destination) -> frozenset[int]:
+        """The statuses of responses to `outgoing`, on its way to `to`, that an error page replaces.
 
-        If `route` is `without_endpoints`, the request, whose target stays, tells why it goes there.
+        If `to` is `without_endpoints`, the request, whose target stays, tells why it goes there.
         """
-        if route is not self.without_endpoints:
+        if to is not self.without_endpoints:
             return self.intercepted
         outgoing.added += self._told(_NO_ENDPOINTS_STATUS, outgoing.request)
         outgoing.removed |= self._removed(outgoing.request)
@@ -116,12 +115,3 @@ class RouteStandIns:
 def stand_ins_of(route: Route) -> RouteStandIns | None:
     """The stand-ins of a route, or None."""
     return RouteStandIns(route) if route.stand_ins is not None else None
-
-
-def _to(route: Route, backend: BackendKey | None) -> Route | None:
-    """The route as it leads to another backend, whose endpoints are chosen by that backend's own rules."""
-    if backend is None:
-        return None
-    return msgspec.structs.replace(
-        route, backend=backend, zone_policy=None, canaries=(), affinity=None, hash_by="", stand_ins=None
-    )

@@ -5,10 +5,10 @@ cdef class RoutePolicyLayout:
 
 
 cdef class RouteLayout:
-    cdef readonly object affinity, backend, canaries, closed, expression, gates, hash_by, hash_subset, kind
-    cdef readonly object long_expression, mirroring, owner, path
+    cdef readonly object branches, closed, conditions, expression, gates, kind, long_expression, mirroring, owner
+    cdef readonly object path
     cdef readonly RoutePolicyLayout policy
-    cdef readonly object response_rules, rewriting, service, stand_ins, zone_policy
+    cdef readonly object response_rules, rewriting, stand_ins
 
 
 cdef class ProxySettingsLayout:

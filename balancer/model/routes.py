@@ -1,4 +1,4 @@
-"""Hosts in the model: their routes, and the canaries of a route."""
+"""Hosts in the model: their routes, and the branches of a route."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Annotated, Final
 
 import msgspec
 
+from balancer.errors import ErrorKind
 from balancer.model.client_tls import ClientDemand
+from balancer.model.conditions import ANY, Conditions
 from balancer.model.edits import ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule
@@ -29,7 +31,8 @@ SEARCHED_BYTES_WIDE: Final = 256
 class PathKind(Enum):
     """How a route's path is compared (networking.k8s.io/v1 PathType; ImplementationSpecific is PREFIX).
 
-    If one path of a host is a regular expression, all are (ingress-nginx: `use-regex`, `rewrite-target`).
+    On a host of Ingresses all paths are expressions if one is (ingress-nginx: `use-regex`, `rewrite-target`). Where
+    kinds are mixed, or routes have conditions, exact paths come first, then expressions, then prefixes.
     """
 
     EXACT = "Exact"
@@ -49,11 +52,15 @@ class PathParameters(Enum):
     PASS = "pass"
 
 
-class Owner(msgspec.Struct, frozen=True):
-    """The object that a route comes from. `name` is empty for the default route, which is the operator's.
+class TrailingSlash(Enum):
+    """What a slash at the end of a prefix means: `/a/` is another prefix than `/a` (Ingress), or the same one."""
 
-    The Services that a route names are in the namespace of the owner.
-    """
+    APART = "apart"
+    SAME = "same"
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The object that a route or branch comes from. `name` is empty for the default route, which is the operator's."""
 
     kind: str
     namespace: str
@@ -65,18 +72,27 @@ class Owner(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class Canary(msgspec.Struct, frozen=True):
-    """Another backend for some requests of a route, with the rules that choose it. An empty text is no rule.
+class ServiceName(msgspec.Struct, frozen=True):
+    """A Service, which may be in another namespace than the route that names it. `name` empty: there is none."""
 
-    `header_pattern` counts without a `header_value`. Of `weight_total` requests that no rule decides, the canary gets
-    `weight`. `follows_affinity`: the route's own affinity keeps a client at the canary that served it; otherwise the
-    rules decide each time, and `affinity` is the canary's. The values that lead to a canary are marked as secrets,
-    because they may be what hides it from the public.
+    namespace: str
+    name: str
+
+    @property
+    def full_name(self) -> str:
+        """Namespace and name, with a slash between them."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Canary(msgspec.Struct, frozen=True):
+    """The rules that make some requests of a route take a branch before shares count. An empty text is no rule.
+
+    `header_pattern` counts without a `header_value`. Of `weight_total` requests that no rule decides, the branch gets
+    `weight`. `follows_affinity`: the affinity of the route's main branch keeps a client at the branch that served it;
+    otherwise the rules decide each time, and the branch has an affinity of its own. The values that lead to a canary
+    are marked as secrets, because they may be what hides it from the public.
     """
 
-    backend: BackendKey
-    owner: Owner
-    service: str
     header: str = ""
     header_value: Annotated[str, SECRET] = ""
     header_pattern: Annotated[str, SECRET] = ""
@@ -84,6 +100,26 @@ class Canary(msgspec.Struct, frozen=True):
     weight: int = 0
     weight_total: int = 100
     follows_affinity: bool = True
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """One backend of a route, and what is done only for requests that it serves.
+
+    `backend` None: requests of the branch get `error`, and no other branch takes them over. `owner` is the object that
+    asks for the branch, `service` what it names; metrics and logs show both even where the backend is missing.
+
+    `weight` is the share among the branches that are no canaries. A branch with `canary` takes requests before shares
+    count, and leaves them to the main branch while it has no endpoints. `zone_policy` None: the backend's own policy
+    holds. `hash_by` is text with variables, whose value chooses the endpoint where there is no `affinity`;
+    `hash_subset`: it chooses so many, one of which serves.
+    """
+
+    backend: BackendKey | None
+    owner: Owner
+    service: ServiceName
+    weight: int = 1
+    canary: Canary | None = None
+    error: ErrorKind = ErrorKind.NO_BACKEND
     affinity: Affinity | None = None
     hash_by: str = ""
     hash_subset: int = 1
@@ -91,12 +127,13 @@ class Canary(msgspec.Struct, frozen=True):
 
 
 class Route(msgspec.Struct, frozen=True):
-    """One path of a host and where it leads. `backend` None: the reference is broken, the path answers 503.
+    """One path of a host and where it leads.
 
-    `service` names a Service in the namespace of `owner`. Metrics and logs show it even where the backend is missing.
-    `zone_policy` None: the backend's own policy holds. `canaries` come in the order in which they are asked. `hash_by`
-    is text with variables, whose value chooses the endpoint where there is no `affinity`; `hash_subset`: it chooses so
-    many, one of which serves.
+    `conditions` are what a request must show beside its path. If several routes of a host have the same path and kind,
+    the first one whose conditions hold serves; if none does, the next shorter prefix is tried.
+
+    `branches` has at least one. The first one is the main branch and no canary. Canaries come last, in the order in
+    which they are asked.
 
     `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
     author wrote. Paths of more than `SEARCHED_BYTES_WIDE` bytes are searched for `long_expression` instead, if there is
@@ -110,15 +147,10 @@ class Route(msgspec.Struct, frozen=True):
 
     path: str
     kind: PathKind
-    backend: BackendKey | None
     owner: Owner
-    service: str
+    branches: tuple[Branch, ...]
+    conditions: Conditions = ANY
     policy: RoutePolicy = RoutePolicy()
-    zone_policy: ZonePolicy | None = None
-    canaries: tuple[Canary, ...] = ()
-    affinity: Affinity | None = None
-    hash_by: str = ""
-    hash_subset: int = 1
     expression: str = ""
     long_expression: str = ""
     rewriting: Rewriting | None = None
@@ -127,6 +159,16 @@ class Route(msgspec.Struct, frozen=True):
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     stand_ins: StandIns | None = None
+
+    @property
+    def main(self) -> Branch:
+        """The first branch."""
+        return self.branches[0]
+
+    @property
+    def canaries(self) -> tuple[Branch, ...]:
+        """The branches that take requests before shares count, in their order."""
+        return tuple(branch for branch in self.branches if branch.canary is not None)
 
     @property
     def redirects_to_https(self) -> bool:
@@ -143,7 +185,7 @@ class Host(msgspec.Struct, frozen=True):
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
     route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
     for this name; empty: that of the settings. `client_demand` is what such handshakes ask clients for, None: nothing.
-    `path_parameters` says how paths with a `;` match.
+    `path_parameters` says how paths with a `;` match, `trailing_slash` what a slash at the end of a prefix means.
     """
 
     name: str
@@ -153,5 +195,6 @@ class Host(msgspec.Struct, frozen=True):
     ciphers: str = ""
     client_demand: ClientDemand | None = None
     path_parameters: PathParameters = PathParameters.REFUSE
+    trailing_slash: TrailingSlash = TrailingSlash.APART
     configuration: str = INGRESS
     listener: str = INGRESS

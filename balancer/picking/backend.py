@@ -29,10 +29,10 @@ from balancer.picking.plans import Chance, Plan, Site
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
+from balancer.sharing.peers import PeersOf, alone
 from balancer.zones.adaptive import SpillController
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.evacuation import Evacuation, ZoneChange
-from balancer.zones.peers import PeersOf, alone
 from balancer.zones.split import evacuation_in_force
 from balancer.zones.verdicts import Surroundings
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from balancer.matching.addresses import address_of
-from balancer.matching.limits.counting import client_key
+from balancer.matching.clients import client_key
 from balancer.picking.comparing import Comparison, Score
 
 MEMORY_SECONDS: Final = 10.0

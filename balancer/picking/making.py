@@ -17,10 +17,10 @@ from balancer.picking.health import BackendHealth
 from balancer.picking.leaving import SpillingBalancer, Spillway, dearnesses, elsewhere
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow, TurnMaker, Turns
+from balancer.sharing.peers import Peers, PeersOf, alone
 from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
 from balancer.zones.evacuation import Evacuation
-from balancer.zones.peers import Peers, PeersOf, alone
 from balancer.zones.split import Pools, evacuation_in_force
 from balancer.zones.verdicts import Surroundings
 

@@ -11,7 +11,7 @@ cdef class Member:
 
 
 cdef class PickNote:
-    cdef public object route
+    cdef public object destination
     cdef public long status
     cdef public str from_zone, names, rest
     cdef public tuple slots

@@ -68,10 +68,10 @@ Slots = tuple[int, int, int, int, int, int, int, int, int]
 class PickNote:
     """A cache of the metrics for the next request with the same pick. Picking does not read it."""
 
-    __slots__ = ("from_zone", "names", "rest", "route", "slots", "status")
+    __slots__ = ("destination", "from_zone", "names", "rest", "slots", "status")
 
     def __init__(self) -> None:
-        self.route: object | None = None
+        self.destination: object | None = None
         self.status = 0
         self.from_zone = self.names = self.rest = ""
         self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from balancer.http.messages import RequestHead
-from balancer.matching.branches import Branch
+from balancer.matching.destinations import Destination
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Foretold, Member, Pick
@@ -25,7 +25,6 @@ class Session(Picker):
 
     __slots__ = (
         "_balancer",
-        "_branch",
         "_is_pinned",
         "_new_key",
         "_peer",
@@ -33,12 +32,13 @@ class Session(Picker):
         "_request",
         "_runtime",
         "_standing",
+        "_to",
         "key",
     )
 
     def __init__(
         self,
-        branch: Branch,
+        to: Destination,
         *,
         runtime: BackendRuntime,
         balancer: Balancer,
@@ -49,7 +49,7 @@ class Session(Picker):
     ) -> None:
         """`balancer` is the balancer of the request, `peer` the client's address."""
         self._standing = runtime.standing()
-        self._branch = branch
+        self._to = to
         self._runtime = runtime
         self._balancer = balancer
         self._request = request
@@ -63,7 +63,7 @@ class Session(Picker):
         """The pick for an attempt at `now`. Arguments and result are those of `Balancer.pick`."""
         if self._balancer.refusal is not None:
             return self._balancer.pick(tried, now)
-        if self._branch.stickiness is not None:
+        if self._to.stickiness is not None:
             return self._again(tried, now) if tried else self._first(now)
         return self._balancer.pick(tried, now) if tried else self._hashed(now)
 
@@ -92,7 +92,7 @@ class Session(Picker):
 
     def _label(self) -> str | None:
         """The endpoint to which the client's cookie leads, if it still exists."""
-        stickiness = self._branch.stickiness
+        stickiness = self._to.stickiness
         key = stickiness.key_in(self._request) if stickiness is not None else None
         if stickiness is None or key is None:
             return None
@@ -102,7 +102,7 @@ class Session(Picker):
         """Asks the balancer for a pick, and finds a new key that leads to the same endpoint."""
         self.key = None
         target = self._balancer.pick(tried, now)
-        stickiness = self._branch.stickiness
+        stickiness = self._to.stickiness
         if target is None or stickiness is None:
             return target
         if stickiness.settings.persistent:
@@ -123,13 +123,13 @@ class Session(Picker):
         return self._pick(label).foretelling(target.foretold)
 
     def hashed(self, now: float) -> tuple[Pick, ...]:
-        """The endpoints to which the hash leads at `now`: as many as the branch's subset, or fewer; empty if the
+        """The endpoints to which the hash leads at `now`: as many as the destination's subset, or fewer; empty if the
         balancer decides.
 
         As in ingress-nginx the hash chooses a subset, and any endpoint of the subset serves. Here a subset is a run of
         endpoints on the ring, so subsets hardly change when one endpoint leaves or joins.
         """
-        text = self._branch.hash_text
+        text = self._to.hash_text
         value = text(self._request, self._peer) if text is not None else b""
         unwell = drained = None
         found: list[Pick] = []
@@ -145,7 +145,7 @@ class Session(Picker):
                 return (self._pick(label, probe=True),)
             if member.health.is_well:
                 found.append(self._pick(label))
-                if len(found) >= self._branch.subset:
+                if len(found) >= self._to.subset:
                     break
             else:
                 unwell = unwell or label
@@ -181,5 +181,5 @@ class Session(Picker):
 
     @property
     def _changes_on_failure(self) -> bool:
-        stickiness = self._branch.stickiness
+        stickiness = self._to.stickiness
         return stickiness is not None and stickiness.settings.change_on_failure

@@ -1,7 +1,7 @@
 cimport cython
 
 from balancer.http.layouts cimport RequestHeadLayout
-from balancer.model.layouts cimport RouteLayout
+from balancer.matching.destinations cimport Destination
 from balancer.picking.members cimport Pick
 
 
@@ -9,7 +9,7 @@ cdef class Account:
     cdef public str client
     cdef public object endpoint_seconds, endpoint_status, error, grpc_status, refusal, span
     cdef public RequestHeadLayout request
-    cdef public RouteLayout route
+    cdef public Destination destination
     cdef public tuple failed_attempts, tried
     cdef public Pick pick
     cdef public bytes request_id

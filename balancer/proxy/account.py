@@ -9,17 +9,18 @@ from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead
 from balancer.logs.accesslines import FailedAttempt
 from balancer.logs.tracing.spans import SpanContext
-from balancer.model.routes import Owner, Route
+from balancer.matching.destinations import Destination, DestinationNames
 from balancer.picking.members import Pick
 from balancer.zones.reasons import Reason
 
-NOBODY = Owner("", "", "")
-"""The owner of requests that no route serves."""
+NOBODY = DestinationNames("", "", "", "")
+"""The names of requests that no route serves."""
 
 
 class Account:
     """The facts of one request, filled in as they become known. Durations in seconds, sizes in bytes of body.
 
+    `destination` is where the request goes, or would go without the stand-in that serves it; None if no route matched.
     `pause_seconds` is the Retry-After of an endpoint's 503.
 
     `started` is of `time.perf_counter`. An account is no msgspec struct: setting an attribute of one costs four times
@@ -28,6 +29,7 @@ class Account:
 
     __slots__ = (
         "client",
+        "destination",
         "endpoint_seconds",
         "endpoint_status",
         "error",
@@ -40,7 +42,6 @@ class Account:
         "request_bytes",
         "request_id",
         "response_bytes",
-        "route",
         "span",
         "started",
         "status",
@@ -50,7 +51,7 @@ class Account:
     def __init__(self, client: str, request: RequestHead | None, started: float) -> None:
         self.client, self.request, self.started = client, request, started
         self.request_id = b""
-        self.route: Route | None = None
+        self.destination: Destination | None = None
         self.pick: Pick | None = None
         self.refusal: Reason | None = None
         self.error: ErrorKind | None = None

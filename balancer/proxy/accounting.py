@@ -21,7 +21,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Foretold
 from balancer.proxy import lines
-from balancer.proxy.account import NOBODY, Account
+from balancer.proxy.account import Account
 from balancer.zones.cost import FREE
 
 
@@ -55,7 +55,8 @@ class Accounting:
         if span is not None and span.sampled:
             self._record_span(account, span, from_zone, seconds)
         log = self._access_log
-        if log is None or (account.route is not None and not account.route.policy.logged):
+        to = account.destination
+        if log is None or (to is not None and not to.policy.logged):
             return
         if logging is not None:
             return self._log_by_rules(log, account, from_zone, seconds, logging)
@@ -67,16 +68,18 @@ class Accounting:
             log.write(lines.record_of(account, from_zone, seconds))
 
     def _log_by_rules(self, log: AccessLog, account: Account, from_zone: str, seconds: float, logging: Logging) -> None:
-        if logging.rules.takes(account.request, account.route):
+        to = account.destination
+        if logging.rules.takes(account.request, None if to is None else to.route.owner):
             record, format = lines.record_of(account, from_zone, seconds), logging.rules.format_for(log.format)
             line_of = None if format is None else partial(_line, format, account.request, logging.origin)
             log.write(record, line_of)
 
     def _record_span(self, account: Account, span: SpanContext, from_zone: str, seconds: float) -> None:
-        if self._spans is None or account.request is None or account.route is None:
+        to = account.destination
+        if self._spans is None or account.request is None or to is None:
             return
         logged = Logged(lines.record_of(account, from_zone, seconds), account.request, span.origin)
-        self._spans.put(finished_span(span, logged, account.route.path), account.route.owner.namespace)
+        self._spans.put(finished_span(span, logged, to.route.path), to.tenant)
 
     def _count(self, account: Account, from_zone: str, seconds: float) -> bool:
         """Counts a request. Says whether the note of its pick fits."""
@@ -85,8 +88,8 @@ class Accounting:
         if account.error is not None:
             recorder.error(account.error.value)
         if account.grpc_status is not None:
-            owner, service = (account.route.owner, account.route.service) if account.route else (NOBODY, "")
-            recorder.grpc(owner.namespace, owner.name, service, account.grpc_status)
+            names = lines.names_of(account)
+            recorder.grpc(names.namespace, names.ingress, names.service, account.grpc_status)
         dollars = blind_dollars = 0.0
         if pick is not None:
             foretold = pick.foretold
@@ -97,7 +100,7 @@ class Accounting:
                 blind_dollars = tariff.blind_sent * sent + tariff.blind_received * received
             note, taken = pick.note, account.endpoint_seconds
             if (
-                note.route is account.route
+                note.destination is account.destination
                 and note.status == account.status
                 and note.from_zone == from_zone
                 and account.error is None
@@ -112,19 +115,18 @@ class Accounting:
         self, account: Account, from_zone: str, seconds: float, dollars: float, blind_dollars: float
     ) -> None:
         """Counts a request unlike the last one of its pick, and notes with the pick where it was counted."""
-        route, pick, error = account.route, account.pick, account.error
-        owner = route.owner if route else NOBODY
+        to, pick, error = account.destination, account.pick, account.error
+        names = lines.names_of(account)
         reason = pick.reason if pick else account.refusal
         code: str | None = reason._value_ if reason is not None else None
         kind = error._value_ if error is not None else None
-        service = route.service if route else ""
         to_zone = pick.to_zone if pick else UNKNOWN_ZONE
         locality = pick.locality._value_ if pick else "unknown"  # `value` costs two calls
         recorder = self.recorder
         recorder.request(
-            owner.namespace,
-            owner.name,
-            service,
+            names.namespace,
+            names.ingress,
+            names.service,
             from_zone,
             to_zone,
             locality,
@@ -140,17 +142,18 @@ class Accounting:
         )
         if pick is None or error is not None:
             return
-        labels = (owner.namespace, owner.name, service, from_zone, to_zone, locality, account.status, code, kind)
+        named = names.namespace, names.ingress, names.service
+        labels = (*named, from_zone, to_zone, locality, account.status, code, kind)
         if (slots := recorder.known_slots(labels)) is not None:
             note = pick.note
-            note.route, note.status, note.from_zone, note.slots = route, account.status, from_zone, slots
+            note.destination, note.status, note.from_zone, note.slots = to, account.status, from_zone, slots
             note.names = ""
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
-        namespace, service = (account.route.owner.namespace, account.route.service) if account.route else ("", "")
+        names = lines.names_of(account)
         dollars = foretold.tariff.dollars(account.request_bytes, account.response_bytes)
         recorder = self.recorder
-        recorder.dry_run(namespace, service, foretold.reason.value, dollars=dollars)
+        recorder.dry_run(names.namespace, names.service, foretold.reason.value, dollars=dollars)
 
 
 def _line(format: LineFormat, request: RequestHead | None, origin: Origin, record: AccessRecord) -> bytes:

@@ -29,18 +29,18 @@ class CompatAccounting(Accounting):
         Requests without a route are left out, as ingress-nginx leaves out those for hosts of no Ingress.
         """
         super().close(account, from_zone, logging)
-        route, request = account.route, account.request
-        if route is None or request is None:
+        to, request = account.destination, account.request
+        if to is None or request is None:
             return
-        owner, has_one_attempt = route.owner, len(account.tried) <= 1
+        names, has_one_attempt = to.names, len(account.tried) <= 1
         self._nginx.request(
             (
                 exact_status(account.status),
                 request.method.decode("ascii"),
-                route.path,
-                owner.namespace,
-                owner.name,
-                route.service,
+                to.route.path,
+                names.namespace,
+                names.ingress,
+                names.service,
             ),
             seconds=time.perf_counter() - account.started,
             endpoint_seconds=account.endpoint_seconds if has_one_attempt else None,

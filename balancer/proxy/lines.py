@@ -13,7 +13,7 @@ import msgspec
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
-from balancer.model.routes import Route
+from balancer.matching.destinations import DestinationNames
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Pick
 from balancer.proxy.account import NOBODY, Account
@@ -140,6 +140,12 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
 
 
+def names_of(account: Account) -> DestinationNames:
+    """The names under which a request is counted and logged."""
+    to = account.destination
+    return NOBODY if to is None else to.names
+
+
 def noted_of(request: RequestHead) -> Noted:
     """What is noted with the fields of `request`."""
     repeated = request.repeated
@@ -151,16 +157,14 @@ def noted_of(request: RequestHead) -> Noted:
 
 def note_names(account: Account, pick: Pick) -> None:
     """Notes the parts of a JSON line that follow from the route, the pick and the rest of its note."""
-    route, note = account.route, pick.note
-    owner = route.owner if route else NOBODY
-    port = _port(route)
+    note, names = pick.note, names_of(account)
     note.names = (
-        f',"namespace":{_quoted(owner.namespace)},"ingress":{_quoted(owner.name)}'
-        f',"service":{_quoted(route.service if route else "")},"endpoints":[{_quoted(pick.member.label)}]'
+        f',"namespace":{_quoted(names.namespace)},"ingress":{_quoted(names.ingress)}'
+        f',"service":{_quoted(names.service)},"endpoints":[{_quoted(pick.member.label)}]'
         f',"from_zone":{_quoted(note.from_zone)},"to_zone":{_quoted(pick.to_zone)}'
         f',"locality":{_quoted(pick.locality._value_)},"reason":{_quoted(_reason(account) or "")},"request_id":"'
     )
-    port_field = f',"service_port":{_quoted(port)}' if port else ""
+    port_field = f',"service_port":{_quoted(names.port)}' if names.port else ""
     note.rest = f'","endpoint_status":{note.status}{port_field},"head_bytes":'
 
 
@@ -180,8 +184,7 @@ def _inside(text: str) -> str:
 
 def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
     request = account.request or _NO_REQUEST  # a refused head has a line, too, without what was not understood
-    route, pick = account.route, account.pick
-    owner = route.owner if route else NOBODY
+    pick, names = account.pick, names_of(account)
     noted = noted_of(request)
     span = account.span
     record = AccessRecord(  # by position, because names would take eight times as long
@@ -196,9 +199,9 @@ def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         account.response_bytes,
         seconds,
         account.endpoint_seconds,
-        owner.namespace,
-        owner.name,
-        route.service if route else "",
+        names.namespace,
+        names.ingress,
+        names.service,
         account.tried,
         from_zone,
         pick.to_zone if pick else UNKNOWN_ZONE,
@@ -207,7 +210,7 @@ def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         account.request_id.decode("latin-1"),
         account.endpoint_status,
         account.failed_attempts,
-        _port(route),
+        names.port,
         request.head_bytes,
         noted.user_agent,
         noted.referer,
@@ -230,10 +233,6 @@ def _reason(account: Account) -> str | None:
     reason = account.pick.reason if account.pick else account.refusal
     code: str | None = reason._value_ if reason is not None else None
     return code
-
-
-def _port(route: Route | None) -> str:
-    return route.backend.rpartition(":")[2] if route and route.backend else ""
 
 
 def _text(value: bytes | None) -> str | None:

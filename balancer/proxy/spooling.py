@@ -20,8 +20,8 @@ import msgspec
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead, ResponseHead, Trailers
 from balancer.http.streams import RequestStream
+from balancer.matching.destinations import Destination
 from balancer.model.policies import RoutePolicy
-from balancer.model.routes import Route
 from balancer.proxy.bodies import UNCOUNTED_BYTES, KeptBody
 from balancer.proxy.body_room import BodyRoom, Held
 from balancer.runtime.deadlines import Alarm
@@ -126,11 +126,11 @@ class Spooling:
 
     __slots__ = ("_body", "_bytes_most", "_owner", "_room", "_seconds")
 
-    def __init__(self, owner: SpoolingRequest, route: Route, room: BodyRoom, timeout_seconds: float) -> None:
-        """`timeout_seconds` bounds the time between two pieces. The body counts for the owner of `route`."""
-        policy = route.policy
+    def __init__(self, owner: SpoolingRequest, to: Destination, room: BodyRoom, timeout_seconds: float) -> None:
+        """`timeout_seconds` bounds the time between two pieces. The body counts for the tenant of `to`."""
+        policy = to.policy
         self._owner, self._room = owner, room
-        self._body = SpooledBody(policy.spool_memory_bytes, room, route.owner.namespace)
+        self._body = SpooledBody(policy.spool_memory_bytes, room, to.tenant)
         self._bytes_most = policy.max_body_bytes
         self._seconds = timeout_seconds
 

@@ -59,7 +59,7 @@ def delta(before: RoutingModel, after: RoutingModel, *, between: Callable[[], No
 
 def _comparing(before: RoutingModel, after: RoutingModel) -> Generator[None, None, Delta]:
     changed: dict[str, Any] = {}
-    gone: dict[str, tuple[Key, ...]] = msgspec.field(default_factory=dict)
+    gone: dict[str, tuple[Key, ...]] = {}
     for part in PARTS:
         was, now = getattr(before, part.name), getattr(after, part.name)
         changed[part.name], left = yield from _changes(was, now, part.key_of)

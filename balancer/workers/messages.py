@@ -23,8 +23,8 @@ _LENGTH_BYTES: Final = 4
 class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is started with, as the JSON of its one argument. The worker inherits the descriptors.
 
-    `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `limits` a `LimitSeat`, `peers` the
-    descriptor of a `PeerMemory` (-1: there is none), `access_log` the write end of a pipe, `access_log_format` a value
+    `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `seat` a `Seat` of the shared
+    memory, `access_log` the write end of a pipe, `access_log_format` a value
     of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`. `has_publication`
     says that a publication is already on its way; the worker accepts no connection before it serves this publication.
     With `places`, the sockets of all places, the worker stands by: it accepts on the sockets of the place that
@@ -36,8 +36,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     http: int
     https: int
     counters: int
-    limits: tuple[int, int, int]
-    peers: int = -1
+    seat: tuple[int, int, int]
     access_log: int
     access_log_format: str = "json"
     log_level: str = "info"

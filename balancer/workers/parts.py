@@ -10,6 +10,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
+from balancer.model.conditions import ANY
 from balancer.model.endpoints import Backend
 from balancer.model.logins import Logins
 from balancer.model.route_configurations import Listener, RouteConfiguration
@@ -91,10 +92,11 @@ def _host_weight(host: Host) -> int:
 
 
 def _route_weight(route: Route) -> int:
-    weight = (1 + len(route.path) // _PATH_WEIGHT) * (1 + len(route.canaries))
-    if not route.gates and not route.response_rules:
+    weight = (1 + len(route.path) // _PATH_WEIGHT) * len(route.branches)
+    if not route.gates and not route.response_rules and route.conditions == ANY:
         return weight
-    return weight + len(msgspec.msgpack.encode((route.gates, route.response_rules))) // _RULES_WEIGHT
+    rules = route.gates, route.response_rules, route.conditions
+    return weight + len(msgspec.msgpack.encode(rules)) // _RULES_WEIGHT
 
 
 def _backend_weight(backend: Backend) -> int:

@@ -28,11 +28,11 @@ from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import has_own_transports, loop_factory
-from balancer.runtime.signals import ENDING, ignore_unheeded, let_through
+from balancer.runtime.signals import ENDING, ignore_unheeded, let_through, tell_crashes
 from balancer.runtime.turns import in_turns
+from balancer.sharing.memory import Seat, join
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import Making, Piece, PublicationAssembler, Unfitting
-from balancer.workers.limit_memory import LimitSeat, counting_of
 from balancer.workers.messages import (
     TO_WORKER,
     Accepting,
@@ -54,7 +54,6 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
-from balancer.workers.peer_memory import peers_of
 from balancer.workers.swapping import Steps, Swaps
 from balancer.workers.worker import Worker
 
@@ -74,8 +73,7 @@ class WorkerProcess:
         self._start = start
         self._place: asyncio.Future[int | None] = self._loop.create_future()
         self._recorder = Recorder(SlotTable(mmap.mmap(start.counters, TABLE_BYTES)))
-        self._counting = counting_of(LimitSeat(*start.limits))
-        self._peers_of = peers_of(start.peers, LimitSeat(*start.limits))
+        self._shared = join(Seat(*start.seat))
         self._access_log = AccessLog(
             start.access_log, AccessLogFormat(start.access_log_format), self._recorder.access_log_dropped
         )
@@ -139,8 +137,8 @@ class WorkerProcess:
                     recorder=self._recorder,
                     access_log=self._access_log,
                     fallback=certificate,
-                    counting=self._counting,
-                    peers_of=self._peers_of,
+                    counting=self._shared.counting,
+                    peers_of=self._shared.peers_of,
                     compat_metrics=self._compat_metrics,
                     loop_transports=self._loop_transports,
                 )
@@ -265,6 +263,7 @@ async def _run(start: WorkerStart) -> None:
 
 def main() -> None:
     """The main program. Its one argument is the JSON of a `WorkerStart`."""
+    tell_crashes()
     ignore_unheeded(signal.SIGINT)  # Ctrl-C reaches every process of a terminal, but the parent decides
     start = msgspec.json.decode(sys.argv[1], type=WorkerStart)
     configure_logs(level=start.log_level, log_format=start.log_format, worker=start.number)

@@ -17,10 +17,11 @@ from typing import Final
 import msgspec
 
 from balancer.explain.drafts import Draft
+from balancer.runtime.build import build_told
 from balancer.runtime.priority import give_way
+from balancer.sharing.memory import Seat
 from balancer.workers.channel import Channel
 from balancer.workers.lifecycle import Life, Overdue, Phase, Times
-from balancer.workers.limit_memory import LimitSeat
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
@@ -41,7 +42,6 @@ from balancer.workers.messages import (
     WorkerStart,
     encode,
 )
-from balancer.workers.peer_memory import NO_MEMORY
 from balancer.workers.shipping import Consignee, Dispatch
 from balancer.workers.spawning import Process
 from balancer.workers.tables import Table
@@ -68,8 +68,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker inherits beside its channel. `peers` is the descriptor of a `PeerMemory`. `places` are the sockets
-    of all places, for a worker that stands by.
+    """What a worker inherits beside its channel. `places` are the sockets of all places, for a worker that stands by.
 
     `log` is the write end of a pipe, which the worker alone owns from then on.
     """
@@ -77,8 +76,7 @@ class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
     http: socket.socket
     https: socket.socket
     table: Table
-    limits: LimitSeat
-    peers: int = NO_MEMORY
+    seat: Seat
     log: int
     places: tuple[tuple[socket.socket, socket.socket], ...] = ()
 
@@ -103,7 +101,7 @@ class Supervised:
         """
         self._loop = asyncio.get_running_loop()
         self.number = number
-        self.table, self.limits = inheritance.table, inheritance.limits
+        self.table, self.seat = inheritance.table, inheritance.seat
         self.life = Life(times, self._loop.time())
         self.generation = 0
         self.last_report: WorkerReport | None = None
@@ -280,6 +278,8 @@ class Supervised:
 
     def _process_ended(self) -> None:
         told = self._process.end_told()
+        if self._process.has_crashed:
+            told += f", build {build_told()}"
         self.end_told = f"{self.end_told} ({told})" if self.end_told else told
         self._channel.close()
         self.ended.set()
@@ -300,8 +300,7 @@ def _start(
         http=inheritance.http.fileno(),
         https=inheritance.https.fileno(),
         counters=inheritance.table.descriptor,
-        limits=inheritance.limits,
-        peers=inheritance.peers,
+        seat=inheritance.seat,
         access_log=inheritance.log,
         places=tuple((http.fileno(), https.fileno()) for http, https in inheritance.places),
         has_publication=dispatch.newest.generation > 0,
@@ -311,6 +310,5 @@ def _start(
 
 def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
     sockets = {start.http, start.https, *chain.from_iterable(start.places)}
-    peers = () if start.peers == NO_MEMORY else (start.peers,)
-    descriptors = (start.channel, *sockets, start.counters, start.limits[0], *peers, start.access_log)
+    descriptors = (start.channel, *sockets, start.counters, start.seat[0], start.access_log)
     return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)

@@ -25,10 +25,9 @@ from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.priority import give_way
+from balancer.sharing.memory import SharedMemory
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
-from balancer.workers.limit_memory import LimitMemory
-from balancer.workers.peer_memory import PeerMemory
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -83,8 +82,7 @@ class ProcessFleet:
         self._loop = asyncio.get_running_loop()
         self._lag = LoopLag()
         self._tables = Tables()
-        self._limits = LimitMemory(options.count)
-        self._peers = PeerMemory(self._limits.seats)
+        self._shared = SharedMemory(options.count)
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback, let_in=give_way)
@@ -214,8 +212,7 @@ class ProcessFleet:
                 await self._all_ended()
         self._close_listeners()
         self._tables.close()
-        self._limits.close()
-        self._peers.close()
+        self._shared.close()
 
     # One place among the workers.
 
@@ -269,15 +266,14 @@ class ProcessFleet:
                 place.reopen()
                 self._dismiss_standby()
             table = self._tables.take()
-            seat = self._limits.take()
+            seat = self._shared.take()
             worker = Supervised(
                 number,
                 Inheritance(
                     http=place.http,
                     https=place.https,
                     table=table,
-                    limits=seat,
-                    peers=self._peers.descriptor,
+                    seat=seat,
                     log=self._new_log(),
                     places=tuple((each.http, each.https) for each in self._places) if stands_by else (),
                 ),
@@ -292,7 +288,7 @@ class ProcessFleet:
             if table is not None:
                 self._tables.give_back(table)
             if seat is not None:
-                self._limits.give_back(seat)
+                self._shared.give_back(seat)
             return None
         self._workers.append(worker)
         return worker
@@ -338,8 +334,7 @@ class ProcessFleet:
     def _forget(self, worker: Supervised) -> None:
         self._workers.remove(worker)
         self._tables.give_back(worker.table)
-        self._peers.give_back(worker.limits)
-        self._limits.give_back(worker.limits)
+        self._shared.give_back(worker.seat)
         if self._is_draining:
             self._leave_none_waiting()
         _LOG.log(

@@ -38,7 +38,6 @@ from balancer.matching.gates.basic_auth import SignIn
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
-from balancer.matching.limits.counting import Counting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
@@ -56,9 +55,10 @@ from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
 from balancer.runtime.tcp import TcpTransports
+from balancer.sharing.counting import Counting
+from balancer.sharing.memory import counting_alone
+from balancer.sharing.peers import PeersOf, alone
 from balancer.workers.judging import Judgements, judging
-from balancer.workers.limit_memory import counting_alone
-from balancer.zones.peers import PeersOf, alone
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop

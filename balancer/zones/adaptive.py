@@ -8,9 +8,9 @@ is no gap. Does not know endpoints or randomness; time is an argument. The simul
 from __future__ import annotations
 
 from balancer.model.zones import ZonePolicy
+from balancer.sharing.peers import ALONE, Peers, Seen
 from balancer.zones.flow import ZoneFlow
 from balancer.zones.homecoming import Homecoming
-from balancer.zones.peers import ALONE, Peers, Seen
 from balancer.zones.reasons import Reason
 from balancer.zones.shares import LOCAL_LEAST, MovingShare, Pause
 from balancer.zones.sightings import Sightings

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from balancer.zones.peers import Seen
+from balancer.sharing.peers import Seen
 
 # Rates are averaged over so many seconds, or requests if they take longer.
 _RATE_SECONDS, _RATE_REQUESTS = 0.2, 100

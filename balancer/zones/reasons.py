@@ -1,6 +1,6 @@
 """Names the reasons for a pick: one closed set of codes, with one sentence each.
 
-Counters, access log, debug pages and the command line show these codes. The module also makes the page docs/reasons.md.
+Counters, access log, debug pages and the command line show these codes.
 """
 
 from __future__ import annotations
@@ -56,30 +56,3 @@ class Reason(Enum):
     RETRY_OTHER_ZONE = "retry_other_zone", "Every endpoint of the zonal pool was tried, so the retry leaves."
     DRAINED_ZONE = "drained_zone", "The operator drains the endpoint's zone, but no other is left."
     ROLLOUT_EXCLUDED = "rollout_excluded", "The request is outside the percentage of the rollout."
-
-
-_PAGE = """\
-# Reasons
-
-Made from `balancer/zones/reasons.py` by `python -m balancer.zones.reasons`; do not edit.
-
-Every pick of an endpoint carries exactly one of these codes. It is the label `reason` of the metric
-`zonal_zone_decisions_total` and the field `reason` of the access log.
-
-| code | meaning |
-|---|---|
-{rows}
-"""
-
-
-def markdown() -> str:
-    """The documentation page `docs/reasons.md`, whole."""
-    return _PAGE.format(rows="\n".join(map(_row, Reason)))
-
-
-def _row(reason: Reason) -> str:
-    return f"| `{reason.value}` | {reason.explanation} |"
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")

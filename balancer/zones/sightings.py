@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from operator import add
 
-from balancer.zones.peers import Heard, Peers, Seen
+from balancer.sharing.peers import Heard, Peers, Seen
 
 
 class Sightings:

@@ -42,7 +42,8 @@ _service = option("--service", help="Only of this Service.", metavar="NS/NAME")
 )
 def top(**given: Any) -> None:
     """Watch the traffic: from which zone to which, of which Service, and what it costs."""
-    from ingress.cli.terminal.commands import TopOptions, show_top
+    from ingress.cli.terminal.commands import show_top
+    from ingress.cli.terminal.lookout import TopOptions
     from ingress.cli.terminal.ranking import Choice, Order
 
     choice = Choice(order=Order(given["sort"]), namespace=given["namespace"], text=given["text"], limit=given["limit"])
@@ -134,7 +135,7 @@ COMMANDS = (top, status, routes, endpoints, certs, findings)
 
 
 def _end(show: Callable[[Any], int], options: object) -> None:
-    from ingress.cli.terminal.commands import CannotShow
+    from ingress.cli.terminal.lookout import CannotShow
 
     try:
         exit_status = show(options)

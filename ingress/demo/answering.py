@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
-from balancer.http2.engine import DATA, FAULT, HEAD, SERVER, TRAILERS, Event
+from balancer.http2.engine import SERVER
+from balancer.http2.events import DATA, FAULT, HEAD, TRAILERS, Event
 from ingress.demo.speaking import DemoConnection
 
 _HEAD = ((b":status", b"200"), (b"content-type", b"application/grpc"))

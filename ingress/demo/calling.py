@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import msgspec
 
 from balancer.http.messages import Fields
-from balancer.http2.engine import CLIENT, CLOSED, DATA, FAULT, HEAD, SETTINGS, TRAILERS, Event
+from balancer.http2.engine import CLIENT
+from balancer.http2.events import CLOSED, DATA, FAULT, HEAD, SETTINGS, TRAILERS, Event
 from ingress.demo.answering import framed
 from ingress.demo.cluster import CALL_PATH
 from ingress.demo.speaking import DemoConnection

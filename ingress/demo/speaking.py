@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 
-from balancer.http2.engine import DATA, EngineLimits, Event
 from balancer.http2.engines import make_engine
+from balancer.http2.events import DATA, EngineLimits, Event
 
 
 class DemoConnection(asyncio.Protocol):

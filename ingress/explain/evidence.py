@@ -15,16 +15,17 @@ from balancer.model.routes import Owner
 from ingress.findings import Finding, Findings, Severity, quote
 from ingress.objects.endpoint_hints import EndpointHints
 from ingress.objects.kinds import EndpointSlice, Ingress, SliceEndpoint, key_of, subject_of
+from ingress.objects.names import covering
 from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import OWN_PREFIX, Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.backend_zones import policy_origin
-from ingress.translation.conflicts import covering
+from ingress.translation.cluster.zone_findings import ZONE_OPTION
+from ingress.translation.cluster.zones import follows_hints
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION, Classes, classes_of, is_accepted
-from ingress.translation.ingress.annotations import read_ingress_annotations, read_service_annotations
-from ingress.translation.zone_findings import ZONE_OPTION
-from ingress.translation.zones import follows_hints
+from ingress.translation.ingress.annotations import read_ingress_annotations
+from ingress.translation.services.backend_zones import policy_origin
+from ingress.translation.services.service_annotations import read_service_annotations
 
 # The most slices or findings that an explanation lists, because a host may have thousands.
 _NAMED_MOST = 50
@@ -54,7 +55,7 @@ class Evidence:
         config_map = self._inventory.config_map(namespace, name)
         data = config_map.data if config_map is not None else {}
         settings, _ = read_configmap(data)
-        service = self._inventory.service(route.owner.namespace, route.service)
+        service = self._inventory.service(route.service.namespace, route.service.name)
         ingress = self._ingress(route)
         said_by_ingress = Overrides()
         if ingress is not None:
@@ -71,13 +72,13 @@ class Evidence:
 
     def slice_steps(self, route: RouteName) -> list[str]:
         """Every slice of a route's Service, with the number of its endpoints by condition and zone."""
-        service = self._inventory.service(route.owner.namespace, route.service)
+        service = self._inventory.service(route.service.namespace, route.service.name)
         if service is not None and service.spec.type == "ExternalName":
-            name = f"{route.owner.namespace}/{route.service}"
+            name = route.service.full_name
             return [f"Service {name} is an ExternalName Service, so its addresses come from DNS."]
-        slices = sorted(self._inventory.slices(route.owner.namespace, route.service), key=key_of)
+        slices = sorted(self._inventory.slices(route.service.namespace, route.service.name), key=key_of)
         if not slices:
-            return [f"Service {route.owner.namespace}/{route.service} has no EndpointSlice."]
+            return [f"Service {route.service.full_name} has no EndpointSlice."]
         steps = [_slice_step(each) for each in slices[:_NAMED_MOST]]
         if len(slices) > _NAMED_MOST:
             steps.append(f"{len(slices) - _NAMED_MOST} more EndpointSlices are not listed.")
@@ -85,7 +86,7 @@ class Evidence:
 
     def slice_entries(self, route: RouteName) -> list[SliceEntry]:
         """Every endpoint of the slices of a route's Service, in the order of the slices."""
-        slices = sorted(self._inventory.slices(route.owner.namespace, route.service), key=key_of)
+        slices = sorted(self._inventory.slices(route.service.namespace, route.service.name), key=key_of)
         return [_entry(endpoint) for item in slices for endpoint in item.endpoints]
 
     def finding_steps(self, host: str, routes: Sequence[RouteName]) -> list[str]:
@@ -112,9 +113,9 @@ class Evidence:
         for route in routes:
             found.add(_subject(route.owner))
             found.update(_subject(canary.owner) for canary in route.canaries)
-            found.add(("Service", route.owner.namespace, route.service))
-            found.update(("Service", canary.owner.namespace, canary.service) for canary in route.canaries)
-            slices = self._inventory.slices(route.owner.namespace, route.service)
+            services = (route.service, *(canary.service for canary in route.canaries))
+            found.update(("Service", service.namespace, service.name) for service in services)
+            slices = self._inventory.slices(route.service.namespace, route.service.name)
             found.update(("EndpointSlice", *key_of(each)) for each in slices)
         return found
 
@@ -147,7 +148,7 @@ class Evidence:
             "flag-off": f'zone-aware-routing is not "true" in ConfigMap {self._context.configmap}',
             "default": "the default, because no object sets another",
             "configmap": f"set by zone-policy in ConfigMap {self._context.configmap}",
-            "service": f"{annotation} Service {route.owner.namespace}/{route.service}",
+            "service": f"{annotation} Service {route.service.full_name}",
             "ingress": f"{annotation} Ingress {route.owner.full_name}",
         }[source]
 

@@ -27,8 +27,8 @@ from ingress.sources.contract import Source, Wanted
 from ingress.sources.events import Event
 from ingress.sources.inventory import Changes, Inventory
 from ingress.translation.assembly import Translation, translate, with_endpoints
-from ingress.translation.certificates import CertificateShelf
-from ingress.translation.expression_reading import Readings
+from ingress.translation.ingress.hosts.expression_reading import Readings
+from ingress.translation.secrets.certificates import CertificateShelf
 
 _LOG = logging.getLogger(__name__)
 

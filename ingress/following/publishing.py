@@ -10,10 +10,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
-from itertools import chain
 
 import msgspec
 
+from balancer.matching.destinations import names_of
 from balancer.metrics.snapshots import Snapshot
 from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend
@@ -35,14 +35,15 @@ class Published:
     Only one task may call `publish`.
     """
 
-    __slots__ = ("_counted", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication")
+    __slots__ = ("_counted", "_own", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication")
 
-    def __init__(self, serve: Callable[[Publication], None]) -> None:
-        """`serve` makes the data plane use a publication. It must not fail."""
+    def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
+        """`serve` makes the data plane use a publication. It must not fail. `own` are findings about this process."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
-        self._translated: tuple[Finding, ...] = ()
+        self._translated: tuple[Finding, ...] | None = None  # before the first publication
+        self._own = own
         self._seen: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
@@ -88,7 +89,8 @@ class Published:
         return True
 
     def _put_together(self) -> None:
-        self.findings = with_changes(self._translated, gone=(), new=self._seen) if self._seen else self._translated
+        translated, others = self._translated or (), (*self._own, *self._seen)
+        self.findings = with_changes(translated, gone=(), new=others) if others else translated
         self._snapshot = msgspec.structs.replace(self._snapshot, findings=_counted(self.findings))
 
     def snapshot(self) -> Snapshot:
@@ -160,16 +162,14 @@ def _all_routes(model: RoutingModel) -> list[Route]:
 
 def _missing(model: RoutingModel) -> frozenset[_Service]:
     """The Services that open paths name and that do not exist, or lack the named port."""
-    routes = _all_routes(model)
-    return frozenset(
-        (each.owner.namespace, each.service) for each in routes if each.backend is None and not each.closed
-    )
+    branches = (branch for route in _all_routes(model) if not route.closed for branch in route.branches)
+    return frozenset((each.service.namespace, each.service.name) for each in branches if each.backend is None)
 
 
 def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
-    routes = _all_routes(model)
-    canaries = ((each.owner.namespace, each.owner.name, each.service) for route in routes for each in route.canaries)
-    return frozenset(chain(((route.owner.namespace, route.owner.name, route.service) for route in routes), canaries))
+    """The names under which the requests of every branch are counted."""
+    names = (names_of(branch) for route in _all_routes(model) for branch in route.branches)
+    return frozenset((each.namespace, each.ingress, each.service) for each in names)
 
 
 def _unready(

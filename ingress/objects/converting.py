@@ -7,10 +7,20 @@ know where documents come from.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from ingress.objects.gateway import (
+    BackendTlsPolicy,
+    Gateway,
+    GatewayClass,
+    ListenerSet,
+    Namespace,
+    ReferenceGrant,
+)
+from ingress.objects.gateway_references import GATEWAY_GROUP
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.objects.kinds import (
     CLUSTER_WIDE,
     ConfigMap,
@@ -28,6 +38,9 @@ from ingress.objects.names import LABEL, SUBDOMAIN
 Document = Mapping[Any, Any]
 """A mapping as parsed from YAML or JSON, with unknown contents."""
 
+_GATEWAY_V1: Final = f"{GATEWAY_GROUP}/v1"
+_GATEWAY_V1BETA1: Final = f"{GATEWAY_GROUP}/v1beta1"
+
 _RECORDS: Mapping[tuple[str, str], type[KubernetesObject]] = {
     ("networking.k8s.io/v1", "Ingress"): Ingress,
     ("networking.k8s.io/v1", "IngressClass"): IngressClass,
@@ -36,9 +49,24 @@ _RECORDS: Mapping[tuple[str, str], type[KubernetesObject]] = {
     ("v1", "Node"): Node,
     ("v1", "Secret"): Secret,
     ("v1", "ConfigMap"): ConfigMap,
+    ("v1", "Namespace"): Namespace,
+    (_GATEWAY_V1, "GatewayClass"): GatewayClass,
+    (_GATEWAY_V1, "Gateway"): Gateway,
+    (_GATEWAY_V1, "ListenerSet"): ListenerSet,
+    (_GATEWAY_V1, "HTTPRoute"): HttpRoute,
+    (_GATEWAY_V1, "GRPCRoute"): GrpcRoute,
+    (_GATEWAY_V1, "TLSRoute"): TlsRoute,
+    (_GATEWAY_V1, "TCPRoute"): TcpRoute,
+    (_GATEWAY_V1, "ReferenceGrant"): ReferenceGrant,
+    (_GATEWAY_V1, "BackendTLSPolicy"): BackendTlsPolicy,
+    # The same shapes under their older version, which API servers still serve.
+    (_GATEWAY_V1BETA1, "GatewayClass"): GatewayClass,
+    (_GATEWAY_V1BETA1, "Gateway"): Gateway,
+    (_GATEWAY_V1BETA1, "HTTPRoute"): HttpRoute,
+    (_GATEWAY_V1BETA1, "ReferenceGrant"): ReferenceGrant,
 }
 # msgspec crashes when two threads see a type for the first time at once, so it sees all of them here.
-_SEEN = tuple(msgspec.json.Decoder(record) for record in _RECORDS.values())
+_SEEN = tuple(msgspec.json.Decoder(record) for record in dict.fromkeys(_RECORDS.values()))
 
 # Removed in Kubernetes 1.22 and 1.25. To ignore them silently would look like a lost route.
 _RETIRED: Mapping[tuple[str, str], str] = {

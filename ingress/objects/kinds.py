@@ -8,83 +8,57 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from enum import Enum
 from typing import Annotated, ClassVar
 
 import msgspec
 
 from ingress.findings import Subject
 from ingress.objects.endpoint_hints import read_hints
+from ingress.objects.gateway import (
+    BackendTlsPolicy,
+    Gateway,
+    GatewayClass,
+    ListenerSet,
+    Namespace,
+    ReferenceGrant,
+)
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.metadata import CLUSTER_WIDE, OPTIONAL_KINDS, Int32, Kind, Metadata, Wire
 from ingress.objects.node_status import NodeSpec, NodeStatus
 
-
-class Kind(Enum):
-    """The kinds that zonal reads. The value is Kubernetes' name of the kind."""
-
-    INGRESS = "Ingress"
-    INGRESS_CLASS = "IngressClass"
-    SERVICE = "Service"
-    ENDPOINT_SLICE = "EndpointSlice"
-    NODE = "Node"
-    SECRET = "Secret"
-    CONFIG_MAP = "ConfigMap"
+# What every kind has is defined below the kinds of Gateway API, and used everywhere together with the kinds.
+__all__ = ("CLUSTER_WIDE", "OPTIONAL_KINDS", "Kind", "Metadata")
 
 
-CLUSTER_WIDE = frozenset({Kind.INGRESS_CLASS, Kind.NODE})
-"""Kinds without a namespace."""
-
-
-# The API's int32. Without a bound a number may be too long to be written as text.
-_Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
-
-
-class _Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
-    """Fields are named in snake case here and in camel case on the wire."""
-
-
-class Metadata(_Wire, frozen=True):
-    """ObjectMeta. `sequence` is the place of the object in a manifest folder; 0 if the cluster dates objects."""
-
-    name: str
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    creation_timestamp: str = ""
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    sequence: int = 0
-    deletion_timestamp: str | None = None
-
-
-class ServicePortReference(_Wire, frozen=True):
+class ServicePortReference(Wire, frozen=True):
     """A port of a Service by name or by number. 0 and empty mean absent."""
 
     name: str = ""
-    number: _Int32 = 0
+    number: Int32 = 0
 
 
-class ServiceReference(_Wire, frozen=True):
+class ServiceReference(Wire, frozen=True):
     """A Service in the namespace of the Ingress."""
 
     name: str = ""
     port: ServicePortReference = ServicePortReference()
 
 
-class ResourceReference(_Wire, frozen=True):
+class ResourceReference(Wire, frozen=True):
     """An object of any kind: a backend that is not a Service, or the Pod of an endpoint."""
 
     kind: str = ""
     name: str = ""
 
 
-class IngressBackend(_Wire, frozen=True):
+class IngressBackend(Wire, frozen=True):
     """Where a path leads: exactly one of the two is set."""
 
     service: ServiceReference | None = None
     resource: ResourceReference | None = None
 
 
-class IngressPath(_Wire, frozen=True):
+class IngressPath(Wire, frozen=True):
     """One path of a rule."""
 
     path: str = ""
@@ -92,27 +66,27 @@ class IngressPath(_Wire, frozen=True):
     backend: IngressBackend = IngressBackend()
 
 
-class IngressHttp(_Wire, frozen=True):
+class IngressHttp(Wire, frozen=True):
     """The paths of a rule."""
 
     paths: tuple[IngressPath, ...] = ()
 
 
-class IngressRule(_Wire, frozen=True):
+class IngressRule(Wire, frozen=True):
     """A host and its paths. An empty host means every host."""
 
     host: str = ""
     http: IngressHttp | None = None
 
 
-class IngressTls(_Wire, frozen=True):
+class IngressTls(Wire, frozen=True):
     """The hosts of a Secret's certificate. Without hosts, all hosts of the Ingress."""
 
     hosts: tuple[str, ...] = ()
     secret_name: str = ""
 
 
-class IngressSpec(_Wire, frozen=True):
+class IngressSpec(Wire, frozen=True):
     """networking.k8s.io/v1 IngressSpec."""
 
     ingress_class_name: str | None = None
@@ -121,26 +95,26 @@ class IngressSpec(_Wire, frozen=True):
     tls: tuple[IngressTls, ...] = ()
 
 
-class PublishedAddress(_Wire, frozen=True, order=True):
+class PublishedAddress(Wire, frozen=True, order=True):
     """An address where clients reach an Ingress (IngressLoadBalancerIngress): usually one of the two, rarely both."""
 
     ip: str = ""
     hostname: str = ""
 
 
-class LoadBalancerStatus(_Wire, frozen=True):
+class LoadBalancerStatus(Wire, frozen=True):
     """Every address of an Ingress."""
 
     ingress: tuple[PublishedAddress, ...] = ()
 
 
-class IngressStatus(_Wire, frozen=True):
+class IngressStatus(Wire, frozen=True):
     """networking.k8s.io/v1 IngressStatus. Routing does not depend on it."""
 
     load_balancer: LoadBalancerStatus = LoadBalancerStatus()
 
 
-class Ingress(_Wire, frozen=True):
+class Ingress(Wire, frozen=True):
     """networking.k8s.io/v1 Ingress."""
 
     kind: ClassVar[Kind] = Kind.INGRESS
@@ -149,13 +123,13 @@ class Ingress(_Wire, frozen=True):
     status: IngressStatus = IngressStatus()
 
 
-class IngressClassSpec(_Wire, frozen=True):
+class IngressClassSpec(Wire, frozen=True):
     """The controller of the Ingresses of a class."""
 
     controller: str = ""
 
 
-class IngressClass(_Wire, frozen=True):
+class IngressClass(Wire, frozen=True):
     """networking.k8s.io/v1 IngressClass."""
 
     kind: ClassVar[Kind] = Kind.INGRESS_CLASS
@@ -163,7 +137,7 @@ class IngressClass(_Wire, frozen=True):
     spec: IngressClassSpec = IngressClassSpec()
 
 
-class ServicePort(_Wire, frozen=True):
+class ServicePort(Wire, frozen=True):
     """A port of a Service; EndpointSlices carry the same name."""
 
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
@@ -172,7 +146,7 @@ class ServicePort(_Wire, frozen=True):
     app_protocol: str = ""
 
 
-class ServiceSpec(_Wire, frozen=True):
+class ServiceSpec(Wire, frozen=True):
     """v1 ServiceSpec.
 
     `topology_keys` may be anything in a document. Here they are texts. Kubernetes removed the field in 1.22.
@@ -198,7 +172,7 @@ def _texts(document: object) -> tuple[str, ...]:
     return items if all(isinstance(item, str) for item in items) else ("",)
 
 
-class Service(_Wire, frozen=True):
+class Service(Wire, frozen=True):
     """v1 Service."""
 
     kind: ClassVar[Kind] = Kind.SERVICE
@@ -206,7 +180,7 @@ class Service(_Wire, frozen=True):
     spec: ServiceSpec = ServiceSpec()
 
 
-class EndpointConditions(_Wire, frozen=True):
+class EndpointConditions(Wire, frozen=True):
     """None is nil. Nil means true for ready and serving, and false for terminating (discovery/v1)."""
 
     ready: bool | None = None
@@ -214,7 +188,7 @@ class EndpointConditions(_Wire, frozen=True):
     terminating: bool | None = None
 
 
-class SliceEndpoint(_Wire, frozen=True):
+class SliceEndpoint(Wire, frozen=True):
     """One endpoint of a slice. Consumers must use only the first address (discovery/v1).
 
     `hints` may be anything in a document. Here it is an `EndpointHints` or None.
@@ -233,15 +207,15 @@ class SliceEndpoint(_Wire, frozen=True):
             msgspec.structs.force_setattr(self, "hints", read_hints(self.hints))
 
 
-class SlicePort(_Wire, frozen=True):
+class SlicePort(Wire, frozen=True):
     """A port on which every endpoint of the slice listens. None means all ports."""
 
     name: str = ""
-    port: _Int32 | None = None
+    port: Int32 | None = None
     protocol: str = "TCP"
 
 
-class EndpointSlice(_Wire, frozen=True):
+class EndpointSlice(Wire, frozen=True):
     """discovery.k8s.io/v1 EndpointSlice."""
 
     kind: ClassVar[Kind] = Kind.ENDPOINT_SLICE
@@ -251,7 +225,7 @@ class EndpointSlice(_Wire, frozen=True):
     ports: tuple[SlicePort, ...] = ()
 
 
-class Node(_Wire, frozen=True):
+class Node(Wire, frozen=True):
     """v1 Node. `status` is None if only metadata was asked for, or if a manifest has none."""
 
     kind: ClassVar[Kind] = Kind.NODE
@@ -265,13 +239,13 @@ class Node(_Wire, frozen=True):
         return bool(self.spec.taints or self.metadata.deletion_timestamp)
 
 
-class Secret(_Wire, frozen=True):
+class Secret(Wire, frozen=True):
     """v1 Secret. `string_data` is clear text in a manifest. It wins over `data`, as in the API."""
 
     kind: ClassVar[Kind] = Kind.SECRET
     metadata: Metadata
-    data: dict[str, str] = {}
-    string_data: dict[str, str] = {}
+    data: dict[str, str] = msgspec.field(default_factory=dict)
+    string_data: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Secret(namespace={self.metadata.namespace!r}, name={self.metadata.name!r}, data=***)"
@@ -286,15 +260,27 @@ class Secret(_Wire, frozen=True):
             return None
 
 
-class ConfigMap(_Wire, frozen=True):
+class ConfigMap(Wire, frozen=True):
     """v1 ConfigMap."""
 
     kind: ClassVar[Kind] = Kind.CONFIG_MAP
     metadata: Metadata
-    data: dict[str, str] = {}
+    data: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-KubernetesObject = Ingress | IngressClass | Service | EndpointSlice | Node | Secret | ConfigMap
+GatewayObject = (
+    Namespace
+    | GatewayClass
+    | Gateway
+    | ListenerSet
+    | HttpRoute
+    | GrpcRoute
+    | TlsRoute
+    | TcpRoute
+    | ReferenceGrant
+    | BackendTlsPolicy
+)
+KubernetesObject = Ingress | IngressClass | Service | EndpointSlice | Node | Secret | ConfigMap | GatewayObject
 
 
 def subject_of(subject: KubernetesObject) -> Subject:

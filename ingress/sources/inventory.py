@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from copy import copy
-from typing import cast
+from typing import TypeVar, cast
 
 import msgspec
 
 from ingress.findings import Finding
 from ingress.objects.kinds import (
+    OPTIONAL_KINDS,
     ConfigMap,
     EndpointSlice,
     Ingress,
@@ -34,6 +35,7 @@ SERVICE_LABEL = "kubernetes.io/service-name"
 """Names the Service of an EndpointSlice (discovery/v1 LabelServiceName)."""
 
 _Key = tuple[str, str]
+_Record = TypeVar("_Record", bound=KubernetesObject)
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -151,6 +153,10 @@ class Inventory:
         """Every IngressClass, of any controller."""
         return cast("Collection[IngressClass]", self._objects[Kind.INGRESS_CLASS].values())
 
+    def of(self, record: type[_Record]) -> Collection[_Record]:
+        """Every object of one record type, in no particular order."""
+        return cast("Collection[_Record]", self._objects[record.kind].values())
+
     def service(self, namespace: str, name: str) -> Service | None:
         """One Service, or None if there is none."""
         return cast("Service | None", self._objects[Kind.SERVICE].get((namespace, name)))
@@ -251,8 +257,10 @@ def _with_known_status(before: KubernetesObject | None, item: KubernetesObject) 
 
 
 def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:
-    version = before.metadata.resource_version
-    aligned = msgspec.structs.replace(after.metadata, resource_version=version)
+    known = before.metadata
+    # Statuses of Gateway API name the generation. Of other objects it may count what is not read here.
+    generation = after.metadata.generation if after.kind in OPTIONAL_KINDS else known.generation
+    aligned = msgspec.structs.replace(after.metadata, resource_version=known.resource_version, generation=generation)
     if isinstance(before, Ingress) and isinstance(after, Ingress):
         return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
     return before == msgspec.structs.replace(after, metadata=aligned)

@@ -6,7 +6,9 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from itertools import chain
+from operator import attrgetter
 
 import msgspec
 
@@ -26,28 +28,27 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
-from ingress.translation.added_fields import proxy_with_fields
-from ingress.translation.authority_shares import share_authorities
-from ingress.translation.backend_overrides import backend_overrides
-from ingress.translation.backends import Backends
-from ingress.translation.certificates import Certificates, CertificateShelf
-from ingress.translation.cluster_settings import cluster_settings
-from ingress.translation.conflicts import SettledHost, by_seniority
+from ingress.translation.claims import Claims, HostClaim
+from ingress.translation.cluster.added_fields import proxy_with_fields
+from ingress.translation.cluster.cluster_settings import cluster_settings
+from ingress.translation.cluster.drains import next_end
+from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
+from ingress.translation.cluster.zones import own_zone
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
-from ingress.translation.drains import next_end
-from ingress.translation.endpoint_changes import EndpointPlan, remaking_endpoints
-from ingress.translation.endpoint_tls import with_secrets
-from ingress.translation.expression_reading import Readings
-from ingress.translation.host_protection import with_protection
 from ingress.translation.ingress.claiming import claims_of_ingresses
-from ingress.translation.materials import Materials
+from ingress.translation.ingress.hosts.conflicts import by_seniority
+from ingress.translation.ingress.hosts.expression_reading import Readings
+from ingress.translation.ingress.hosts.settling import settled_hosts
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
-from ingress.translation.other_names import served_as
 from ingress.translation.route_making import RouteMaker
-from ingress.translation.settling import settled_hosts
-from ingress.translation.zone_facts import zone_facts
-from ingress.translation.zone_findings import given_zone, note_unknown_zone
-from ingress.translation.zones import own_zone
+from ingress.translation.secrets.authority_shares import share_authorities
+from ingress.translation.secrets.certificates import Certificates, CertificateShelf
+from ingress.translation.secrets.endpoint_tls import with_secrets
+from ingress.translation.secrets.materials import Materials
+from ingress.translation.services.backend_overrides import backend_overrides
+from ingress.translation.services.backends import Backends
+from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
+from ingress.translation.services.zone_facts import zone_facts
 
 _NOTHING = Wanted()
 
@@ -140,7 +141,7 @@ class DesiredState(msgspec.Struct, frozen=True):
     """
 
     settings: ClusterSettings
-    hosts: Mapping[str, SettledHost]
+    hosts: tuple[HostClaim, ...]
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
@@ -170,11 +171,17 @@ def _desired(
         settings=settings,
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
-        services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=needed_secrets(claims, hosts.values(), context, before=before.secrets, findings=findings),
+        services=_services(claims),
+        secrets=needed_secrets(claims, hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
         config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
     )
+
+
+def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
+    """The Services that claims name, by namespace and name."""
+    branches = chain.from_iterable(claim.branches for each in claims for claim in each.claims)
+    return frozenset((each.branch.service.namespace, each.branch.service.name) for each in branches)
 
 
 def _resolved(
@@ -204,15 +211,15 @@ def _resolved(
         default=default,
         allow_local=context.allow_local_endpoints,
         path_parameters=settings.access.path_parameters,
+        plain_paths=settings.redirects.plain_http_paths,
     )
     routes = RoutingModel(
-        hosts=tuple(maker.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
+        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("name"))),
         route_configurations=(
             route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
         ),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
-    routes = with_protection(routes, hosts, plain_paths=settings.redirects.plain_http_paths)
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
     replicas_of = context.own_service if _counts_replicas(settings, used.policy_names) else None

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from balancer.model.gates import in_phases
 from balancer.model.route_configurations import RouteConfiguration
-from balancer.model.routes import Owner, PathKind, Route
+from balancer.model.routes import Branch, Owner, PathKind, Route, ServiceName
 from ingress.findings import Findings, Subject
 from ingress.objects.kinds import ServiceReference
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.backends import Backends
-from ingress.translation.certificates import Certificates
 from ingress.translation.route_making import ordered_gates
+from ingress.translation.secrets.certificates import Certificates
+from ingress.translation.services.backends import Backends
 
 
 def default_route(
@@ -31,12 +31,12 @@ def default_route(
     if backend is None:
         # No Ingress leads here, so the built-in 404 fits better than a 503.
         return None
+    owner = Owner("", namespace, "")
     return Route(
         path="/",
         kind=PathKind.PREFIX,
-        backend=None if settings.closed else backend.key,
-        owner=Owner("", namespace, ""),
-        service=name,
+        owner=owner,
+        branches=(Branch(None if settings.closed else backend.key, owner, ServiceName(namespace, name)),),
         policy=settings.route_policy,
         closed=settings.closed,
         gates=ordered_gates(

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from balancer.connections.pools import ConnectionPool
+from balancer.connections.single_pools import ConnectionPool
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead
 from balancer.http.origin import Origin
@@ -31,7 +31,7 @@ from balancer.metrics.slots import SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import RoutingModel
 from balancer.model.rewriting import Rewriting
-from balancer.model.routes import Host, Owner, PathKind, Route
+from balancer.model.routes import Branch, Host, Owner, PathKind, Route, ServiceName
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
@@ -251,13 +251,9 @@ def counting() -> Step:
 
 
 def route(place: int) -> Route:
-    return Route(
-        path=f"/section-{place}",
-        kind=PathKind.PREFIX,
-        backend=BackendKey("shop/storefront:http"),
-        owner=Owner("Ingress", "shop", "shop"),
-        service="storefront",
-    )
+    owner = Owner("Ingress", "shop", "shop")
+    branch = Branch(BackendKey("shop/storefront:http"), owner, ServiceName("shop", "storefront"))
+    return Route(path=f"/section-{place}", kind=PathKind.PREFIX, owner=owner, branches=(branch,))
 
 
 def expression(place: int) -> Route:

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-from balancer.connections.pools import ConnectionPool, ConnectionPools
+from balancer.connections.pools import ConnectionPools
+from balancer.connections.single_pools import ConnectionPool
 from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection

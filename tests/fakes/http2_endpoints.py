@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 
 from balancer.http.messages import Fields
-from balancer.http2.engine import CLOSED, DATA, HEAD, RESET, SERVER, TRAILERS, EngineLimits
+from balancer.http2.engine import SERVER
 from balancer.http2.engines import make_engine
+from balancer.http2.events import CLOSED, DATA, HEAD, RESET, TRAILERS, EngineLimits
 
 OK: Fields = ((b":status", b"200"), (b"content-type", b"text/plain"))
 

@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from ingress.objects.quantities import milli
-from tests.features.deploying import settings_keys
 from tests.features.deploying.finding import argument, container, key, of_kind, only, pod, workload
 from tests.features.deploying.rendering import (
     CHART,
@@ -165,10 +164,6 @@ def test_the_status_has_one_source_of_addresses_or_none(choice: str) -> None:
     assert argument(objects, "--update-status") == str(status["enabled"]).lower()
     assert addresses == (",".join(status["addresses"]) or None)
     assert (service is None) == (bool(status["addresses"]) or status["fromNodes"] or not status["enabled"])
-
-
-def test_the_schema_lists_the_keys_of_the_configmap() -> None:
-    assert settings_keys.present() == settings_keys.wanted(), "run: python -m tests.features.deploying.settings_keys"
 
 
 def test_what_is_added_to_the_pod_is_there() -> None:

@@ -29,8 +29,6 @@ from tests.features.cluster.certificates import certified
 from tests.features.cluster.documents import node
 from tests.features.cluster.stage import HOST, Stage, staged
 from tests.features.deploying import promql
-from tests.features.deploying.boards.panels import Board, Panel, panels_of
-from tests.features.deploying.boards.writing import ALERTS, BOARDS, DASHBOARDS, files
 from tests.features.deploying.finding import of_kind, only
 from tests.features.deploying.rendering import ROOT, chart, values
 from tests.integration.manifests import endpoint_slice, ingress, path, rule, service
@@ -38,6 +36,8 @@ from tests.integration.running import Zonal, running
 from tests.integration.scraping import PATIENCE_SECONDS, PROMETHEUS, answered, prometheus, rules_of
 from tests.integration.shop import shop
 from tests.integration.wire import get
+from tools.boards.panels import Board, Panel, panels_of
+from tools.boards.writing import ALERTS, BOARDS, DASHBOARDS, files
 
 PROMTOOL = shutil.which("promtool")
 MONITORING = (ROOT / "docs" / "monitoring.md").read_text()
@@ -70,7 +70,7 @@ QUERIES = [(board, query.promql) for board, panel in PANELS for query in panel.q
 
 @pytest.mark.parametrize("place", files(), ids=lambda place: str(place.relative_to(ROOT)))
 def test_every_file_is_what_its_description_says(place: Path) -> None:
-    assert place.read_text() == files()[place], "run: python -m tests.features.deploying.boards.writing"
+    assert place.read_text() == files()[place], "run: make docs"
 
 
 def test_no_dashboard_is_left_that_nobody_describes() -> None:

@@ -12,11 +12,11 @@ import yaml
 from ingress.settings.unsupported import Closes
 from ingress.settings.unsupported_settings import UNSUPPORTED_SETTINGS
 from tests.features.deploying import schemas
-from tests.features.deploying.boards.writing import ALERTS, BOARDS
 from tests.features.deploying.finding import container, of_kind, pod
 from tests.features.deploying.permissions import grants
 from tests.features.deploying.podsecurity import violations
 from tests.features.deploying.rendering import CHART, CHOICES, ROOT, Document, chart, kustomized, values
+from tools.boards.writing import ALERTS, BOARDS
 
 INSTALL = (ROOT / "docs" / "install.md").read_text()
 PAGES = [ROOT / "docs" / "install.md", *sorted((ROOT / "deploy").rglob("*.md"))]

@@ -23,7 +23,7 @@ from tests.integration.manifests import (
 from tests.integration.processes import usage
 from tests.integration.running import Zonal, running, until
 from tests.integration.wire import Connection, trusting
-from tests.unit.ingress.translation.material.hostile import (
+from tests.unit.ingress.translation.secrets.material.hostile import (
     Numbers,
     certificate,
     certificates,

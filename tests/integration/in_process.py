@@ -25,7 +25,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
-from ingress.translation.certificates import CertificateShelf
+from ingress.translation.secrets.certificates import CertificateShelf
 from tests.integration.manifests import Document
 
 _NO_DESCRIPTOR = -1  # the access log is off

@@ -25,9 +25,9 @@ from balancer.metrics.definitions import REQUESTS
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
 from balancer.model.publication import Publication, RoutingModel
+from balancer.sharing.memory import SharedMemory
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import delta, pieces
-from balancer.workers.limit_memory import LimitMemory
 from balancer.workers.messages import (
     TO_PARENT,
     Accepting,
@@ -67,7 +67,7 @@ class Parent:
         self.listeners = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
         self.http_port, self.https_port = map(port_of, self.listeners)
         self.table = Tables().take()
-        self.limits = LimitMemory(1)
+        self.shared = SharedMemory(1)
 
     def counted(self) -> float:
         """Requests in the table."""
@@ -77,7 +77,7 @@ class Parent:
         for listener in self.listeners:
             listener.close()
         os.close(self.table.descriptor)
-        self.limits.close()
+        self.shared.close()
 
 
 class Child:
@@ -88,14 +88,14 @@ class Child:
         self.log, log = os.pipe()
         os.set_blocking(self.log, False)
         descriptors = (theirs.fileno(), *(each.fileno() for each in parent.listeners), parent.table.descriptor, log)
-        seat = parent.limits.take()
+        seat = parent.shared.take()
         start = WorkerStart(
             number=7,
             channel=descriptors[0],
             http=descriptors[1],
             https=descriptors[2],
             counters=descriptors[3],
-            limits=seat,
+            seat=seat,
             access_log=descriptors[4],
             event_loop=event_loop,
             has_publication=has_publication,

@@ -22,7 +22,11 @@ def module_name(path: Path) -> str:
 
 SOURCES = {module_name(path): path for plane in PLANES for path in sorted((ROOT / plane).rglob("*.py"))}
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
-PYTHON_FILES = [*SOURCES.values(), *TESTS, *sorted((ROOT / "deploy").rglob("*.py"))]
+PYTHON_FILES = [
+    *SOURCES.values(),
+    *TESTS,
+    *(path for folder in ("deploy", "tools", "typed") for path in sorted((ROOT / folder).rglob("*.py"))),
+]
 
 
 def relative(path: Path) -> str:

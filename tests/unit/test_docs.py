@@ -6,8 +6,11 @@ import ast
 import re
 from pathlib import Path
 
-from ingress.settings.reference import with_tables
+import pytest
+
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
+from tools.generators import GENERATORS, stale
+from tools.places import ROOT
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -26,9 +29,9 @@ def test_every_annotation_is_documented_once() -> None:
     assert sorted(rows_of("Annotations")) == sorted(INGRESS_OPTIONS)
 
 
-def test_the_tables_of_options_are_those_of_the_code() -> None:
-    page = (DOCS / "settings.md").read_text(encoding="utf-8")
-    assert with_tables(page) == page, "run: python -m ingress.settings.reference docs/settings.md"
+@pytest.mark.parametrize("name", GENERATORS)
+def test_files_that_are_made_from_the_sources_are_as_they_are_made(name: str) -> None:
+    assert [str(path.relative_to(ROOT)) for path in stale(GENERATORS[name])] == [], "run: make docs"
 
 
 def test_every_link_between_the_pages_leads_somewhere() -> None:
@@ -61,38 +64,9 @@ def test_every_finding_about_what_is_easily_forgotten_is_documented_as_it_is_mad
     assert {severity for reason, severity in rows if reason in unanswered} == {"closed"}
 
 
-def named_in_the_tree() -> dict[str, set[str]]:
-    """For each folder of the tree in docs/ARCHITECTURE.md, every word that stands in its part of the tree."""
-    text = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8").split("\n## The tree\n")[1].split("```")[1]
-    named: dict[str, set[str]] = {"": set()}
-    above: list[tuple[int, str]] = [(-1, "")]
-    for line in text.splitlines():
-        indent = len(line) - len(line.lstrip())
-        while above[-1][0] >= indent:
-            above.pop()
-        named[above[-1][1]].update(re.findall(r"\w+", line))
-        for folder in re.findall(r"(?<!\S)\w+/(?!\S)", line):
-            inside = above[-1][1] + folder
-            named.setdefault(inside, set()).update(re.findall(r"\w+", line))
-            above.append((indent, inside))
-    return named
-
-
-def test_the_tree_names_every_module_in_its_folder() -> None:
-    named = named_in_the_tree()
-    root = DOCS.parent
-    sources = [path.relative_to(root) for plane in ("balancer", "ingress") for path in (root / plane).rglob("*.py")]
-    missing = [
-        str(path)
-        for path in sources
-        if path.stem != "__init__" and path.stem not in named.get(f"{path.parent}/", set())
-    ]
-    assert missing == []
-
-
 def test_every_path_that_the_architecture_names_exists() -> None:
     text = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    paths = re.findall(r"`((?:balancer|ingress|tests|deploy)/[\w./-]+)`", text)
+    paths = re.findall(r"`((?:balancer|ingress|tests|tools|typed|deploy)/[\w./-]+)`", text)
     assert [path for path in paths if not (DOCS.parent / path).exists()] == []
 
 

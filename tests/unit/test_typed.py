@@ -129,7 +129,7 @@ def test_no_plain_method_of_the_own_object_gets_an_attribute_that_is_rebound() -
         for module in TYPED
         for call in handed_to_plain_methods(parsed(SOURCES[module]), rebound, signatures)
     ]
-    assert {"kept", "_branch"} <= rebound
+    assert {"kept", "_destination"} <= rebound
     assert "respond" in signatures
     assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
 

@@ -211,7 +211,8 @@ def _missing(model: RoutingModel) -> Generator[None, None, frozenset[ServiceName
 
 
 def _in_vain(routes: Iterable[Route]) -> list[ServiceName]:
-    return [(each.owner.namespace, each.service) for each in routes if each.backend is None and not each.closed]
+    branches = (branch for each in routes if not each.closed for branch in each.branches)
+    return [(each.service.namespace, each.service.name) for each in branches if each.backend is None]
 
 
 def _name_of(backend: Backend) -> ServiceName:

@@ -41,8 +41,8 @@ def features_of(route: Route) -> tuple[str, ...]:
     """What a route does beyond sending requests to its backend, in short words; gates first, in their order."""
     policies = {
         "canary": bool(route.canaries),
-        "affinity": route.affinity is not None,
-        "hash": bool(route.hash_by),
+        "affinity": route.main.affinity is not None,
+        "hash": bool(route.main.hash_by),
         "regex": bool(route.expression),
         "rewrite": route.rewriting is not None,
         "mirror": route.mirroring is not None,
@@ -114,14 +114,15 @@ def canonical(address: str) -> str:
 
 
 def _route_row(host: Host, route: Route) -> RouteRow:
+    main = route.main
     return RouteRow(
         host=host.name,
         path=route.path,
         kind=route.kind.value,
         namespace=route.owner.namespace,
         ingress=route.owner.name,
-        service=route.service,
-        backend=place_of(route.backend) if route.backend is not None else "",
+        service=main.service.name,
+        backend=place_of(main.backend) if main.backend is not None else "",
         closed=route.closed,
         features=features_of(route),
         certificate=host.certificate or "",

@@ -14,20 +14,14 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from ingress.admin.overview.document import Overview
 from ingress.cli.terminal import views
 from ingress.cli.terminal.asking import ask_all
-from ingress.cli.terminal.ranking import Choice, chosen, flows_table, headline, services_table, sick_zones_table, totals
-from ingress.cli.terminal.rates import Pair, TrafficRates, traffic
+from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions, told_problem
+from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table, totals
+from ingress.cli.terminal.rates import TrafficRates
 from ingress.cli.terminal.tables import Grid, lines
 from ingress.cli.terminal.views import AdminReply, Wish
-from ingress.findings import HARM, Severity, printable
-
-_PARTS_OF_TOP: Final = ("flows", "services")
-
-
-class CannotShow(Exception):
-    """Nobody answers, or the terminal cannot show it. The text is one line that says what to change."""
+from ingress.findings import HARM, Severity
 
 
 class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,16 +35,6 @@ class ViewOptions(msgspec.Struct, frozen=True, kw_only=True):
     output: str = "text"
     fail_on: Severity | None = None
     fail_within_days: float | None = None
-
-
-class TopOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """As `ViewOptions`. Two documents are `interval_seconds` apart."""
-
-    admins: tuple[str, ...]
-    choice: Choice = Choice()
-    output: str = "text"
-    interval_seconds: float = 1.0
-    once: bool = False
 
 
 def show_status(options: ViewOptions) -> int:
@@ -115,28 +99,6 @@ def show_top(options: TopOptions) -> int:
     return _show_live(watch, options)
 
 
-class Lookout:
-    """Asks again and again, and remembers the last document of each replica. `problems` are those of the last time."""
-
-    def __init__(self, options: TopOptions) -> None:
-        self.problems: list[AdminReply] = []
-        self._admins = options.admins
-        self._last: dict[str, Overview] = {}
-
-    def look(self) -> TrafficRates:
-        """The rates since the last look. Raises `CannotShow` if no replica answers."""
-        answers = ask_all(self._admins, _PARTS_OF_TOP)
-        self.problems = [answer for answer in answers if answer.overview is None]
-        if len(self.problems) == len(answers):
-            raise CannotShow(_told(answers[0]))
-        pairs: list[Pair] = []
-        for answer in answers:
-            if answer.overview is not None:
-                pairs.append((self._last.get(answer.admin), answer.overview))
-                self._last[answer.admin] = answer.overview
-        return traffic(pairs)
-
-
 def _print_top(found: TrafficRates, options: TopOptions) -> None:
     shown = chosen(found, options.choice)
     if options.output == "text":
@@ -165,14 +127,10 @@ def _answers(options: ViewOptions, part: str) -> list[AdminReply]:
     answers = ask_all(options.admins, (part,))
     silent = [answer for answer in answers if answer.overview is None]
     if len(silent) == len(answers):
-        raise CannotShow(_told(answers[0]))
+        raise CannotShow(told_problem(answers[0]))
     for answer in silent:
-        print(f"zonal: {_told(answer)}", file=sys.stderr)
+        print(f"zonal: {told_problem(answer)}", file=sys.stderr)
     return answers
-
-
-def _told(answer: AdminReply) -> str:
-    return printable(f"--admin {answer.admin}: {answer.problem}", limit=_PROBLEM_LIMIT)
 
 
 def _are_all(answers: Sequence[AdminReply]) -> bool:
@@ -185,9 +143,6 @@ def _print(plain: Any, shown: Grid, output: str, *, none: str = "") -> None:
         print(_ENCODERS[output](plain))
         return
     print("\n".join(lines(shown)) if shown.rows or not none else none)
-
-
-_PROBLEM_LIMIT: Final = 1000
 
 
 def _as_json(plain: Any) -> str:

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table as Drawn
 from rich.text import Text
 
-from ingress.cli.terminal.commands import CannotShow, Lookout, TopOptions
+from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table
 from ingress.cli.terminal.rates import TrafficRates
 from ingress.cli.terminal.tables import Grid, fitted

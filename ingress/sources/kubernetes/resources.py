@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.objects.kinds import Kind
 
 SERVICE_NAME_LABEL: Final = "kubernetes.io/service-name"
@@ -41,6 +42,16 @@ RESOURCES: Final[Mapping[Kind, Resource]] = {
     Kind.NODE: Resource("", "v1", "nodes", namespaced=False),
     Kind.SECRET: Resource("", "v1", "secrets"),
     Kind.CONFIG_MAP: Resource("", "v1", "configmaps"),
+    Kind.NAMESPACE: Resource("", "v1", "namespaces", namespaced=False),
+    Kind.GATEWAY_CLASS: Resource(GATEWAY_GROUP, "v1", "gatewayclasses", namespaced=False),
+    Kind.GATEWAY: Resource(GATEWAY_GROUP, "v1", "gateways"),
+    Kind.LISTENER_SET: Resource(GATEWAY_GROUP, "v1", "listenersets"),
+    Kind.HTTP_ROUTE: Resource(GATEWAY_GROUP, "v1", "httproutes"),
+    Kind.GRPC_ROUTE: Resource(GATEWAY_GROUP, "v1", "grpcroutes"),
+    Kind.TLS_ROUTE: Resource(GATEWAY_GROUP, "v1", "tlsroutes"),
+    Kind.TCP_ROUTE: Resource(GATEWAY_GROUP, "v1", "tcproutes"),
+    Kind.REFERENCE_GRANT: Resource(GATEWAY_GROUP, "v1", "referencegrants"),
+    Kind.BACKEND_TLS_POLICY: Resource(GATEWAY_GROUP, "v1", "backendtlspolicies"),
 }
 """Every kind that zonal reads."""
 

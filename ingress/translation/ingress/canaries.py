@@ -5,8 +5,6 @@ Does not know to which path a canary belongs.
 
 from __future__ import annotations
 
-import msgspec
-
 from balancer.matching.regexes import PatternError, compile_pattern
 from balancer.model.routes import Canary
 from ingress.findings import Report, Severity, quote
@@ -32,14 +30,14 @@ def check_rules(rules: CanaryRules, report: Report) -> None:
         )
 
 
-def with_rules(canary: Canary, rules: CanaryRules) -> Canary:
-    """`canary` with the rules that choose it."""
-    return msgspec.structs.replace(
-        canary,
+def canary_of(rules: CanaryRules, *, follows_affinity: bool) -> Canary:
+    """The rules of a canary in the model. `follows_affinity` as there."""
+    return Canary(
         header=rules.header,
         header_value=rules.header_value,
         header_pattern=rules.header_pattern,
         cookie=rules.cookie,
         weight=rules.weight,
         weight_total=rules.weight_total,
+        follows_affinity=follows_affinity,
     )

@@ -9,7 +9,7 @@ from ingress.findings import Report, Severity, quote
 from ingress.settings.table.errors import ErrorSettings, StatusList
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import StandInClaim
-from ingress.translation.endpoint_tls import Denied
+from ingress.translation.secrets.endpoint_tls import Denied
 
 
 def stand_in_claim(overrides: Overrides, cluster: ErrorSettings, report: Report) -> StandInClaim:

@@ -22,8 +22,8 @@ from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.values import InvalidValue
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claim
-from ingress.translation.endpoint_tls import Denied
 from ingress.translation.references import References
+from ingress.translation.secrets.endpoint_tls import Denied
 
 _FIELDS_MOST = 50
 _FIELDS_FROM = "auth-proxy-set-headers"
@@ -90,12 +90,12 @@ def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> External
     """
     parts = AUTH_URL.fullmatch(rule.url)
     assert parts is not None
-    host, service = claim.host, claim.service
+    host, service, port = claim.host, claim.main.branch.service, claim.main.port
     values = {
         "namespace": claim.owner.namespace,
         "ingress_name": claim.owner.name,
         "service_name": service.name,
-        "service_port": service.port.name or str(service.port.number),
+        "service_port": (port.name or str(port.number)) if port is not None else "",
         "location_path": percent_encoded(claim.path, safe="/-._~"),
     }
     name = placed(parts["host"], values)

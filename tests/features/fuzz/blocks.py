@@ -21,8 +21,9 @@ from balancer.http.origin import Origin
 from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import client_response_head, endpoint_request_head
-from balancer.http2.engine import HEAD, SERVER, EngineLimits
+from balancer.http2.engine import SERVER
 from balancer.http2.engines import make_engine
+from balancer.http2.events import HEAD, EngineLimits
 from balancer.http2.onward import endpoint_request_fields
 from balancer.http2.requests import RequestReader
 from balancer.http2.responses import ResponseReader, client_fields

@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import Fields
-from balancer.http2 import engine as engine_events
-from balancer.http2.engine import CLIENT, INTERNAL_ERROR, PROTOCOL_ERROR, SERVER, Engine, EngineLimits, Event
+from balancer.http2 import events as engine_events
+from balancer.http2.engine import CLIENT, SERVER, Engine
 from balancer.http2.engines import H2, NGH2, make_engine
+from balancer.http2.events import INTERNAL_ERROR, PROTOCOL_ERROR, EngineLimits, Event
 from balancer.http2.fields import MalformedMessage, trailers_of
 from balancer.http2.frames import PREFACE
 from balancer.http2.requests import RequestReader

@@ -26,7 +26,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
-from ingress.translation.certificates import CertificateShelf
+from ingress.translation.secrets.certificates import CertificateShelf
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.cases import Case, Json, Start
 from tests.features.ingress_nginx.documents import case_documents, cluster_documents

@@ -8,8 +8,9 @@ import time
 from typing import NamedTuple, cast
 
 from balancer.http.messages import Fields
-from balancer.http2.engine import CLIENT, CLOSED, DATA, HEAD, TRAILERS, EngineLimits, Event
+from balancer.http2.engine import CLIENT
 from balancer.http2.engines import make_engine
+from balancer.http2.events import CLOSED, DATA, HEAD, TRAILERS, EngineLimits, Event
 from tests.fakes.clients import RawClient
 from tests.features.zones.stage import GET, Crowd
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -12,7 +13,6 @@ from balancer.explain.explaining import explain
 from balancer.explain.explanations import Explanation
 from balancer.live import LiveTable, View
 from balancer.model.endpoints import BackendKey
-from balancer.model.policies import Affinity
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Canary, Route
 from balancer.model.zones import ZoneFacts, ZonePolicy
@@ -28,10 +28,10 @@ class Told:
     """A background that says the same of everything."""
 
     def policy_source(self, route: RouteName) -> PolicySource:
-        return PolicySource("configmap", f"as for {route.service}")
+        return PolicySource("configmap", f"as for {route.service.name}")
 
     def slice_steps(self, route: RouteName) -> list[str]:
-        return [f"slices of {route.service}"]
+        return [f"slices of {route.service.name}"]
 
     def slice_entries(self, route: RouteName) -> list[SliceEntry]:
         return [SliceEntry(f"10.0.9.{number}", "zone-x", None, f"pod-{number}", "not ready") for number in (1, 2)]
@@ -67,9 +67,10 @@ def shop(
     return view_of(msgspec.structs.replace(content, zones=facts or ZoneFacts()))
 
 
-def with_canary(weight: int = 0, *, affinity: Affinity | None = None) -> Route:
-    canary = Canary(NEXT, build.owner("trial"), "next", header="X-Try", weight=weight, affinity=affinity)
-    return msgspec.structs.replace(build.route(), canaries=(canary,), affinity=affinity)
+def with_canary(weight: int = 0, **main: Any) -> Route:
+    """A route with a canary; `main` is what `builders.route` takes."""
+    canary = build.canary(NEXT, rules=Canary(header="X-Try", weight=weight), affinity=main.get("affinity"))
+    return build.route(canaries=(canary,), **main)
 
 
 def eject(view: View, *labels: str, at: float = 0.0) -> None:

@@ -17,7 +17,7 @@ from tests.unit.balancer.asked import CART, Told, eject, explained, shop, view_o
 
 
 def test_an_answer_of_our_own_has_a_status_and_a_kind() -> None:
-    broken = msgspec.structs.replace(build.route(), backend=None)
+    broken = build.route(to=None)
     closed = msgspec.structs.replace(build.route(), closed=True)
     strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
     told = {

@@ -48,8 +48,8 @@ def test_a_view_is_one_publication() -> None:
     view = live_with(model).view
     assert (view.generation, view.model, view.own_zone) == (1, model, build.own_zone("zone-a"))
     route = route_for(view.configurations["http"], b"shop.test", b"/")
-    assert route is not None and route.backend is not None
-    assert view.backends[route.backend].backend == model.backends[0]
+    assert route is not None and route.main.backend is not None
+    assert view.backends[route.main.backend].backend == model.backends[0]
 
 
 def test_a_view_knows_which_routes_have_endpoints() -> None:
@@ -60,10 +60,10 @@ def test_a_view_knows_which_routes_have_endpoints() -> None:
         build.backend("shop/none:80", [build.endpoint(ready=False)]),
     )
     view = live_with(model).view
-    told = {to: view.has_endpoints(build.route(to=to)) for to in ("shop/cart:80", "shop/pay:80", "shop/none:80")}
+    told = {to: view.has_endpoints(BackendKey(to)) for to in ("shop/cart:80", "shop/pay:80", "shop/none:80")}
     assert told == {"shop/cart:80": True, "shop/pay:80": True, "shop/none:80": False}
-    assert not view.has_endpoints(build.route(to=None))
-    assert not view.has_endpoints(build.route(to="shop/gone:80"))
+    assert not view.has_endpoints(None)
+    assert not view.has_endpoints(BackendKey("shop/gone:80"))
 
 
 def test_a_view_that_a_request_holds_stays_as_it_was() -> None:

@@ -200,7 +200,7 @@ def reasons(found: Sequence[Finding]) -> list[tuple[str, str]]:
 def routes(translation: Translation) -> dict[tuple[str, str, str], Any]:
     """Backend keys by host, path and kind."""
     return {
-        (host.name, route.path, route.kind.value): route.backend
+        (host.name, route.path, route.kind.value): route.main.backend
         for host in translation.model.hosts
         for route in host.routes
     }

@@ -25,7 +25,7 @@ from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState
 from ingress.translation.assembly import Translation, translate, with_endpoints
-from ingress.translation.certificates import CertificateShelf
+from ingress.translation.secrets.certificates import CertificateShelf
 from tests.unit.ingress.cluster import (
     backend,
     config_map,

@@ -8,7 +8,7 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http2.endpoint import STREAMS_MOST
-from balancer.http2.engine import NO_ERROR, REFUSED_STREAM
+from balancer.http2.events import NO_ERROR, REFUSED_STREAM
 from balancer.http2.frames import goaway_frame
 from balancer.model.endpoints import Endpoint
 from balancer.picking.members import Member

@@ -31,14 +31,13 @@ def test_a_route_without_branches_serves_itself() -> None:
     view = shop()
     served = served_in(view)
     found = branching_of(served, question_of("http://shop.test/"), view)
-    assert (found.branch, found.route, found.owners, found.steps) == (None, served.route, (served.route,), [])
+    assert (found.to, found.owners, found.steps) == (served.main, (served.main,), [])
 
 
 def test_a_canary_is_an_owner_as_well() -> None:
     view = shop(with_canary(weight=100))
     found = branching_of(served_in(view), question_of("http://shop.test/"), view)
-    assert found.branch is not None
-    assert (found.route.backend, len(found.owners)) == (NEXT, 2)
+    assert (found.to.backend, len(found.owners)) == (NEXT, 2)
 
 
 @pytest.mark.parametrize(("cart", "service", "endpoint"), [("", "next", True), ("a", "cart", False)])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.matching.routing import compile_routes
+from balancer.model.conditions import Conditions, ValueCondition
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Host
+from balancer.model.routes import Host, PathKind
 from tests import builders as build
 from tests.matches import route_for
 from tests.questions import question_of
@@ -118,3 +120,28 @@ def test_a_path_that_is_said_to_match_as_well_would_match_alone(
         sentence = f"{route.kind.value} {route.path} matches as well"
         matches = alone.match(asked.host_name, asked.path) is not None
         assert any(step.startswith(sentence) for step in told) == (matches and route is not chosen)
+
+
+def test_conditions_that_do_not_hold_are_told_without_their_values() -> None:
+    secret = Conditions(fields=(ValueCondition("x-try", "s3cret"),))
+    routes = [msgspec.structs.replace(build.route("/cart"), conditions=each) for each in (Conditions("POST"), secret)]
+    content = build.model(hosts=[build.host("shop.test", *routes, build.route("/cart"), build.route("/"))])
+    assert paths_told("/cart", content) == [
+        "Path /cart is matched by Prefix /cart of Ingress shop/web.",
+        "Prefix /cart does not match: its conditions on method, fields or query do not hold.",
+        "Prefix /cart does not match: its conditions on method, fields or query do not hold.",
+        "Prefix / matches as well and loses: the longer prefix comes first.",
+    ]
+
+
+def test_an_expression_beside_other_kinds_is_told() -> None:
+    found, missed = (
+        msgspec.structs.replace(build.route(text), kind=PathKind.REGEX, expression=text) for text in ("^/ca", "^/x")
+    )
+    content = build.model(hosts=[build.host("shop.test", found, missed, build.route("/cart"), build.route("/cart"))])
+    assert paths_told("/cart", content) == [
+        "Path /cart is matched by Regex ^/ca of Ingress shop/web.",
+        "Regex ^/x does not match.",
+        "Prefix /cart matches as well and loses: an expression comes before a prefix.",
+        "Prefix /cart matches as well and loses: an expression comes before a prefix.",
+    ]

@@ -10,13 +10,15 @@ from balancer.explain.explaining import explain
 from balancer.explain.explanations import EndpointFacts
 from balancer.live import View
 from balancer.model.policies import Affinity
-from balancer.model.routes import Route
+from balancer.model.routes import Route, ServiceName
 from tests import builders as build
+from tests.matches import destination
 from tests.questions import question_of
 from tests.unit.balancer.asked import CLIENT, Told, shop, with_canary
 
-CART, NEXT = RouteName(build.owner("web"), "cart"), RouteName(build.owner("trial"), "next")
-BOTH = RouteName(build.owner("web"), "cart", (NEXT,))
+CART = RouteName(build.owner("web"), ServiceName("shop", "cart"))
+NEXT = RouteName(build.owner("trial"), ServiceName("shop", "next"))
+BOTH = msgspec.structs.replace(CART, canaries=(NEXT,))
 
 
 def draft_of(view: View, *fields: str, url: str = "http://shop.test/") -> Draft:
@@ -46,16 +48,18 @@ def test_it_names_the_routes_whose_objects_decide(
     assert (found.involved, found.served) == (involved, served)
     assert [step.gap for step in found.steps if isinstance(step, OpenStep)] == [Gap.SLICES, Gap.POLICY, Gap.FINDINGS]
     told = complete(found, Told())
-    assert {f"slices of {served.service}", f"The zone policy is prefer-zone: as for {served.service}."} <= set(
-        told.steps
-    )
+    assert {
+        f"slices of {served.service.name}",
+        f"The zone policy is prefer-zone: as for {served.service.name}.",
+    } <= set(told.steps)
     assert told.steps[-1] == f"findings of {', '.join(each.owner.name for each in involved)}"
     assert (found.explanation.policy_source, told.policy_source) == (None, "configmap")
 
 
 def test_without_an_endpoint_to_choose_only_findings_are_missing() -> None:
     broken = draft_of(shop(build.route(to=None)))
-    assert (broken.involved, broken.served, broken.addresses) == ((RouteName(build.owner("web"), "missing"),), None, ())
+    missing = RouteName(build.owner("web"), ServiceName("shop", "missing"))
+    assert (broken.involved, broken.served, broken.addresses) == ((missing,), None, ())
     missed = draft_of(shop(build.route("/cart")), url="http://other.test/")
     assert (missed.involved, missed.served) == ((), None)
     for draft, last in ((broken, "findings of web"), (missed, "findings of other.test")):
@@ -74,5 +78,5 @@ def test_slices_know_the_pods_of_endpoints_and_the_endpoints_that_are_not_used()
 
 
 def test_a_route_is_named_with_its_canaries() -> None:
-    assert name_of(build.route()) == CART
-    assert name_of(with_canary(30)) == BOTH
+    assert name_of(destination(build.route())) == CART
+    assert name_of(destination(with_canary(30))) == BOTH

@@ -42,18 +42,17 @@ def served(question: Question, view: View, chance: random.Random, now: float) ->
     """Service, whether the mode is zonal, and pick of a request, by the steps of `serving` and `attempts`."""
     match = view.configurations["http"].match(question.request.host_name, question.request.path)
     assert match is not None
-    route, junction, branch = match.served.route, match.served.junction, None
+    to, junction = match.served.main, match.served.junction
     if junction is not None:
-        branch = junction.choose(question.request, has_endpoints=view.has_endpoints, random_below=chance.randrange)
-        route = branch.route
-    assert route.backend is not None
-    runtime = view.backends[route.backend]
-    balancer = runtime.balancer(route.zone_policy, now)
-    decided = f"{route.owner.namespace}/{route.service}", balancer.pools.zonal_mode
-    if branch is None or (branch.stickiness is None and branch.hash_text is None):
+        to = junction.choose(question.request, has_endpoints=view.has_endpoints, random_below=chance.randrange)
+    assert to.backend is not None
+    runtime = view.backends[to.backend]
+    balancer = runtime.balancer(to.zone_policy, now)
+    decided = to.branch.service.full_name, balancer.pools.zonal_mode
+    if not to.is_held:
         return *decided, balancer.pick((), now)
     session = Session(
-        branch,
+        to,
         runtime=runtime,
         balancer=balancer,
         request=question.request,
@@ -91,9 +90,7 @@ class Case(NamedTuple):
     key: str
 
     def view(self) -> View:
-        route = msgspec.structs.replace(
-            with_canary(self.weight, affinity=self.affinity), hash_by=self.hash_by, hash_subset=self.hash_subset
-        )
+        route = with_canary(self.weight, affinity=self.affinity, hash_by=self.hash_by, hash_subset=self.hash_subset)
         return view_with(self.scene, self.other, route, self.balancing)
 
     def question(self) -> Question:
@@ -291,7 +288,7 @@ def test_of_branches_by_weight_the_most_probable_is_explained() -> None:
 
 
 def test_a_cookie_holds_a_client_outside_of_its_zone() -> None:
-    route = msgspec.structs.replace(build.route(), affinity=Affinity())
+    route = build.route(affinity=Affinity())
     view = shop(route)
     cookies = [f"Cookie: INGRESSCOOKIE={key}|{mark_of(CART).decode()}" for key in range(20)]
     told = [explained(view, cookie) for cookie in cookies]
@@ -302,7 +299,7 @@ def test_a_cookie_holds_a_client_outside_of_its_zone() -> None:
 
 
 def test_a_hash_of_an_unknown_client_may_lead_anywhere() -> None:
-    view = shop(msgspec.structs.replace(build.route(), hash_by="$remote_addr"))
+    view = shop(build.route(hash_by="$remote_addr"))
     unknown = complete(explain(question_of("http://shop.test/"), view, now=0.0, live=False), Told())
     assert [candidate.probability for candidate in unknown.pool] == [pytest.approx(1 / 6)] * 6
     assert shares_of(unknown) == {"zone_local": pytest.approx(1 / 3), "affinity_override": pytest.approx(2 / 3)}

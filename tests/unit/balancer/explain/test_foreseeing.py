@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.explain.foreseeing import Prospect, foresee
-from balancer.matching.branches import Branch, Junction
-from balancer.matching.variables import compile_text
+from balancer.matching.branches import Junction
+from balancer.matching.destinations import Destination
 from balancer.model.endpoints import LoadBalancing
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary
@@ -21,6 +21,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.zones.draining import Drain
 from balancer.zones.reasons import Reason
 from tests import builders as build
+from tests.matches import destination
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, NEXT, eject, shop, with_canary
 from tests.unit.balancer.test_zone_invariants import Scene, scenes
@@ -28,8 +29,8 @@ from tests.unit.balancer.test_zone_invariants import Scene, scenes
 QUESTION = question_of("http://shop.test/?x=1")
 
 
-def outcomes(runtime: BackendRuntime, branch: Branch | None = None, *, now: float = 0.0) -> tuple[Prospect, ...]:
-    return foresee(runtime, None, branch=branch, question=QUESTION, now=now)
+def outcomes(runtime: BackendRuntime, to: Destination | None = None, *, now: float = 0.0) -> tuple[Prospect, ...]:
+    return foresee(runtime, None, to=to or destination(build.route()), question=QUESTION, now=now)
 
 
 @settings(max_examples=300)
@@ -84,16 +85,17 @@ def test_the_least_busy_endpoint_comes_first() -> None:
 
 
 def test_a_new_client_gets_what_the_balancer_says() -> None:
-    view = shop(msgspec.structs.replace(build.route(), affinity=Affinity()))
+    view = shop(build.route(affinity=Affinity()))
     match = view.configurations["http"].match(b"shop.test", b"/")
-    assert match is not None and match.served.junction is not None
-    (each,) = outcomes(view.backends[CART], match.served.junction.main)
+    assert match is not None
+    (each,) = outcomes(view.backends[CART], match.served.main)
     assert (each.held, each.reason, len(each.picks)) == (False, Reason.ZONE_LOCAL, 2)
 
 
 def test_a_hash_holds_every_request_with_the_same_text() -> None:
     view = shop()
-    branch = Branch(build.route(), hash_text=compile_text("$arg_x"))
+    route = build.route(hash_by="$arg_x")
+    branch = destination(route)
     (each,) = outcomes(view.backends[CART], branch)
     assert each.held and len(each.picks) == 1
     eject(view, each.picks[0].member.label)
@@ -104,18 +106,18 @@ def test_a_hash_holds_every_request_with_the_same_text() -> None:
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0, 100, 150])), max_size=3), st.integers(0, 9))
 def test_branches_have_the_probabilities_of_many_draws(weights: list[tuple[int, int]], seed: int) -> None:
     canaries = tuple(
-        Canary(NEXT, build.owner(f"trial-{place}"), "next", weight=weight, weight_total=total)
+        build.canary(NEXT, f"trial-{place}", rules=Canary(weight=weight, weight_total=total))
         for place, (weight, total) in enumerate(weights)
     )
-    junction = Junction(msgspec.structs.replace(build.route(), canaries=canaries))
+    junction = Junction(build.route(canaries=canaries))
     chances = {
-        branch.route.owner.name: chance
+        branch.branch.owner.name: chance
         for chance, branch in junction.chances(QUESTION.request, has_endpoints=lambda _: True)
     }
     assert sum(chances.values()) == pytest.approx(1)
     chance, count = random.Random(seed), 300
     drawn = Counter(
-        junction.choose(QUESTION.request, has_endpoints=lambda _: True, random_below=chance.randrange).route.owner.name
+        junction.choose(QUESTION.request, has_endpoints=lambda _: True, random_below=chance.randrange).branch.owner.name
         for _ in range(count)
     )
     assert drawn.keys() <= chances.keys()
@@ -125,7 +127,7 @@ def test_branches_have_the_probabilities_of_many_draws(weights: list[tuple[int, 
 
 def test_the_rules_of_each_canary_are_told_on_their_own() -> None:
     route = with_canary(10)
-    junction = Junction(msgspec.structs.replace(route, canaries=(*route.canaries, *route.canaries)))
+    junction = Junction(build.route(canaries=(*route.canaries, *route.canaries)))
     for said, verdict in {"always": True, "never": False, "maybe": None}.items():
         question = question_of("http://shop.test/", [f"X-Try: {said}"])
         assert junction.verdicts(question.request).by_rule == (verdict, verdict)

@@ -11,6 +11,7 @@ from balancer.explain.summing import decided
 from balancer.live import View
 from balancer.model.zones import OwnZone, ZonePolicy, ZonePolicyName
 from tests import builders as build
+from tests.matches import destination
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, shop, view_of
 
@@ -21,7 +22,9 @@ ROLLOUT = ZonePolicy(ZonePolicyName.PREFER_ZONE, rollout_percent=30)
 def summed(view: View, *, live: bool = True) -> Explanation:
     runtime = view.backends[CART]
     question = question_of("http://shop.test/")
-    return decided(NOTHING, foresee(runtime, None, branch=None, question=question, now=0.0), runtime, live=live)
+    return decided(
+        NOTHING, foresee(runtime, None, to=destination(build.route()), question=question, now=0.0), runtime, live=live
+    )
 
 
 def test_one_treatment_of_all_requests_is_told_without_shares() -> None:

@@ -39,8 +39,8 @@ def test_a_canary_is_told_with_its_rules_and_what_they_say(fields: list[str], wo
 
 
 def test_the_values_that_lead_to_a_canary_are_not_told() -> None:
-    canary = Canary(NEXT, build.owner("trial"), "next", header="X-Try", header_value="s3cret", header_pattern="p4ttern")
-    route = msgspec.structs.replace(build.route(), canaries=(canary,))
+    rules = Canary(header="X-Try", header_value="s3cret", header_pattern="p4ttern")
+    route = build.route(canaries=(build.canary(NEXT, rules=rules),))
     for fields in ([], ["X-Try: s3cret"], ["X-Try: other"]):
         told = msgspec.json.encode(explained(shop(route), *fields)).decode()
         assert "s3cret" not in told
@@ -63,7 +63,7 @@ def test_keys_and_secrets_are_never_told() -> None:
 def test_a_backend_is_told_by_its_service_port_however_its_endpoints_are_spoken_to() -> None:
     key = BackendKey("https(,,)#shop/cart:80")
     cart = msgspec.structs.replace(build.backend(of=build.endpoints("ab")), key=key, tls=EndpointTls())
-    route = msgspec.structs.replace(build.route(), backend=key)
+    route = build.route(to=key)
     told = explained(view_of(build.model(cart, hosts=[build.host("shop.test", route)]))).steps
     assert any("Backend shop/cart:80 has 2 ready endpoints" in step for step in told)
     assert not any("HTTP/2" in step for step in told)
@@ -81,11 +81,11 @@ def test_a_main_backend_without_endpoints_has_no_canaries_either() -> None:
 
 
 def test_affinity_is_told() -> None:
-    view = shop(msgspec.structs.replace(build.route(), affinity=Affinity()))
+    view = shop(build.route(affinity=Affinity()))
     cookie = f"Cookie: INGRESSCOOKIE=key|{mark_of(CART).decode()}"
     assert "Affinity: the request has no cookie INGRESSCOOKIE of this backend, so the client is new" in steps(view)
     assert "Affinity: the cookie INGRESSCOOKIE holds the client to 10.0.0." in steps(view, cookie)
-    persistent = shop(msgspec.structs.replace(build.route(), affinity=Affinity(persistent=True)))
+    persistent = shop(build.route(affinity=Affinity(persistent=True)))
     assert "Affinity: the endpoint of the cookie INGRESSCOOKIE is gone or unavailable" in steps(persistent, cookie)
 
 
@@ -96,12 +96,12 @@ def test_a_pin_to_the_main_backend_is_told() -> None:
 
 
 def test_a_hash_is_told() -> None:
-    view = shop(msgspec.structs.replace(build.route(), hash_by="$arg_x"))
+    view = shop(build.route(hash_by="$arg_x"))
     assert "upstream-hash-by $arg_x leads to no endpoint, so the balancer decides." in steps(view)
     question = question_of("http://shop.test/?x=1")
     told = complete(explain(question, view, now=0.0, live=False), Told())
     assert any(step.startswith("upstream-hash-by $arg_x leads to 10.0.0.") for step in told.steps)
-    by_client = shop(msgspec.structs.replace(build.route(), hash_by="$remote_addr"))
+    by_client = shop(build.route(hash_by="$remote_addr"))
     told = complete(explain(question, by_client, now=0.0, live=False), Told())
     assert any("depends on the client's address, which is unknown here" in step for step in told.steps)
 

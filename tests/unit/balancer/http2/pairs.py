@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import CLIENT, SERVER, Engine, EngineLimits, Event
+from balancer.http2.engine import CLIENT, SERVER, Engine
 from balancer.http2.engines import H2, NGH2, make_engine
+from balancer.http2.events import EngineLimits, Event
 
 GET = ((b":method", b"GET"), (b":scheme", b"https"), (b":authority", b"app.test"), (b":path", b"/"))
 POST = ((b":method", b"POST"), *GET[1:])

@@ -136,7 +136,7 @@ class Bed:
         """Makes the endpoint read nothing more, and sends bodies until `connection` takes none. Their requests."""
         self.endpoint.connections[0].transport.pause_reading()
         takers = []
-        while not connection.writing_paused:
+        while not connection.is_stuck:
             takers.append(await self.begin(None))
             takers[-1].stream.send(bytes(65_535))
             connection.flush()
@@ -158,3 +158,11 @@ async def bed(
         await until(lambda: not made.pools.open)
         assert made.pools.idle_count == 0
         made.deadlines.stop()
+
+
+async def begun(made: Bed, *, body: bytes | None = b"hello") -> tuple[Taker, Call]:
+    """A request that the endpoint has got, as far as it goes: `body` None leaves its end open."""
+    count = len(made.endpoint.calls)
+    taker = await made.begin(body)
+    await until(lambda: len(made.endpoint.calls) > count and (body is None or made.endpoint.calls[count].is_whole))
+    return taker, made.endpoint.calls[count]

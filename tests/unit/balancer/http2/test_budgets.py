@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.http2.engine import (
+from balancer.http2.engine import CLIENT, SERVER, Engine
+from balancer.http2.engines import H2, NGH2, make_engine
+from balancer.http2.events import (
     CANCEL,
-    CLIENT,
     CLOSED,
     ENHANCE_YOUR_CALM,
     FAULT,
@@ -14,13 +15,10 @@ from balancer.http2.engine import (
     PROTOCOL_ERROR,
     REFUSED_STREAM,
     RESET,
-    SERVER,
     TRAILERS,
-    Engine,
     EngineLimits,
     Event,
 )
-from balancer.http2.engines import H2, NGH2, make_engine
 from balancer.http2.frames import (
     CONTINUATION,
     DATA,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.http2.engine import ENHANCE_YOUR_CALM, INTERNAL_ERROR, NO_ERROR
+from balancer.http2.events import ENHANCE_YOUR_CALM, INTERNAL_ERROR, NO_ERROR
 from balancer.runtime.deadlines import NEVER
 from tests.fakes.sockets import until
 from tests.features.http2 import frames

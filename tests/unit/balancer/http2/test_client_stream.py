@@ -5,7 +5,7 @@ from __future__ import annotations
 from balancer.errors import ErrorKind
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead
-from balancer.http2.engine import CANCEL, INTERNAL_ERROR, NO_ERROR
+from balancer.http2.events import CANCEL, INTERNAL_ERROR, NO_ERROR
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
 from tests.features.http2.cases import block

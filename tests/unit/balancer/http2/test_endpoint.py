@@ -8,18 +8,10 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http2.endpoint import STREAMS_MOST
-from balancer.http2.engine import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
-from tests.fakes.http2_endpoints import OK, Call
+from balancer.http2.events import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
+from tests.fakes.http2_endpoints import Call
 from tests.fakes.sockets import until
-from tests.unit.balancer.http2.sharing import Bed, Taker, bed
-
-
-async def begun(made: Bed, *, body: bytes | None = b"hello") -> tuple[Taker, Call]:
-    """A request that the endpoint has got, as far as it goes: `body` None leaves its end open."""
-    count = len(made.endpoint.calls)
-    taker = await made.begin(body)
-    await until(lambda: len(made.endpoint.calls) > count and (body is None or made.endpoint.calls[count].is_whole))
-    return taker, made.endpoint.calls[count]
+from tests.unit.balancer.http2.sharing import bed, begun
 
 
 async def test_a_request_and_its_response_pass_whole() -> None:
@@ -32,29 +24,6 @@ async def test_a_request_and_its_response_pass_whole() -> None:
         assert call.body == b"hello"
         assert taker.head is not None
         assert (taker.head.status, taker.body, taker.trailers) == (200, b"world", ((b"x-sum", b"5"),))
-
-
-async def test_a_head_with_its_body_and_trailers_is_handed_over_at_once() -> None:
-    async with bed() as made:
-        taker, call = await begun(made)
-        call.answer(b"world", trailers=((b"x-sum", b"5"),))
-        await taker.end()
-        assert taker.heard == ["started with everything"]
-
-
-async def test_frames_of_a_body_that_come_together_are_handed_over_together() -> None:
-    async with bed() as made:
-        taker, call = await begun(made)
-        engine = call.connection.engine
-        engine.respond(call.stream, OK, False)
-        said = engine.take_bytes()
-        for _ in range(3):
-            engine.data(call.stream, b"one", False)
-            said += engine.take_bytes()
-        engine.trailers(call.stream, ((b"x-sum", b"5"),))
-        (connection,) = made.connections
-        connection.data_received(said + engine.take_bytes())
-        assert (taker.heard, taker.body) == (["started with everything"], b"oneoneone")
 
 
 async def test_a_head_that_is_the_whole_response() -> None:
@@ -115,16 +84,6 @@ async def test_a_connection_that_is_cut_fails_every_stream() -> None:
             await taker.end()
         assert {taker.failure for taker in takers} == {ErrorKind.ENDPOINT_CLOSED}
         await until(lambda: not made.pools.open)
-
-
-async def test_what_was_not_written_was_not_processed() -> None:
-    async with bed() as made:
-        await begun(made)
-        (connection,) = made.connections
-        taker = await made.begin(b"hello")
-        connection.connection_lost(None)
-        await taker.end()
-        assert taker.failure is ErrorKind.ENDPOINT_REFUSED
 
 
 async def test_streams_above_the_last_of_a_goaway_were_not_processed_and_the_others_go_on() -> None:
@@ -221,34 +180,13 @@ async def test_streams_of_a_connection_do_not_mix() -> None:
             assert (taker.size, taker.body) == (len(body), body[-1000:])
 
 
-async def test_a_mistake_of_ours_costs_one_stream(caplog: pytest.LogCaptureFixture) -> None:
-    async with bed() as made:
-        broken, call = await begun(made)
-        call.answer(b"wor", ends=False)
-        await until(lambda: broken.body == b"wor")
-        other, second = await begun(made)
-        broken.response_data = fails  # type: ignore[method-assign]
-        call.say(b"ld", ends=False)
-        await broken.end()
-        assert broken.failure is ErrorKind.ENDPOINT_CLOSED
-        second.answer(b"whole")
-        await other.end()
-        assert (other.failure, other.body) == (None, b"whole")
-        assert len(made.endpoint.connections) == 1
-        assert "a stream to an endpoint failed" in caplog.text
-
-
-def fails(data: bytes) -> None:
-    raise RuntimeError("a mistake")
-
-
 async def test_a_silent_connection_gets_no_further_requests_once_one_was_given_up() -> None:
     async with bed() as made:
         taker, _ = await begun(made)
         (connection,) = made.connections
         connection.given_up(connection.now() - 5.0)
         assert connection.room > 0  # it has spoken since
-        connection.silent_seconds = 0.0
+        connection.pulse.silent_seconds = 0.0
         taker.stream.reset()
         taker.stream.release()
         assert connection.room == 0
@@ -259,9 +197,9 @@ async def test_a_long_call_is_kept_alive_by_a_ping() -> None:
     async with bed() as made:
         taker, call = await begun(made)
         (connection,) = made.connections
-        connection.ping_after_seconds = 0.0
+        connection.pulse.ping_after_seconds = 0.0
         connection.expire()
-        connection.ping_after_seconds = 1000.0
+        connection.pulse.ping_after_seconds = 1000.0
         await until(lambda: connection.deadline > connection.now() + 500.0)  # the answer came
         call.answer(b"late")
         await taker.end()
@@ -272,7 +210,7 @@ async def test_a_peer_that_does_not_answer_a_ping_is_gone() -> None:
     async with bed() as made:
         taker, _ = await begun(made)
         (connection,) = made.connections
-        connection.ping_after_seconds = connection.ping_answer_seconds = 0.1
+        connection.pulse.ping_after_seconds = connection.pulse.ping_answer_seconds = 0.1
         made.endpoint.is_mute = True
         connection.expire()
         await taker.end()

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from balancer.http2.engine import (
+from balancer.http2.engine import CLIENT, SERVER
+from balancer.http2.engines import make_engine
+from balancer.http2.events import (
     CANCEL,
-    CLIENT,
     CLOSED,
     DATA,
     FAULT,
@@ -20,13 +21,11 @@ from balancer.http2.engine import (
     PROTOCOL_ERROR,
     REFUSED_STREAM,
     RESET,
-    SERVER,
     SETTINGS,
     TRAILERS,
     WINDOW,
     EngineLimits,
 )
-from balancer.http2.engines import make_engine
 from balancer.http2.frames import PREFACE
 from tests.unit.balancer.http2.pairs import GET, LIBRARIES, OK, POST, Pair
 

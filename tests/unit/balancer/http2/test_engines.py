@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import CLIENT, SERVER, EngineLimits
+from balancer.http2.engine import CLIENT, SERVER
 from balancer.http2.engines import H2, NGH2, make_engine
+from balancer.http2.events import EngineLimits
 from balancer.http2.frames import PREFACE
 from balancer.http2.h2_engine import H2Engine
 from balancer.http2.ngh2_engine import Ngh2Engine

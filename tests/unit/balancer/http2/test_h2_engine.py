@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.http2.engine import CLOSED, FAULT, FRAME_SIZE_ERROR, GOAWAY, HEAD, PROTOCOL_ERROR, SERVER, EngineLimits
+from balancer.http2.engine import SERVER
 from balancer.http2.engines import H2, make_engine
+from balancer.http2.events import CLOSED, FAULT, FRAME_SIZE_ERROR, GOAWAY, HEAD, PROTOCOL_ERROR, EngineLimits
 from balancer.http2.frames import DATA, HEADERS, PING, PREFACE, PRIORITY
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
 from balancer.http2.h2_engine import H2Engine

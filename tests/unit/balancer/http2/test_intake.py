@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import CANCEL, INTERNAL_ERROR, PROTOCOL_ERROR
+from balancer.http2.events import CANCEL, INTERNAL_ERROR, PROTOCOL_ERROR
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
 from tests.features.http2.cases import block

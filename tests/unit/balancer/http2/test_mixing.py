@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.http2.engine import INTERNAL_ERROR
+from balancer.http2.events import INTERNAL_ERROR
 from tests.fakes.http2_endpoints import OK, Call
 from tests.fakes.sockets import until
 from tests.unit.balancer.http2.sharing import Taker, bed, post

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import DATA, FAULT, SERVER, EngineLimits
+from balancer.http2.engine import SERVER
+from balancer.http2.events import DATA, FAULT, EngineLimits
 from balancer.http2.ngh2_engine import Ngh2Engine
 from tests.unit.balancer.http2.pairs import GET, OK, POST, Pair
 

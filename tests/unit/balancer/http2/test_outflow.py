@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from balancer.http2.engine import CANCEL, CLOSED, SERVER, EngineLimits
+from balancer.http2.engine import SERVER
 from balancer.http2.engines import make_engine
+from balancer.http2.events import CANCEL, CLOSED, EngineLimits
 from balancer.http2.outflow import Outflow
 from tests.fakes.sockets import until
 from tests.features.http2 import frames

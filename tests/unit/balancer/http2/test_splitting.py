@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.http2.bodies import FRAME_BYTES
-from balancer.http2.engine import FRAME_SIZE_ERROR, PROTOCOL_ERROR
+from balancer.http2.events import FRAME_SIZE_ERROR, PROTOCOL_ERROR
 from balancer.http2.frames import CONTINUATION, DATA, HEADERS, PING, PREFACE
 from balancer.http2.splitting import Splitter
 from tests.unit.balancer.http2.wire import HELLO, SETTINGS_ACK, SETTINGS_FRAME, frame

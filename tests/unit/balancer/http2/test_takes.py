@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.http.messages import Fields
-from balancer.http2.engine import CANCEL, NO_ERROR, Engine, EngineLimits
+from balancer.http2.engine import Engine
+from balancer.http2.events import CANCEL, NO_ERROR, EngineLimits
 from balancer.http2.flushing import BYTES_A_WRITE
 from tests.unit.balancer.http2.pairs import GET, LIBRARIES, OK, Pair
 

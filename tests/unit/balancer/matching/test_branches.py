@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +16,7 @@ from balancer.matching.affinity import mark_of
 from balancer.matching.branches import Junction, junction_of
 from balancer.model.endpoints import BackendKey
 from balancer.model.policies import Affinity, RoutePolicy
-from balancer.model.routes import Canary, Route
+from balancer.model.routes import Branch, Canary, Route
 from tests import builders as build
 from tests.unit.balancer.matching.test_variables import request
 
@@ -33,11 +35,8 @@ def canary(
     total: int = 100,
     follows_affinity: bool = True,
     affinity: Affinity | None = None,
-) -> Canary:
-    return Canary(
-        backend=to,
-        owner=build.owner("trial"),
-        service=to.partition("/")[2].partition(":")[0],
+) -> Branch:
+    rules = Canary(
         header=header,
         header_value=value,
         header_pattern=pattern,
@@ -45,12 +44,16 @@ def canary(
         weight=weight,
         weight_total=total,
         follows_affinity=follows_affinity,
-        affinity=affinity,
     )
+    return build.canary(to, rules=rules, affinity=affinity)
 
 
-def route(*canaries: Canary, affinity: Affinity | None = None) -> Route:
-    return msgspec.structs.replace(build.route(policy=RoutePolicy(tries=7)), canaries=canaries, affinity=affinity)
+def route(*canaries: Branch, affinity: Affinity | None = None) -> Route:
+    return build.route(policy=RoutePolicy(tries=7), affinity=affinity, canaries=canaries)
+
+
+def service_of(backend: BackendKey | None) -> str:
+    return (backend or "").partition("/")[2].partition(":")[0]
 
 
 def taken(
@@ -65,18 +68,19 @@ def taken(
         assert lot is not None, "no rule was left, but chance was asked"
         return lot * limit // 100
 
-    branch = by.choose(
-        request(*fields), has_endpoints=lambda route: route.service not in empty, random_below=random_below
+    to = by.choose(
+        request(*fields), has_endpoints=lambda backend: service_of(backend) not in empty, random_below=random_below
     )
-    return branch.route.service
+    return service_of(to.backend)
 
 
 def test_a_canary_is_served_and_counted_under_its_own_names_and_the_main_policy() -> None:
     junction = Junction(route(canary(header="x-try")))
-    served = junction.choose(request("X-Try: always"), has_endpoints=lambda _: True, random_below=lambda _: 0).route
-    assert (served.backend, served.owner, served.service) == (NEXT, build.owner("trial"), "next")
+    served = junction.choose(request("X-Try: always"), has_endpoints=lambda _: True, random_below=lambda _: 0)
+    assert (served.backend, served.branch.owner) == (NEXT, build.owner("trial"))
+    assert served.names == ("shop", "trial", "next", "80")
     assert served.policy == RoutePolicy(tries=7)
-    assert served.path == "/"
+    assert served.route.path == "/"
 
 
 @pytest.mark.parametrize(
@@ -141,14 +145,14 @@ def test_a_weight_is_a_share_of_its_total_which_is_at_least_100(weight: int, tot
 
     plain = request()
     branches = [junction.choose(plain, has_endpoints=lambda _: True, random_below=in_turn) for _ in range(1000)]
-    assert sum(branch.route.service == "next" for branch in branches) == served
+    assert sum(branch.backend == NEXT for branch in branches) == served
 
 
 def test_weights_of_several_canaries_stand_side_by_side() -> None:
     junction = Junction(route(canary(weight=10), canary(LATER, weight=60, total=300)))
     chance = random.Random(7)
     counts = Counter(
-        junction.choose(request(), has_endpoints=lambda _: True, random_below=chance.randrange).route.service
+        junction.choose(request(), has_endpoints=lambda _: True, random_below=chance.randrange).names.service
         for _ in range(10_000)
     )
     for service, share in {"next": 0.1, "later": 0.2, "cart": 0.7}.items():
@@ -210,13 +214,13 @@ def test_a_canary_has_the_affinity_of_the_main_route_or_its_own() -> None:
         branch = junction.choose(request(f"{field}: always"), has_endpoints=lambda _: True, random_below=lambda _: 0)
         assert branch.stickiness is not None
         assert branch.stickiness.settings == settings_
-        assert branch.stickiness.mark == mark_of(BackendKey(branch.route.backend or ""))
+        assert branch.stickiness.mark == mark_of(BackendKey(branch.backend or ""))
 
 
 def test_only_routes_with_a_choice_have_a_junction() -> None:
     split, sticky, plain = route(canary()), route(affinity=Affinity()), build.route("/plain")
     broken = build.route("/broken", to=None)
-    assert [junction_of(each) is not None for each in (split, sticky, plain, broken)] == [True, True, False, False]
+    assert [junction_of(each) is not None for each in (split, sticky, plain, broken)] == [True, False, False, False]
 
 
 @given(
@@ -228,3 +232,59 @@ def test_only_routes_with_a_choice_have_a_junction() -> None:
 def test_every_request_takes_exactly_one_branch(fields: list[str], lot: int, weight: int) -> None:
     junction = Junction(route(canary(header="x-try", cookie="try", weight=weight)))
     assert taken(*fields, by=junction, lot=lot) in {"cart", "next"}
+
+
+def share(to: str | None, weight: int, **changes: Any) -> Branch:
+    return build.branch(to, weight=weight, **changes)
+
+
+def shared(*branches: Branch) -> Junction:
+    return Junction(msgspec.structs.replace(build.route(), branches=branches))
+
+
+def at(lot: int) -> Callable[[int], int]:
+    """Chance that says `lot`."""
+    return lambda _below: lot
+
+
+def test_weights_share_requests_and_no_branch_takes_over_that_of_another() -> None:
+    junction = shared(share("shop/cart:80", 1), share(None, 1), share(NEXT, 2))
+    chosen = [junction.choose(request(), has_endpoints=lambda _: False, random_below=at(lot)) for lot in range(4)]
+    assert [each.backend for each in chosen] == ["shop/cart:80", None, NEXT, NEXT]
+
+
+def test_a_branch_without_a_weight_gets_nothing() -> None:
+    junction = shared(share("shop/cart:80", 0), share(NEXT, 5), share(LATER, 0))
+    assert {taken(by=junction, lot=lot) for lot in range(0, 100, 5)} == {"next"}
+    assert [(chance, to.backend) for chance, to in junction.chances(request(), has_endpoints=lambda _: True)] == [
+        (1.0, NEXT)
+    ]
+
+
+def test_a_cookie_pins_to_a_branch_whatever_its_weight() -> None:
+    junction = shared(share("shop/cart:80", 1, affinity=Affinity()), share(NEXT, 0, affinity=Affinity()))
+    assert taken(pin("shop/next:80"), by=junction) == "next"
+    assert taken(pin("shop/cart:80"), by=junction) == "cart"
+    assert taken(by=junction, lot=99) == "cart"
+
+
+def test_canaries_leave_to_shares_what_they_do_not_take() -> None:
+    junction = shared(share("shop/cart:80", 1), share("shop/old:80", 1), canary(header="x-try", weight=20))
+    assert taken("X-Try: always", by=junction, lot=0) == "next"
+    assert [taken("X-Try: never", by=junction, lot=lot) for lot in (0, 99)] == ["cart", "old"]
+    chances = {to.backend: chance for chance, to in junction.chances(request(), has_endpoints=lambda _: True)}
+    assert chances == pytest.approx({NEXT: 0.2, "shop/cart:80": 0.4, "shop/old:80": 0.4})
+
+
+@given(st.lists(st.integers(0, 40), min_size=2, max_size=5).filter(any))
+def test_every_lot_goes_to_the_branch_whose_share_it_is_in(weights: list[int]) -> None:
+    junction = shared(*(share(f"shop/s{place}:80", weight) for place, weight in enumerate(weights)))
+    lots = Counter(
+        junction.choose(request(), has_endpoints=lambda _: True, random_below=at(lot)).backend
+        for lot in range(sum(weights))
+    )
+    assert lots == {f"shop/s{place}:80": weight for place, weight in enumerate(weights) if weight}
+    chances = junction.chances(request(), has_endpoints=lambda _: True)
+    assert {to.backend: chance for chance, to in chances} == pytest.approx(
+        {backend: count / sum(weights) for backend, count in lots.items()}
+    )

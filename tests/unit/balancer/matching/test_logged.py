@@ -12,7 +12,7 @@ from tests.questions import question_of
 
 
 def takes(rules: LogRules, url: str = "http://a.test/x", *, routed: bool = True) -> bool:
-    return LoggedRequests(rules).takes(question_of(url).request, builders.route() if routed else None)
+    return LoggedRequests(rules).takes(question_of(url).request, builders.owner() if routed else None)
 
 
 def test_by_default_there_are_no_rules() -> None:

@@ -8,6 +8,7 @@ from balancer.http.origin import Origin
 from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import endpoint_request_head
+from balancer.matching.destinations import names_of
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.variables import UnknownVariable
@@ -19,7 +20,8 @@ def head_of(url: str, *fields: str, put: tuple[tuple[str, str], ...], underscore
     """The lines of the head that the endpoint gets. `underscores`: names of the client may hold `_`."""
     request, origin = question_of(url, fields).request, Origin(peer="192.0.2.1", secure=False)
     outgoing = Outgoing(request, origin, b"id", passing=passing(underscores))
-    RequestFields(put).put_on(outgoing, Asked(request, origin, False), builders.route(), 1722470400.1236)
+    names = names_of(builders.branch())
+    RequestFields(put).put_on(outgoing, Asked(request, origin, False), names, 1722470400.1236)
     return endpoint_request_head(outgoing).split(b"\r\n")
 
 

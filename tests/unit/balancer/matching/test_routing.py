@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.matching.routing import RouteTable, compile_routes
-from balancer.model.policies import Affinity
 from balancer.model.routes import Host, PathKind, Route
 from tests import builders as build
 from tests.matches import route_for
@@ -77,7 +76,7 @@ def test_precedence_of_paths_and_hosts(case: dict[str, Any]) -> None:
     host_name = case["request"]["host"].partition(":")[0]
     routes = table(*hosts_of(case["ingresses"]))
     route = route_for(routes, host_name.encode(), case["request"]["target"].encode())
-    service = route.service if route is not None else "default-backend"
+    service = route.main.service.name if route is not None else "default-backend"
     expected = case["expect"]
     assert service != expected["not_service"] if "not_service" in expected else service == expected["service"]
 
@@ -192,9 +191,9 @@ def test_a_table_made_after_another_matches_as_one_made_anew(
 
 
 def test_a_host_that_has_not_changed_keeps_its_routes_and_junctions_when_another_does() -> None:
-    sticky = msgspec.structs.replace(build.route("/"), affinity=Affinity())
-    equal = msgspec.structs.replace(sticky)
-    before = table(build.host("a.test", sticky), build.host("b.test"))
+    split = build.route("/", canaries=[build.canary()])
+    equal = msgspec.structs.replace(split)
+    before = table(build.host("a.test", split), build.host("b.test"))
     after = compile_routes(build.model(hosts=[build.host("a.test", equal), build.host("b.test", equal)]), before)
     kept, other = after.match(b"a.test", b"/"), after.match(b"b.test", b"/")
     assert kept is not None and kept is before.match(b"a.test", b"/")
@@ -203,8 +202,8 @@ def test_a_host_that_has_not_changed_keeps_its_routes_and_junctions_when_another
 
 
 def test_junctions_of_a_host_that_changed_or_left_are_gone() -> None:
-    sticky = msgspec.structs.replace(build.route("/"), affinity=Affinity())
-    before = compile_routes(build.model(hosts=[build.host("a.test", sticky), build.host("b.test", sticky)]))
+    split = build.route("/", canaries=[build.canary()])
+    before = compile_routes(build.model(hosts=[build.host("a.test", split), build.host("b.test", split)]))
     after = compile_routes(build.model(hosts=[build.host("a.test", build.route("/"))]), before)
     changed = after.match(b"a.test", b"/")
     assert changed is not None and changed.served.junction is None

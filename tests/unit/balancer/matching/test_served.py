@@ -7,7 +7,7 @@ import msgspec
 from balancer.matching.gates.making import make_gate
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.matching.served import Served
-from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Host, Route
 from tests import builders as build
 
@@ -16,12 +16,12 @@ def table(*hosts: Host, default_route: Route | None = None) -> RouteTable:
     return compile_routes(build.model(hosts=hosts, default_route=default_route))
 
 
-def test_a_matched_route_with_canaries_or_affinity_has_a_junction() -> None:
-    sticky = msgspec.structs.replace(build.route("/a"), affinity=Affinity())
-    routes = table(build.host("shop.test", sticky, build.route("/b")))
+def test_a_matched_route_with_several_branches_has_a_junction() -> None:
+    split = build.route("/a", canaries=[build.canary()])
+    routes = table(build.host("shop.test", split, build.route("/b")))
     found, plain = routes.match(b"shop.test", b"/a"), routes.match(b"shop.test", b"/b")
     assert found is not None and found.served.junction is not None
-    assert found.served.junction.main.route is found.served.route is sticky
+    assert found.served.junction.main.route is found.served.route is split
     assert plain is not None and plain.served.junction is None
 
 

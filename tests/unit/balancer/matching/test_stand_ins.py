@@ -10,16 +10,16 @@ from balancer.http.streams import Outgoing
 from balancer.matching.stand_ins import RouteStandIns, stand_ins_of
 from balancer.model.endpoints import BackendKey
 from balancer.model.policies import Affinity
-from balancer.model.routes import Route
 from balancer.model.stand_ins import ErrorPages, StandIns
 from tests import builders
+from tests.matches import destination
 from tests.questions import question_of
 
 ERR = BackendKey("shop/err:80")
 
 
 def made(stand_ins: StandIns) -> RouteStandIns:
-    route = msgspec.structs.replace(builders.route(), affinity=Affinity(), hash_by="$host", stand_ins=stand_ins)
+    route = msgspec.structs.replace(builders.route(affinity=Affinity(), hash_by="$host"), stand_ins=stand_ins)
     found = stand_ins_of(route)
     assert found is not None
     return found
@@ -42,9 +42,9 @@ def test_statuses_of_the_proxy_and_of_endpoints(intercepts: bool, intercepted: l
 
 def test_a_stand_in_chooses_its_endpoints_itself() -> None:
     stand_ins = made(StandIns(ErrorPages((404,), ERR), without_endpoints=ERR))
-    for route in (stand_ins.page, stand_ins.without_endpoints):
-        assert route is not None
-        assert (route.backend, route.affinity, route.hash_by, route.stand_ins) == (ERR, None, "", None)
+    for to in (stand_ins.page, stand_ins.without_endpoints):
+        assert to is not None
+        assert (to.backend, to.is_held) == (ERR, False)
     assert made(StandIns(ErrorPages((404,)))).page is None
 
 
@@ -69,7 +69,7 @@ def test_a_page_without_a_body_waits_for_none() -> None:
 
 def test_the_route_itself_is_told_nothing() -> None:
     given = outgoing("http://a.test/x")
-    assert made(StandIns(ErrorPages((404,), ERR), ERR)).prepare(given, builders.route()) == {404}
+    assert made(StandIns(ErrorPages((404,), ERR), ERR)).prepare(given, destination(builders.route())) == {404}
     assert (given.added, given.removed) == ((), frozenset())
 
 
@@ -93,9 +93,9 @@ def test_what_a_stand_in_is_told_cannot_come_from_the_client() -> None:
 
 @pytest.mark.parametrize(("having", "serves"), [((), False), (("err",), True), (("cart", "err"), False)])
 def test_a_stand_in_serves_only_while_it_alone_has_endpoints(having: tuple[str, ...], serves: bool) -> None:
-    stand_ins, route = made(StandIns(without_endpoints=ERR)), builders.route()
+    stand_ins, main = made(StandIns(without_endpoints=ERR)), destination(builders.route())
 
-    def has_endpoints(asked: Route) -> bool:
-        return (asked.backend or "").removeprefix("shop/").removesuffix(":80") in having
+    def has_endpoints(asked: BackendKey | None) -> bool:
+        return (asked or "").removeprefix("shop/").removesuffix(":80") in having
 
-    assert (stand_ins.instead_of(route, has_endpoints) is not None) is serves
+    assert (stand_ins.instead_of(main, has_endpoints) is not None) is serves

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.matching.affinity import Stickiness, mark_of
-from balancer.matching.branches import Branch
-from balancer.matching.variables import compile_text
+from balancer.matching.destinations import Destination
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.policies import Affinity
 from balancer.model.zones import ZONES_OFF, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
@@ -23,6 +22,7 @@ from balancer.picking.outcomes import Outcome
 from balancer.picking.sessions import Session
 from balancer.zones.reasons import Reason
 from tests import builders as build
+from tests.matches import destination
 from tests.unit.balancer import strategies
 from tests.unit.balancer.matching.test_variables import request
 
@@ -36,13 +36,12 @@ def runtime_of(backend: Backend = SIX, zone: str | None = "zone-a") -> BackendRu
     return BackendRuntime.fresh(backend, own_zone=build.own_zone(zone), random_below=lambda _: 0)
 
 
-def sticky(affinity: Affinity = BALANCED) -> Branch:
-    return Branch(build.route(), Stickiness(affinity, CART))
+def sticky(affinity: Affinity = BALANCED) -> Destination:
+    return destination(build.route(affinity=affinity))
 
 
-def hashing(text: str = "$arg_x", *, subset: int = 1) -> Branch:
-    route = msgspec.structs.replace(build.route(), hash_subset=subset)
-    return Branch(route, hash_text=compile_text(text))
+def hashing(text: str = "$arg_x", *, subset: int = 1) -> Destination:
+    return destination(build.route(hash_by=text, hash_subset=subset))
 
 
 def keys(seed: int = 7) -> Callable[[], bytes]:
@@ -51,12 +50,12 @@ def keys(seed: int = 7) -> Callable[[], bytes]:
 
 
 def session(
-    branch: Branch, runtime: BackendRuntime, *, key: bytes | None = None, target: str = "/", seed: int = 7
+    to: Destination, runtime: BackendRuntime, *, key: bytes | None = None, target: str = "/", seed: int = 7
 ) -> Session:
     """One request, with the cookie of `key` if there is one."""
     fields = [f"Cookie: INGRESSCOOKIE={key.decode()}|{mark_of(CART).decode()}"] if key is not None else []
     return Session(
-        branch,
+        to,
         runtime=runtime,
         balancer=runtime.balancer(),
         request=request(*fields, target=target),
@@ -71,7 +70,7 @@ def must(pick: Pick | None) -> Pick:
     return pick
 
 
-def picked(branch: Branch, runtime: BackendRuntime, *, key: bytes | None = None, target: str = "/") -> Pick:
+def picked(branch: Destination, runtime: BackendRuntime, *, key: bytes | None = None, target: str = "/") -> Pick:
     return must(session(branch, runtime, key=key, target=target).pick())
 
 
@@ -294,14 +293,14 @@ def test_a_hash_leads_into_a_drained_zone_only_when_nothing_else_is_left() -> No
 
 
 @pytest.mark.parametrize("branch", [sticky(), hashing("$host")], ids=["cookie", "hash"])
-def test_a_strict_list_without_a_match_refuses_whatever_a_cookie_says(branch: Branch) -> None:
+def test_a_strict_list_without_a_match_refuses_whatever_a_cookie_says(branch: Destination) -> None:
     strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("rack",))
     runtime = runtime_of(msgspec.structs.replace(SIX, zone_policy=strict))
     assert session(branch, runtime, key=b"k").pick() is None
 
 
 @pytest.mark.parametrize("branch", [sticky(), sticky(Affinity(persistent=True)), hashing("$host")])
-def test_without_endpoints_there_is_no_pick(branch: Branch) -> None:
+def test_without_endpoints_there_is_no_pick(branch: Destination) -> None:
     runtime = runtime_of(build.backend())
     assert session(branch, runtime, key=b"k").pick() is None
 
@@ -323,7 +322,7 @@ def walk(one: Session, runtime: BackendRuntime) -> list[Member]:
     st.sampled_from([sticky(), sticky(Affinity(persistent=True)), hashing("$uri")]), st.sampled_from([None, b"k", b"9"])
 )
 @settings(max_examples=30)
-def test_a_walk_tries_every_endpoint_once(branch: Branch, key: bytes | None) -> None:
+def test_a_walk_tries_every_endpoint_once(branch: Destination, key: bytes | None) -> None:
     runtime = runtime_of()
     tried: Collection[Member] = walk(session(branch, runtime, key=key), runtime)
     assert sorted(member.label for member in tried) == sorted(runtime.members)

@@ -14,6 +14,7 @@ import msgspec
 
 from balancer.connections.pools import ConnectionPools
 from balancer.http1.connection import ClientConnection
+from balancer.http1.endpoint import EndpointConnection
 from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
@@ -33,7 +34,7 @@ from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from tests import builders
 from tests.fakes.clients import RawClient
-from tests.fakes.endpoints import ScriptedEndpoint
+from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import narrow, until
 
 NARROW_BYTES = 32 * 1024
@@ -49,6 +50,17 @@ def post(body: bytes = b"", *, length: int | None = None) -> bytes:
     """A POST with its length, of which `body` is sent."""
     size = len(body) if length is None else length
     return b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: %d\r\n\r\n%b" % (size, body)
+
+
+async def echoes(visit: Visit) -> None:
+    """Answers each body-less request with its own head."""
+    while True:
+        head = await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(head), head))
+
+
+def get(target: bytes, *fields: bytes, host: bytes = b"shop.test") -> bytes:
+    return b"\r\n".join((b"GET %b HTTP/1.1" % target, b"Host: " + host, *fields)) + b"\r\n\r\n"
 
 
 class Ledger:
@@ -121,6 +133,10 @@ class Standing:
         self.pools.close_all()
         await until(lambda: not self.pools.open)
         self.deadlines.stop()
+
+    def holds_back(self) -> bool:
+        """Whether a connection to an endpoint takes no more of a body now."""
+        return any(isinstance(each, EndpointConnection) and each.writing_paused for each in self.pools.open)
 
     async def idle(self) -> None:
         """Wait until no client is served, so that all that there is to count and log has been."""

@@ -33,6 +33,7 @@ from balancer.proxy.account import Account
 from balancer.proxy.accounting import Accounting
 from balancer.zones.reasons import Reason
 from tests import builders
+from tests.matches import destination
 from tests.unit.balancer.proxy.standing import Ledger
 
 ZONE_A, ZONE_B = Zone("zone-a"), Zone("zone-b")
@@ -67,7 +68,7 @@ def forwarded(*fields: bytes) -> Account:
         random_below=lambda limit: 0,
     )
     account = Account(client="192.0.2.7", request=request(*fields), started=time.perf_counter())
-    account.route = builders.route()
+    account.destination = destination(builders.route())
     account.pick = runtime.balancer().pick()
     account.request_id = b"abc"
     account.tried = ("10.0.0.1:80", "10.0.0.2:80")
@@ -109,14 +110,15 @@ def test_the_bytes_of_a_request_are_priced_both_ways_beside_the_zone_blind_avera
 def test_a_pick_for_another_reason_counts_under_that_reason() -> None:
     first, second = forwarded(), forwarded()
     assert first.pick is not None
-    second.route, second.pick = first.route, first.pick.for_reason(Reason.RETRY_OTHER_ZONE)
+    second.destination, second.pick = first.destination, first.pick.for_reason(Reason.RETRY_OTHER_ZONE)
     ledger, _ = closed(first, second, first)
     assert ledger.metric(ZONE_DECISIONS) == {("shop", "cart", "off"): 2, ("shop", "cart", "retry_other_zone"): 1}
 
 
 def test_a_request_that_a_strict_list_refused_counts_that_reason_once() -> None:
     account = Account(client="192.0.2.7", request=request(), started=time.perf_counter())
-    account.route, account.error, account.status = builders.route(), ErrorKind.NO_ENDPOINT, 503
+    account.destination = destination(builders.route())
+    account.error, account.status = ErrorKind.NO_ENDPOINT, 503
     account.refusal = Reason.ORDERED_NONE
     ledger, (line,) = closed(account)
     assert ledger.metric(ZONE_DECISIONS) == {("shop", "cart", "ordered_none"): 1}

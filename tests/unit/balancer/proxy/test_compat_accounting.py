@@ -16,6 +16,7 @@ from balancer.model.settings import ProxySettings
 from balancer.proxy.account import Account
 from balancer.proxy.compat_accounting import CompatAccounting
 from tests import builders
+from tests.matches import destination
 
 HEAD = b"POST /api/x?y HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 
@@ -24,7 +25,7 @@ Counts = dict[int, dict[tuple[str, ...], tuple[float, ...]]]
 
 def account(*, routed: bool = True, attempts: int = 1, status: int = 200) -> Account:
     made = Account("192.0.2.7", RequestHeadReader(ProxySettings()).read(HEAD), 0.0)
-    made.route = builders.route("/api") if routed else None
+    made.destination = destination(builders.route("/api")) if routed else None
     made.status, made.request_bytes, made.response_bytes = status, 10, 20
     made.endpoint_seconds, made.tried = 0.5, ("10.0.0.1:80",) * attempts
     return made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import msgspec
 import pytest
 
 from balancer.model.policies import Affinity, RoutePolicy
@@ -286,7 +285,7 @@ async def test_surplus_bytes_never_become_the_next_answer() -> None:
 async def test_a_cookie_of_ours_goes_with_the_response_and_is_said_once() -> None:
     """The client of a route with affinity is told its endpoint, and from then on brings the cookie itself."""
     async with ScriptedEndpoint(saying(OK)) as endpoint:
-        sticky = msgspec.structs.replace(builders.route(), affinity=Affinity(cookie="route"))
+        sticky = builders.route(affinity=Affinity(cookie="route"))
         model = shop([endpoint], hosts=[builders.host("shop.test", sticky)])
         async with standing(model) as proxy, proxy.client() as client:
             cookie = (await client.ask(GET)).fields[b"set-cookie"].partition(b";")[0]

@@ -63,7 +63,7 @@ async def test_a_body_that_an_endpoint_held_back() -> None:
     ):
         client.send(CHUNKED_POST + chunked(size, chunk_bytes=60_000))
         client.finish_sending()
-        await until(lambda: any(connection.writing_paused for connection in proxy.pools.open))
+        await until(proxy.holds_back)
         go_on.set()
         assert (await client.response()).status == 200
         assert received == size

@@ -140,7 +140,7 @@ async def fill(proxy: Standing, client: RawClient) -> int:
     So the last news of the exchange is that the endpoint takes bytes again, and no data of the client's follows it.
     """
     sent = 0
-    while not any(connection.writing_paused for connection in proxy.pools.open):
+    while not proxy.holds_back():
         client.send(b"x" * 8_192)
         sent += 8_192
         await until(lambda: client.unsent_bytes == 0)

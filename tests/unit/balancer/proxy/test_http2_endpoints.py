@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 
-from balancer.http2.engine import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
+from balancer.http2.events import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
 from balancer.model.policies import RoutePolicy
 from tests import builders
 from tests.fakes.http2_endpoints import Call, Http2Endpoint

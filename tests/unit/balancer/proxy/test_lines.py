@@ -20,6 +20,7 @@ from balancer.picking.members import Foretold
 from balancer.proxy.account import Account
 from balancer.proxy.lines import ordinary_line, record_of
 from tests import builders
+from tests.matches import destination
 
 BYTES = st.binary(max_size=40)
 UNDER_A_SECOND, SIZES = st.floats(0, 0.999999), st.integers(0, 2**60)
@@ -52,7 +53,7 @@ def account_of(request: RequestHead, client: str = "192.0.2.7") -> Account:
         random_below=lambda _: 0,
     )
     account = Account(client, request, time.perf_counter())
-    account.route, account.pick = builders.route(), runtime.balancer().pick()
+    account.destination, account.pick = destination(builders.route()), runtime.balancer().pick()
     account.request_id, account.tried = request.repeated.request_id or b"0" * 32, ("10.0.0.2:80",)
     account.endpoint_seconds, account.endpoint_status, account.status = 0.25, 200, 200
     return account
@@ -144,9 +145,9 @@ def test_a_call_of_grpc_has_its_status_last(status: int, is_traced: bool) -> Non
 
 def test_a_route_without_a_port_has_none_in_its_line() -> None:
     account = account_of(head())
-    account.route = builders.route(to=None)
+    account.destination = destination(builders.route(to=None))
     assert ordinary(account) == recorded(account)
-    account.route = builders.route(to="shop/cart:http")
+    account.destination = destination(builders.route(to="shop/cart:http"))
     assert ("service_port", "http") in ordinary(account)
 
 

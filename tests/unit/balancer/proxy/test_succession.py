@@ -49,7 +49,7 @@ def at(address: str, text: bytes) -> ScriptedEndpoint:
 def sticky(model: RoutingModel) -> RoutingModel:
     """Clients of the backend are held by a cookie."""
     (host,) = model.hosts
-    route = msgspec.structs.replace(host.routes[0], affinity=Affinity())
+    route = builders.route(affinity=Affinity())
     return msgspec.structs.replace(model, hosts=(msgspec.structs.replace(host, routes=(route,)),))
 
 

@@ -184,7 +184,7 @@ def test_an_authority_and_a_client_certificate_go_with_the_last_backend_that_nam
     shown = (ClientCertificate("shop/ca", b"chain", b"key"),)
     before = msgspec.structs.replace(trusting(Authority("shop/ca", b"roots")), client_certificates=shown)
     change = msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, EMPTY)), type=Delta)
-    assert change.gone == {"authorities": ("shop/ca",), "client_certificates": ("shop/ca",)}
+    assert (change.gone["authorities"], change.gone["client_certificates"]) == (("shop/ca",), ("shop/ca",))
     assert applied(before, change) == EMPTY
 
 

@@ -15,7 +15,7 @@ from balancer.explain.drafts import Draft, Gap, OpenStep, RouteName
 from balancer.explain.explanations import CandidateEndpoint, Explanation, Share
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Route
+from balancer.model.routes import Route, ServiceName
 from balancer.runtime.steps import finished
 from balancer.workers import messages
 from balancer.workers.deltas import PublicationAssembler, delta, pieces
@@ -62,7 +62,8 @@ EXPLANATION = Explanation(
     to_zone="zone-a",
     steps=(),
 )
-NAME = RouteName(build.owner("web"), "cart", (RouteName(build.owner("trial"), "next"),))
+NEXT_NAME = RouteName(build.owner("trial"), ServiceName("shop", "next"))
+NAME = RouteName(build.owner("web"), ServiceName("shop", "cart"), (NEXT_NAME,))
 DRAFT = Draft(EXPLANATION, ("a step", OpenStep(Gap.SLICES)), (NAME,), NAME, ("10.0.0.1",))
 REPORT = WorkerReport(
     connections=(("client_active", 3),),
@@ -207,8 +208,8 @@ def test_a_message_beyond_the_bound_is_not_written() -> None:
     "route",
     [
         msgspec.structs.replace(build.route(), policy=RoutePolicy(max_body_bytes=2**64)),
-        msgspec.structs.replace(build.route(), hash_by="\ud800"),
-        msgspec.structs.replace(build.route(), hash_by=cast("str", object())),
+        build.route(hash_by="\ud800"),
+        build.route(hash_by=cast("str", object())),
     ],
     ids=["a number", "a surrogate", "a type"],
 )
@@ -219,7 +220,7 @@ def test_what_cannot_be_encoded_is_one_error(route: Route) -> None:
 
 
 def test_a_piece_of_which_a_type_is_wrong_is_told_apart_and_what_follows_is_heard() -> None:
-    route = msgspec.structs.replace(build.route(), hash_by=cast("str", 7))
+    route = build.route(hash_by=cast("str", 7))
     (piece,) = pieces(delta(RoutingModel(), build.model(hosts=[build.host("shop.test", route)])), 7)
     reader = MessageReader(TO_WORKER)
     reader.feed(encode(piece) + encode(Ping(1)))

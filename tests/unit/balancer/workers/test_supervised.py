@@ -16,8 +16,8 @@ from balancer.connections.tls import self_signed
 from balancer.explain.drafts import Draft
 from balancer.model.publication import Publication
 from balancer.model.routes import Route
+from balancer.sharing.memory import SharedMemory
 from balancer.workers.lifecycle import Phase
-from balancer.workers.limit_memory import LimitMemory
 from balancer.workers.messages import Accepting, Explained, Pong, Retiring, Serving, WorkerReport
 from balancer.workers.shipping import Dispatch
 from balancer.workers.spawning import worker_command
@@ -40,12 +40,12 @@ class Rig:
         self.worker: Supervised | None = None
 
     def begin(self, command: Command) -> Supervised:
-        tables, limits = Tables(), LimitMemory(1)
+        tables, shared = Tables(), SharedMemory(1)
         with listen("127.0.0.1", 0) as http, listen("127.0.0.1", 0) as https:
             try:
                 self.worker = Supervised(
                     3,
-                    Inheritance(http=http, https=https, table=tables.take(), limits=limits.take(), log=self.log_write),
+                    Inheritance(http=http, https=https, table=tables.take(), seat=shared.take(), log=self.log_write),
                     settings=WorkerSettings(log_level="warning"),
                     command=command,
                     times=QUICK,
@@ -54,7 +54,7 @@ class Rig:
                 )
             finally:
                 tables.close()
-                limits.close()
+                shared.close()
         return self.worker
 
 
@@ -208,9 +208,9 @@ async def test_what_cannot_be_started_leaves_nothing_behind() -> None:
 @pytest.mark.parametrize(
     ("route", "told"),
     [
-        (msgspec.structs.replace(build.route(), hash_by=cast("str", 7)), "hash_by"),
-        (msgspec.structs.replace(build.route(), hash_by="${"), "cannot serve publication 6"),
-        (msgspec.structs.replace(build.route(), hash_by="\ud800"), "host evil.test of Ingress shop/web"),
+        (build.route(hash_by=cast("str", 7)), "hash_by"),
+        (build.route(hash_by="${"), "cannot serve publication 6"),
+        (build.route(hash_by="\ud800"), "host evil.test of Ingress shop/web"),
     ],
     ids=["cannot be read", "cannot be served", "cannot be sent"],
 )

@@ -21,7 +21,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.publication import Publication, RoutingModel
-from balancer.model.routes import Host, PathKind, Route
+from balancer.model.routes import Host
 from balancer.workers.worker import USUAL_TIMES, Worker, WorkerTimes
 from tests import builders as build
 from tests.fakes.backends import EchoEndpoint, echoing
@@ -38,7 +38,7 @@ NO_GRACE = WorkerTimes(idle_grace_seconds=0.0)
 
 def model(*endpoints: EchoEndpoint | ScriptedEndpoint, host: str = "shop.test") -> RoutingModel:
     """One host whose root leads to these endpoints."""
-    route = Route(path="/", kind=PathKind.PREFIX, backend=KEY, owner=build.owner(), service="cart")
+    route = build.route(to=KEY)
     addresses = sorted(Endpoint("127.0.0.1", endpoint.port) for endpoint in endpoints)
     backend = Backend(key=KEY, namespace="shop", service="cart", port="80", endpoints=tuple(addresses))
     return RoutingModel(hosts=(Host(name=host, routes=(route,)),), backends=(backend,))

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.sharing.peer_table import PeerTable, peer_table_bytes
+from balancer.sharing.peers import ALONE, Peers
 from balancer.zones.adaptive import SpillController, cost, dearness
-from balancer.zones.peer_table import PeerTable, table_bytes
-from balancer.zones.peers import ALONE, Peers
 from balancer.zones.reasons import Reason
 from tests.bench.zones.measures import changes_of_direction, measure, misses
 from tests.bench.zones.routers import Adaptive, TwoChoices
@@ -204,8 +204,8 @@ def test_the_share_falls_by_what_endpoints_that_came_home_can_carry() -> None:
 
 
 def test_workers_agree_on_a_share_and_a_new_one_begins_with_it() -> None:
-    memory = bytearray(table_bytes(2))
-    tables = [PeerTable(memory, seats=2, seat=seat) for seat in range(2)]
+    memory = bytearray(peer_table_bytes(2))
+    tables = [PeerTable(memory, start=0, seats=2, seat=seat) for seat in range(2)]
     one = Course(peers=tables[0].peers("shop/cart")).run(6, calm).run(20, full)
     share = one.controller.share
     assert share > 0.2

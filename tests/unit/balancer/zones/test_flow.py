@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from balancer.sharing.peers import Seen
 from balancer.zones.flow import ZoneFlow
-from balancer.zones.peers import Seen
 
 TICK = 0.05
 

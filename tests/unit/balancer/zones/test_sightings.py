@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.zones.peers import ALONE, Heard, Seen
+from balancer.sharing.peers import ALONE, Heard, Seen
 from balancer.zones.sightings import Sightings
 
 

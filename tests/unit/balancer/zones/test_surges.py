@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.sharing.peers import Seen
 from balancer.zones.flow import ZoneFlow
-from balancer.zones.peers import Seen
 from balancer.zones.surges import Surge, share_in_surge
 
 

@@ -15,7 +15,7 @@ from balancer.model.certificates import Authority, Certificate, ClientCertificat
 from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls, HealthCheck
 from balancer.model.policies import Affinity
 from balancer.model.publication import Publication, RoutingModel
-from balancer.model.routes import Canary, Host, PathKind, Route
+from balancer.model.routes import Host
 from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
 from balancer.workers.fleet import NoAnswer
 from ingress.admin.overview.viewers import TooManyViewers, Viewer
@@ -44,14 +44,11 @@ MODEL = RoutingModel(
         Host(
             name="shop.example.com",
             routes=(
-                Route(
-                    path="/",
-                    kind=PathKind.PREFIX,
-                    backend=BackendKey("shop/catalog:80"),
-                    owner=build.owner("shop-ingress"),
-                    service="catalog",
+                build.route(
+                    to="shop/catalog:80",
+                    ingress="shop-ingress",
                     zone_policy=ZonePolicy(ZonePolicyName.PREFER_ZONE),
-                    canaries=(Canary(BackendKey("shop/next:80"), build.owner("trial"), "next"),),
+                    canaries=[build.canary()],
                     affinity=Affinity(),
                 ),
             ),

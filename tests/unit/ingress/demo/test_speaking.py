@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from balancer.http2.engine import CLIENT, DATA, HEAD, SERVER, SETTINGS, Event
+from balancer.http2.engine import CLIENT, SERVER
+from balancer.http2.events import DATA, HEAD, SETTINGS, Event
 from ingress.demo.speaking import DemoConnection
 from tests.fakes.sockets import until
 

@@ -6,17 +6,16 @@ import msgspec
 import pytest
 
 from balancer.explain.drafts import RouteName, name_of
-from balancer.model.endpoints import BackendKey
-from balancer.model.routes import Canary
 from ingress.explain.evidence import Evidence
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import KubernetesObject, ResourceReference
 from ingress.settings.context import TranslationContext
 from tests import builders as build
+from tests.matches import destination
 from tests.unit.ingress import cluster
 
 POLICY = "zonal-ingress.io/zone-policy"
-ROUTE = name_of(build.route())
+ROUTE = name_of(destination(build.route()))
 CONTEXT = TranslationContext()
 
 
@@ -76,7 +75,7 @@ def test_the_source_is_what_the_translation_goes_by() -> None:
         for ingress, by_ingress in policies.items():
             objects = said(service=service, ingress=ingress, zone_aware_routing="true")
             model = cluster.translated(*objects).model
-            policy = model.hosts[0].routes[0].zone_policy or model.backends[0].zone_policy
+            policy = model.hosts[0].routes[0].main.zone_policy or model.backends[0].zone_policy
             source = evidence(*objects).policy_source(ROUTE).source
             expected = {"ingress": by_ingress, "service": by_service, "default": "prefer-zone"}
             assert policy.name.value == expected[source]
@@ -179,9 +178,8 @@ def test_a_finding_about_the_whole_folder_is_told_where_nothing_serves() -> None
 
 
 def test_findings_about_the_service_of_a_canary_are_told() -> None:
-    canary = Canary(BackendKey("shop/next:80"), build.owner("canary"), "next")
-    route = msgspec.structs.replace(build.route(), canaries=(canary,))
-    assert len(told((name_of(route),), finding("Service", "next"))) == 1
+    route = build.route(canaries=[build.canary(ingress="canary")])
+    assert len(told((name_of(destination(route)),), finding("Service", "next"))) == 1
 
 
 def test_who_lost_a_claim_to_the_host_is_told() -> None:

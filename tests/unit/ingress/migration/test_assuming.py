@@ -7,7 +7,7 @@ from ingress.objects.converting import decode
 from ingress.objects.kinds import Ingress, Kind, Metadata, Service, ServicePort, ServiceSpec
 from ingress.settings.table.tls_keys import KeyBounds
 from ingress.sources.inventory import SERVICE_LABEL
-from ingress.translation.key_pairs import read_pair
+from ingress.translation.secrets.key_pairs import read_pair
 from tests.integration.manifests import backend, ingress, path, rule
 
 

@@ -40,7 +40,16 @@ def model_of(place: Path, context: TranslationContext) -> RoutingModel:
 
 def anonymous(model: RoutingModel) -> list[tuple[Any, ...]]:
     return [
-        (host.name, route.path, route.kind, route.backend, route.policy, route.affinity, route.gates, route.closed)
+        (
+            host.name,
+            route.path,
+            route.kind,
+            route.main.backend,
+            route.policy,
+            route.main.affinity,
+            route.gates,
+            route.closed,
+        )
         for host in model.hosts
         for route in host.routes
     ]

@@ -26,6 +26,16 @@ VERSIONS = {
     "Node": "v1",
     "Secret": "v1",
     "ConfigMap": "v1",
+    "Namespace": "v1",
+    "GatewayClass": "gateway.networking.k8s.io/v1",
+    "Gateway": "gateway.networking.k8s.io/v1",
+    "ListenerSet": "gateway.networking.k8s.io/v1",
+    "HTTPRoute": "gateway.networking.k8s.io/v1",
+    "GRPCRoute": "gateway.networking.k8s.io/v1",
+    "TLSRoute": "gateway.networking.k8s.io/v1",
+    "TCPRoute": "gateway.networking.k8s.io/v1",
+    "ReferenceGrant": "gateway.networking.k8s.io/v1",
+    "BackendTLSPolicy": "gateway.networking.k8s.io/v1",
 }
 
 

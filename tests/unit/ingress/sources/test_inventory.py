@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.findings import Finding, Severity
+from ingress.objects.gateway import Gateway
+from ingress.objects.gateway_routes import HttpRoute
 from ingress.objects.kinds import (
     EndpointSlice,
     IngressStatus,
@@ -78,6 +80,20 @@ def test_a_new_status_of_an_ingress_is_kept_and_changes_nothing() -> None:
     assert not known.apply(Upserted(written))
     assert list(known.ingresses()) == [written]
     assert known.apply(Upserted(msgspec.structs.replace(written, spec=ingress("web", class_name="other").spec)))
+
+
+def test_a_new_generation_counts_where_a_status_names_it_and_nowhere_else() -> None:
+    for record, kind in ((Gateway, True), (Service, False)):
+        known = Inventory()
+        known.apply(Upserted(record(Metadata("x", "shop", generation=1))))
+        assert known.apply(Upserted(record(Metadata("x", "shop", generation=2)))) is kind
+
+
+def test_objects_are_read_by_their_record() -> None:
+    gateway = Gateway(Metadata("gw", "infra"))
+    known = inventory(gateway, service())
+    assert list(known.of(Gateway)) == [gateway]
+    assert not known.of(HttpRoute)
 
 
 def test_new_content_and_a_new_uid_are_changes() -> None:

@@ -68,7 +68,7 @@ def test_a_shop_becomes_a_model_without_findings() -> None:
     (cart,) = result.model.backends
     assert [(item.address, item.port, item.zone) for item in cart.endpoints] == [("10.0.0.1", 8080, "zone-a")]
     (route,) = result.model.hosts[0].routes
-    assert (route.owner, route.service) == (Owner("Ingress", "shop", "web"), "cart")
+    assert (route.owner, route.main.service.name) == (Owner("Ingress", "shop", "web"), "cart")
 
 
 def test_what_two_ingresses_say_about_a_backend_is_the_oldest_ones() -> None:
@@ -104,7 +104,7 @@ def test_a_default_backend_with_rules_serves_their_hosts() -> None:
     )
     (host,) = result.model.hosts
     assert host.default is not None
-    assert (host.default.backend, host.default.path) == ("shop/fallback:80", "/")
+    assert (host.default.main.backend, host.default.path) == ("shop/fallback:80", "/")
 
 
 def test_a_resource_backend_leaves_its_host_without_the_path() -> None:
@@ -134,7 +134,7 @@ def test_a_protection_that_is_not_carried_out_closes_its_own_paths_alone() -> No
     assert routes(result) == {("a.test", "/x", "Prefix"): None, ("a.test", "/y", "Prefix"): "shop/cart:80"}
     default = result.model.hosts[0].default
     assert default is not None
-    assert default.backend is None
+    assert default.main.backend is None
 
 
 def test_the_loser_of_a_conflict_takes_its_annotations_with_it() -> None:
@@ -258,7 +258,7 @@ def test_junk_in_any_field_never_raises_and_never_costs_a_neighbour(junk: list[A
     neighbour = (ingress("web", rule("neighbour.test")), service(), endpoint_slice("good", endpoint("10.9.9.9")))
     result = translated(*neighbour, *junk)
     host = next(host for host in result.model.hosts if host.name == "neighbour.test")
-    assert host.routes[0].backend == "shop/cart:80"
+    assert host.routes[0].main.backend == "shop/cart:80"
     cart = next(item for item in result.model.backends if item.key == "shop/cart:80")
     assert "10.9.9.9" in {item.address for item in cart.endpoints}
     # Lone surrogates would break the way to the workers, line breaks the log.

@@ -50,7 +50,7 @@ def test_a_hash_of_the_configmap_holds_unless_an_ingress_says_otherwise() -> Non
     own = ingress("own", rule("b.test"), annotations=nginx(upstream_hash_by="$uri", upstream_hash_by_subset="no"))
     off = ingress("off", rule("c.test"), annotations=nginx(upstream_hash_by_subset="false"))
     model = translated(settings, ingress("web", rule("a.test")), own, off, service()).model
-    found = {host.name: (route.hash_by, route.hash_subset) for host in model.hosts for route in host.routes}
+    found = {host.name: (route.main.hash_by, route.main.hash_subset) for host in model.hosts for route in host.routes}
     assert found == {"a.test": ("$host", 5), "b.test": ("$uri", 5), "c.test": ("$host", 1)}
 
 

@@ -51,8 +51,8 @@ def test_auto_is_hints_for_a_service_that_asks_for_them() -> None:
     assert zoned(web, asks, zone_policy="prefer-zone").backends[0].zone_policy.name.value == "prefer-zone"
     over = ingress("web", rule("a.test"), annotations={"zonal-ingress.io/zone-policy": "auto"})
     route = zoned(over, asks, zone_policy="prefer-zone").hosts[0].routes[0]
-    assert route.zone_policy is not None
-    assert route.zone_policy.name.value == "hints"
+    assert route.main.zone_policy is not None
+    assert route.main.zone_policy.name.value == "hints"
 
 
 def test_labels_of_nodes_are_in_the_model_where_a_route_names_them() -> None:

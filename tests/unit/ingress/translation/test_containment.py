@@ -67,5 +67,5 @@ def test_the_others_are_served(broken: object, left: dict[str, str | None]) -> N
     items = {(type(item), item.metadata.name): item for item in (odd, cast("Service", broken))}
     others = (ingress_class(), service(), endpoint_slice(), ingress("web", rule("shop.test")))
     result = translated(*others, *items.values())
-    assert {host.name: host.routes[0].backend for host in result.model.hosts} == left
+    assert {host.name: host.routes[0].main.backend for host in result.model.hosts} == left
     assert "InternalError" in {finding.reason for finding in result.findings}

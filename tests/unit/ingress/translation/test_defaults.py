@@ -30,7 +30,7 @@ def test_the_default_backend_service() -> None:
     context = TranslationContext(default_backend_service="shop/cart")
     result = translated(service(), context=context)
     (default,) = result.model.default_routes()
-    assert default.backend == "shop/cart:80"
+    assert default.main.backend == "shop/cart:80"
     missing = translated(context=context)
     assert missing.model.default_routes() == ()
     assert reasons(missing.findings) == [("cart", "ServiceMissing")]

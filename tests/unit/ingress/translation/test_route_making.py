@@ -46,7 +46,7 @@ def test_hosts_routes_and_backends_are_sorted() -> None:
 def test_a_missing_service_answers_503_and_keeps_its_name_for_the_metrics() -> None:
     result = translated(ingress("web", rule("a.test", path("/x"), path("/y", to=backend("gone")))), service())
     assert routes(result) == {("a.test", "/x", "Prefix"): "shop/cart:80", ("a.test", "/y", "Prefix"): None}
-    assert result.model.hosts[0].routes[1].service == "gone"
+    assert result.model.hosts[0].routes[1].main.service.name == "gone"
     assert reasons(result.findings) == [("web", "ServiceMissing")]
 
 
@@ -108,6 +108,6 @@ def test_an_ingress_overrides_the_zone_policy_of_its_routes_while_the_flag_is_on
     )
     result = translated(*objects, ON)
     assert result.model.backends[0].zone_policy == ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
-    policies = [host.routes[0].zone_policy for host in result.model.hosts]
+    policies = [host.routes[0].main.zone_policy for host in result.model.hosts]
     assert policies == [None, ZonePolicy(ZonePolicyName.OFF)]
-    assert [host.routes[0].zone_policy for host in translated(*objects).model.hosts] == [None, None]
+    assert [host.routes[0].main.zone_policy for host in translated(*objects).model.hosts] == [None, None]

@@ -65,7 +65,7 @@ def is_fully_served(subject: Ingress) -> bool:
 
 
 def leads_somewhere(route: Route | None) -> bool:
-    return route is not None and route.backend is not None
+    return route is not None and route.main.backend is not None
 
 
 def annotated(**annotations: str) -> Ingress:

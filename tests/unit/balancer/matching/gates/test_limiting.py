@@ -10,9 +10,10 @@ from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
-from balancer.matching.limits.counting import Counting, begin_memory, memory_bytes
-from balancer.matching.limits.memory import Unguarded
 from balancer.model.limits import FlightLimit, Rate, RateLimit
+from balancer.sharing.counting import Counting
+from balancer.sharing.guards import Unguarded
+from balancer.sharing.layout import begin_memory, counting_in, memory_bytes
 from tests.questions import question_of
 
 ONE = (Rate(1, 60, 0),)
@@ -22,7 +23,7 @@ ONE = (Rate(1, 60, 0),)
 def counting() -> Counting:
     memory = bytearray(memory_bytes(1))
     begin_memory(memory, bytes(32))
-    return Counting(memory, seats=1, seat=0, guard=Unguarded(), now=lambda: 1_000_000_000)
+    return counting_in(memory, seats=1, seat=0, guard=Unguarded(), now=lambda: 1_000_000_000)
 
 
 def asked(client: str = "192.0.2.1", *fields: str) -> Asked:

@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from balancer.model.certificates import Certificate
-from balancer.model.endpoints import BackendKey
 from balancer.model.policies import Affinity
 from balancer.model.publication import RoutingModel
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Canary, Host
+from balancer.model.routes import Host
 from balancer.workers.messages import MemberReport
 from balancer.workers.reports import FleetReport
 from ingress.admin.overview.document import CertificateRow, EndpointRow, PeerRow, RouteRow
@@ -59,12 +58,8 @@ def test_every_path_is_a_row_and_the_default_backend_is_the_last() -> None:
 
 
 def test_features_are_short_words_with_the_gates_first() -> None:
-    route = replace(
-        build.route(),
-        gates=(HttpsRedirect(),),
-        affinity=Affinity(),
-        canaries=(Canary(BackendKey("shop/next:80"), build.owner("trial"), "next"),),
-    )
+    split = build.route(affinity=Affinity(), canaries=[build.canary()])
+    route = replace(split, gates=(HttpsRedirect(),))
     assert features_of(route) == ("https-redirect", "canary", "affinity")
     assert features_of(build.route()) == ()
 

@@ -12,7 +12,8 @@ import yaml
 
 from ingress.admin.overview.document import CertificateRow, EndpointRow, RouteRow
 from ingress.cli.terminal import commands
-from ingress.cli.terminal.commands import CannotShow, TopOptions, ViewOptions
+from ingress.cli.terminal.commands import ViewOptions
+from ingress.cli.terminal.lookout import CannotShow, TopOptions
 from ingress.cli.terminal.ranking import Choice
 from ingress.cli.terminal.views import Wish
 from ingress.findings import Finding, Severity
@@ -111,14 +112,6 @@ def test_top_once_shows_the_rates_of_two_replicas(capsys: pytest.CaptureFixture[
     assert document["totals"]["requests_per_second"] == 1.0
     assert [each["name"] for each in document["services"]] == ["cart"]
     assert document["replicas"] == document["counted"] == 1
-
-
-def test_top_goes_on_without_a_replica_that_is_gone() -> None:
-    with admin_port(overview(1.0), overview(2.0)) as port:
-        options = TopOptions(admins=(port.url, closed_url()), once=True, interval_seconds=0.01)
-        assert commands.show_top(options) == 1
-    with pytest.raises(CannotShow, match="connection refused"):
-        commands.show_top(options)
 
 
 @pytest.mark.parametrize(("output", "said"), [("json", "--once"), ("text", "no terminal")])

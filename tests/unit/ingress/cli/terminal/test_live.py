@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from ingress.admin.overview.document import SickZone
-from ingress.cli.terminal.commands import Lookout, TopOptions
 from ingress.cli.terminal.live import drawn
+from ingress.cli.terminal.lookout import Lookout, TopOptions
 from ingress.cli.terminal.ranking import Choice, Order
 from tests.fakes.stopwatch import Stopwatch
 from tests.unit.ingress.cli.terminal.documents import flow, overview, service

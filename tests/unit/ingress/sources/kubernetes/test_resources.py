@@ -18,6 +18,9 @@ from ingress.sources.kubernetes.resources import RESOURCES, Scope, path_of
         (Kind.NODE, "/api/v1/nodes"),
         (Kind.SECRET, "/api/v1/secrets"),
         (Kind.CONFIG_MAP, "/api/v1/configmaps"),
+        (Kind.NAMESPACE, "/api/v1/namespaces"),
+        (Kind.GATEWAY_CLASS, "/apis/gateway.networking.k8s.io/v1/gatewayclasses"),
+        (Kind.BACKEND_TLS_POLICY, "/apis/gateway.networking.k8s.io/v1/backendtlspolicies"),
     ],
 )
 def test_every_kind_has_its_collection(kind: Kind, path: str) -> None:

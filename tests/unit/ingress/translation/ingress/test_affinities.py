@@ -22,7 +22,7 @@ def made(text: str = "/", /, **annotations: str) -> tuple[Route, tuple[Finding, 
 def test_affinity_has_the_defaults_of_ingress_nginx() -> None:
     route, findings = made("/cart", affinity="cookie")
     assert findings == ()
-    assert route.affinity == Affinity(cookie="INGRESSCOOKIE", path="/cart")
+    assert route.main.affinity == Affinity(cookie="INGRESSCOOKIE", path="/cart")
 
 
 def test_every_attribute_can_be_said() -> None:
@@ -40,7 +40,7 @@ def test_every_attribute_can_be_said() -> None:
         session_cookie_change_on_failure="true",
     )
     assert findings == ()
-    assert route.affinity == Affinity(
+    assert route.main.affinity == Affinity(
         cookie="route",
         persistent=True,
         change_on_failure=True,
@@ -56,13 +56,13 @@ def test_every_attribute_can_be_said() -> None:
 
 def test_without_affinity_there_is_no_cookie_whatever_else_is_said() -> None:
     assert made(session_cookie_name="route", affinity_mode="persistent") == (made()[0], ())
-    assert made()[0].affinity is None
+    assert made()[0].main.affinity is None
 
 
 def test_a_path_of_an_ingress_cannot_end_the_attribute_that_it_fills() -> None:
     route, _ = made("/a;Domain=evil.test, é", affinity="cookie")
-    assert route.affinity is not None
-    assert route.affinity.path == "/a%3BDomain=evil.test%2C%20%C3%A9"
+    assert route.main.affinity is not None
+    assert route.main.affinity.path == "/a%3BDomain=evil.test%2C%20%C3%A9"
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_a_path_of_an_ingress_cannot_end_the_attribute_that_it_fills() -> None:
 )
 def test_the_cookie_of_an_expression_holds_for_the_elements_that_every_match_has(text: str, cookie_path: str) -> None:
     route, _ = made(text, affinity="cookie", use_regex="true")
-    assert route.affinity is not None
-    assert route.affinity.path == cookie_path
+    assert route.main.affinity is not None
+    assert route.main.affinity.path == cookie_path
 
 
 def test_paths_of_one_service_have_cookies_of_their_own() -> None:
@@ -94,13 +94,13 @@ def test_paths_of_one_service_have_cookies_of_their_own() -> None:
         service(),
     )
     (host,) = translation.model.hosts
-    assert [route.affinity.path if route.affinity else None for route in host.routes] == ["/x", "/b", None]
+    assert [route.main.affinity.path if route.main.affinity else None for route in host.routes] == ["/x", "/b", None]
 
 
 @pytest.mark.parametrize("text", ["$remote_addr", "$request_uri", "${host}$arg_user", "$http_x_user", "fixed"])
 def test_a_text_to_hash_is_kept_as_it_is(text: str) -> None:
     route, findings = made(upstream_hash_by=text)
-    assert (route.hash_by, findings) == (text, ())
+    assert (route.main.hash_by, findings) == (text, ())
 
 
 @pytest.mark.parametrize(
@@ -130,4 +130,4 @@ def test_what_does_not_parse_is_a_finding_and_has_no_effect(name: str, text: str
     kept = {} if name == "affinity" else {"affinity": "cookie"}
     route, (finding,) = made(**{**kept, name: text})
     assert finding.reason == "InvalidValue"
-    assert (route.affinity, route.hash_by) == (Affinity() if kept else None, "")
+    assert (route.main.affinity, route.main.hash_by) == (Affinity() if kept else None, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model.endpoints import BackendKey, LoadBalancing
+from balancer.model.endpoints import LoadBalancing
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary, Route
@@ -66,18 +66,18 @@ def test_a_canary_is_attached_with_its_rules_and_its_own_names() -> None:
         ),
     )
     assert made.findings == ()
-    assert only_route(made).backend == "shop/cart:80"
+    assert only_route(made).main.backend == "shop/cart:80"
     assert only_route(made).canaries == (
-        Canary(
-            backend=BackendKey("shop/next:80"),
-            owner=build.owner("canary"),
-            service="next",
-            header="X-Try",
-            header_value="yes",
-            header_pattern="^y",
-            cookie="try",
-            weight=5,
-            weight_total=1000,
+        build.canary(
+            ingress="canary",
+            rules=Canary(
+                header="X-Try",
+                header_value="yes",
+                header_pattern="^y",
+                cookie="try",
+                weight=5,
+                weight_total=1000,
+            ),
         ),
     )
     assert [each.key for each in made.model.backends] == ["shop/cart:80", "shop/next:80"]
@@ -116,7 +116,7 @@ def test_a_service_may_be_main_in_one_place_and_canary_in_another() -> None:
     """ingress-nginx 8004 and 9458."""
     made = cluster(main(), ingress("other", rule("b.test", path("/", to=backend("next")))), canary(canary_weight="1"))
     first, second = made.model.hosts
-    assert first.routes[0].canaries[0].backend == second.routes[0].backend == "shop/next:80"
+    assert first.routes[0].canaries[0].backend == second.routes[0].main.backend == "shop/next:80"
     assert made.findings == ()
 
 
@@ -153,7 +153,7 @@ def test_a_canary_brings_no_certificate_and_no_redirect() -> None:
 def test_a_canary_with_an_annotation_that_protects_gets_no_requests() -> None:
     made = cluster(main(), canary(auth_snippet="deny all;", canary_weight="50"))
     assert only_route(made).canaries == ()
-    assert only_route(made).backend == "shop/cart:80"
+    assert only_route(made).main.backend == "shop/cart:80"
     (finding,) = made.findings
     assert (finding.reason, finding.effect) == ("ClosedByAnnotation", "The canary gets no requests.")
 
@@ -196,7 +196,7 @@ def test_the_auth_service_of_the_main_ingress_is_asked_about_the_requests_of_a_c
 
 def test_a_catch_all_canary_is_attached_to_the_catch_all() -> None:
     made = cluster(ingress("web", default=backend()), canary(default=True, canary_weight="10"))
-    assert [each.service for each in only_route(made).canaries] == ["next"]
+    assert [each.service.name for each in only_route(made).canaries] == ["next"]
     assert made.findings == ()
 
 
@@ -210,7 +210,7 @@ def test_the_default_of_a_host_has_canaries_too() -> None:
     )
     (host,) = cluster(web, trial).model.hosts
     assert host.default is not None
-    assert [each.service for each in host.default.canaries] == ["next"]
+    assert [each.service.name for each in host.default.canaries] == ["next"]
     assert host.routes[0].canaries == ()
 
 
@@ -226,8 +226,9 @@ def test_affinity_of_a_canary_is_shared_unless_it_says_legacy() -> None:
         canary(name="b", upstream_hash_by="$host", created=YOUNG),
     )
     first, second = only_route(made).canaries
-    assert (first.follows_affinity, first.affinity, first.hash_by) == (False, Affinity(cookie="mine"), "")
-    assert (second.follows_affinity, second.affinity, second.hash_by) == (True, None, "$host")
+    assert (first.affinity, first.hash_by) == (Affinity(cookie="mine"), "")
+    assert (second.affinity, second.hash_by) == (None, "$host")
+    assert [each.canary and each.canary.follows_affinity for each in (first, second)] == [False, True]
 
 
 def test_rules_without_the_annotation_canary_do_nothing() -> None:
@@ -257,7 +258,7 @@ def test_a_rule_that_does_not_parse_is_a_finding_and_no_rule(name: str, text: st
     made = cluster(main(), ingress("canary", rule("a.test", path("/", to=backend("next"))), annotations=said))
     assert reasons(made.findings) == [("canary", "InvalidValue")]
     (found,) = only_route(made).canaries
-    assert found == Canary(BackendKey("shop/next:80"), build.owner("canary"), "next")
+    assert found == build.canary(ingress="canary")
 
 
 def test_a_pattern_that_cannot_be_searched_is_a_finding_and_keeps_requests_on_the_main_backend() -> None:
@@ -267,4 +268,4 @@ def test_a_pattern_that_cannot_be_searched_is_a_finding_and_keeps_requests_on_th
         "InvalidValue",
         "Requests with the header are served by the main backend.",
     )
-    assert only_route(made).canaries[0].header_pattern == "(a"
+    assert only_route(made).canaries[0].canary == Canary(header="x-try", header_pattern="(a")

@@ -69,7 +69,7 @@ def test_a_canary_has_the_cors_of_its_main_ingress_whatever_it_says(cors: dict[s
     canary = annotated("trial", "next", {"canary": "true", "canary-weight": "50", **cors})
     made = translated(service("cart"), service("next"), main, canary)
     (route,) = made.model.hosts[0].routes
-    assert [each.service for each in route.canaries] == ["next"]
+    assert [each.service.name for each in route.canaries] == ["next"]
     assert {type(gate) for gate in route.gates} == {CorsPreflight, SourceRanges}
     assert [type(rule) for rule in route.response_rules] == [CorsFields]
     assert made.findings == ()

@@ -66,4 +66,4 @@ def test_the_service_of_a_redirected_path_may_be_missing() -> None:
     assert made.findings == ()
     (host,) = made.model.hosts
     assert host.routes[0].gates == (TargetRedirect("https://a.test"),)
-    assert host.routes[0].backend is None
+    assert host.routes[0].main.backend is None

@@ -1,0 +1,125 @@
+"""Keeps idle HTTP/1.1 connections to one endpoint, last in, first out. It must not know requests or retries."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from balancer.connections.dialing import dial
+from balancer.connections.idle_shares import IdleShare
+from balancer.connections.kept import KeptConnections
+from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.http1.endpoint import EndpointConnection, Keeper
+from balancer.model.handshakes import Handshake
+from balancer.picking.members import Member
+
+FRESH_IDLE_SECONDS = 0.5
+"""An endpoint rarely closes a connection that was idle for less."""
+
+
+class ConnectionPool(Keeper):
+    """The HTTP/1.1 connections to one member of a backend that share their TLS parameters; None is no TLS."""
+
+    __slots__ = ("_closed", "_idle", "_member", "_pools", "_share", "_tls")
+
+    def __init__(self, member: Member, tls: Handshake | None, pools: KeptConnections) -> None:
+        self._member = member
+        self._tls = tls
+        self._pools = pools
+        shares = pools.idle
+        self._share: IdleShare = shares.join(member.namespace, self)
+        self._idle: list[EndpointConnection] = []
+        self._closed = False
+        self.awaited = set()
+
+    def lease(self, fresh: bool) -> EndpointConnection | None:
+        """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
+        pools = self._pools
+        while self._idle:
+            connection = self._idle[-1]
+            if connection.closed or not connection.reusable:
+                self._forget(connection)
+                continue
+            if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
+                return None
+            self._idle.pop()
+            pools.idle_count -= 1
+            self._share.count -= 1
+            connection.reused = True
+            return connection
+        return None
+
+    async def connect(self, timeout_seconds: float) -> EndpointConnection:
+        endpoint, tls = self._member.endpoint, self._tls
+        async with asyncio.timeout(timeout_seconds):
+            transport, connection = await dial(
+                self._pools.transports,
+                lambda: EndpointConnection(self),
+                endpoint.address,
+                endpoint.port,
+                context=endpoint_context(tls) if tls else None,
+                server_name=endpoint_name(tls, endpoint.address) if tls else None,
+            )
+        if tls is not None:
+            try:
+                check_chain(tls, transport.get_extra_info("ssl_object"))
+            except ssl.SSLError:
+                transport.abort()
+                raise
+        self._pools.open.add(connection)
+        return connection
+
+    def give_back(self, connection: EndpointConnection) -> None:
+        """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""
+        pools = self._pools
+        settings, shares = pools.settings.proxy, pools.idle
+        if (
+            not connection.reusable
+            or self._closed
+            or connection.requests >= settings.endpoint_requests
+            or (pools.idle_count >= settings.endpoint_idle_connections and not shares.makes_room(self._share))
+        ):
+            connection.reset()
+            return
+        self._idle.append(connection)
+        pools.idle_count += 1
+        shares.add(self._share)
+        connection.idle_since = now = pools.now()
+        connection.deadline = now + settings.endpoint_idle_seconds
+        if connection.deadline < connection.next_look:
+            deadlines = pools.deadlines
+            deadlines.insert(connection)
+
+    def close(self) -> None:
+        """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
+        self._closed = True
+        shares = self._pools.idle
+        shares.leave(self._share, self)
+        self.drop_idle()
+        for each in tuple(self.awaited):
+            each.endpoint_left()
+
+    def drop_idle(self) -> None:
+        for connection in tuple(self._idle):
+            connection.reset()
+
+    def end_idle(self) -> bool:
+        """Closes the connection that has been idle for longest (`idle_shares.IdlePool`)."""
+        if not self._idle:
+            return False
+        connection = self._idle[0]
+        self._forget(connection)
+        connection.reset()
+        return True
+
+    def lost(self, connection: EndpointConnection) -> None:
+        """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
+        pools = self._pools
+        pools.lost(connection)
+        self._forget(connection)
+
+    def _forget(self, connection: EndpointConnection) -> None:
+        if connection in self._idle:
+            self._idle.remove(connection)
+            self._pools.idle_count -= 1
+            self._share.count -= 1

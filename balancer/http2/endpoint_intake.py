@@ -1,0 +1,132 @@
+"""What comes on a connection to an endpoint: events of the engine become responses, their bodies and their ends.
+
+Must not know the transport, nor routes, clients or retries.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from balancer.errors import ErrorKind
+from balancer.http2.endpoint_stream import EndpointCarrier, Http2EndpointStream
+from balancer.http2.engine import Engine
+from balancer.http2.events import CLOSED, DATA, HEAD, INTERIM, RESET, TRAILERS, Event, joined
+
+_LOG = logging.getLogger(__name__)
+_OF_STREAMS = (TRAILERS, INTERIM, RESET)
+
+
+class ResponseCarrier(EndpointCarrier):
+    """The connection as its intake sees it."""
+
+    __slots__ = ()
+
+    def take_of_connection(self, event: Event) -> None:
+        """An event of the connection itself."""
+        raise NotImplementedError
+
+    def stream_closed(self, stream: Http2EndpointStream, code: int) -> None:
+        """The engine has forgotten a stream, which is told next."""
+        raise NotImplementedError
+
+    def stream_ended(self) -> None:
+        """A stream is over, and was told."""
+        raise NotImplementedError
+
+
+class ResponseIntake:
+    """The streams of one connection that are open, in `streams` by number. `last_out`: the last that was written."""
+
+    __slots__ = ("_carrier", "_engine", "last_out", "streams")
+
+    def __init__(self, carrier: ResponseCarrier, engine: Engine) -> None:
+        self._carrier = carrier
+        self._engine = engine
+        self.streams: dict[int, Http2EndpointStream] = {}
+        self.last_out = 0
+
+    def take(self, events: list[Event]) -> None:
+        """What the engine reports, in its order."""
+        at, count = 0, len(events)
+        while at < count:
+            event = events[at]
+            at += 1
+            kind, number = event[0], event[1]
+            if kind == DATA:
+                at = self._take_data(events, at)
+            elif kind == HEAD:
+                at = self._take_head(events, at)
+            elif kind == CLOSED:
+                self._take_closed(number, event[2])
+            elif kind in _OF_STREAMS:
+                self._take_of_stream(kind, event)
+            else:
+                self._carrier.take_of_connection(event)
+
+    def _take_data(self, events: list[Event], at: int) -> int:
+        """Hands over the bytes of a stream that came together, as one piece. Returns where the next event is."""
+        data, ends, at = joined(events, at)
+        number = events[at - 1][1]
+        stream = self.streams.get(number)
+        if stream is None:
+            self._engine.received(number, len(data))
+        else:
+            _guarded(stream, stream.data_came, data, ends)
+        return at
+
+    def _take_head(self, events: list[Event], at: int) -> int:
+        """Hands over a head with the body and the trailers that came with it. Returns where the next event is."""
+        _, number, fields, ends = events[at - 1]
+        stream = self.streams.get(number)
+        if stream is None:
+            return at
+        is_bodiless, data, trailers = ends, b"", () if ends else None
+        if not ends and at < len(events) and events[at][0] == DATA and events[at][1] == number:
+            data, ends, at = joined(events, at + 1)
+            if ends:
+                trailers = ()
+            elif at < len(events) and events[at][0] == TRAILERS and events[at][1] == number:
+                trailers = events[at][2]
+                at += 1
+        _guarded(stream, stream.head_came, fields, is_bodiless, data, trailers)
+        return at
+
+    def _take_of_stream(self, kind: int, event: Event) -> None:
+        stream = self.streams.get(event[1])
+        if stream is None:
+            return
+        if kind == TRAILERS:
+            _guarded(stream, stream.trailers_came, event[2])
+        elif kind == INTERIM:
+            _guarded(stream, stream.interim_came, event[2])
+        elif kind == RESET:
+            stream.was_reset = True
+
+    def _take_closed(self, number: int, code: int) -> None:
+        stream = self.streams.pop(number, None)
+        if stream is not None:
+            self._carrier.stream_closed(stream, code)
+            _guarded(stream, stream.closed_with, code)
+            self._carrier.stream_ended()
+
+    def note_written(self) -> None:
+        """All that is queued was written, so the endpoint may have seen every stream."""
+        if self.streams:
+            self.last_out = next(reversed(self.streams))
+
+    def fail_all(self, kind: ErrorKind) -> None:
+        """Every stream ends. Those of which nothing was written were not processed."""
+        streams = self.streams.copy()
+        self.streams.clear()
+        for number, stream in streams.items():
+            _guarded(stream, stream.fail, kind if number <= self.last_out else ErrorKind.ENDPOINT_REFUSED)
+
+
+def _guarded(stream: Http2EndpointStream, tell: Callable[..., None], *what: object) -> None:
+    """Tells `stream` something. A mistake of ours costs that stream alone."""
+    try:
+        tell(*what)
+    except Exception:
+        _LOG.exception("a stream to an endpoint failed")
+        stream.break_off()

@@ -1,0 +1,27 @@
+cimport cython
+
+from balancer.http.layouts cimport RequestHeadLayout
+from balancer.matching.served cimport Match
+
+
+cdef class RequestFacts:
+    cdef public dict _query
+    cdef public RequestHeadLayout request
+    cpdef dict fields(self, frozenset names)
+
+
+cdef class Candidate:
+    cdef public tuple _fields, _query
+    cdef public bytes _method
+    cdef public bint is_plain
+    cdef public Match match
+    cdef public frozenset names
+    cpdef bint holds(self, RequestFacts facts, dict fields) except -1
+
+
+cdef class RouteChoice:
+    cdef public tuple _candidates
+    cdef public frozenset _names
+    cdef public Match only
+    @cython.locals(candidate=Candidate)
+    cpdef Match match(self, RequestFacts facts)

@@ -1,0 +1,10 @@
+from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
+
+
+cdef class Destination:
+    cdef public object backend, branch, error, hash_text, names, stickiness, zone_policy
+    cdef public bint is_held
+    cdef public RoutePolicyLayout policy
+    cdef public RouteLayout route
+    cdef public Py_ssize_t subset
+    cdef public str tenant

@@ -1,0 +1,83 @@
+"""A branch of a route with what requests need of it, made at the swap."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from balancer.matching.affinity import Stickiness
+from balancer.matching.variables import TextOf, compile_text
+from balancer.model.endpoints import BackendKey
+from balancer.model.routes import Branch, Route
+
+
+class DestinationNames(NamedTuple):
+    """How metrics, lines and fields call a destination. `port` is that of the Service, empty without a backend."""
+
+    namespace: str
+    ingress: str
+    service: str
+    port: str
+
+
+class Destination:
+    """Where requests go: a branch of `route`.
+
+    `backend` None: they get `error`. `names` are those under which they count, `tenant` is the namespace whose bounds
+    they fill. `stickiness` and `hash_text` say which endpoint they are held to; `is_held`: one of the two does.
+    `subset` is to how many endpoints the hash leads.
+    """
+
+    __slots__ = (
+        "backend",
+        "branch",
+        "error",
+        "hash_text",
+        "is_held",
+        "names",
+        "policy",
+        "route",
+        "stickiness",
+        "subset",
+        "tenant",
+        "zone_policy",
+    )
+
+    def __init__(self, route: Route, branch: Branch) -> None:
+        self.route = route
+        self.branch = branch
+        self.policy = route.policy
+        self.backend = branch.backend
+        self.error = branch.error
+        self.zone_policy = branch.zone_policy
+        self.names = names_of(branch)
+        self.tenant = route.owner.namespace
+        self.stickiness = _stickiness(branch)
+        self.hash_text = _hash_text(branch)
+        self.subset = branch.hash_subset
+        self.is_held = self.stickiness is not None or self.hash_text is not None
+
+
+def names_of(branch: Branch) -> DestinationNames:
+    """The namespace is that of the Service. An owner in another namespace has the namespace before the name."""
+    owner, service = branch.owner, branch.service
+    is_own = owner.namespace == service.namespace or not owner.name
+    port = (branch.backend or "").rpartition(":")[2]
+    return DestinationNames(service.namespace, owner.name if is_own else owner.full_name, service.name, port)
+
+
+def instead(route: Route, backend: BackendKey | None) -> Destination | None:
+    """A destination of `route` at another backend, whose endpoints are chosen by that backend's own rules."""
+    if backend is None:
+        return None
+    main = route.main
+    return Destination(route, Branch(backend, main.owner, main.service))
+
+
+def _stickiness(branch: Branch) -> Stickiness | None:
+    if branch.affinity is None or branch.backend is None:
+        return None
+    return Stickiness(branch.affinity, branch.backend)
+
+
+def _hash_text(branch: Branch) -> TextOf | None:
+    return compile_text(branch.hash_by) if branch.hash_by and branch.backend is not None else None

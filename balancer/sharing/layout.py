@@ -1,0 +1,78 @@
+"""Says where each table lies in the memory that the processes of one replica share. No I/O.
+
+The memory begins with the secret of its keys. Then come the tables of due times, the totals of what passed, what
+controllers of `adaptive` tell each other, and the requests in flight. Pages that are never touched cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from balancer.sharing.counting import Counting, CountingTables
+from balancer.sharing.flight_table import FlightTable, flight_table_bytes, vacate_flights
+from balancer.sharing.guards import Beyond, Buffer, Guard
+from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
+from balancer.sharing.rate_table import SET_BYTES, RateTable
+from balancer.sharing.spending import SPENDING_BYTES, Spending
+
+SECRET_BYTES: Final = 32
+
+_TABLES_AT: Final = 64
+# 262,144 entries with a due time in the future, 4 MiB.
+_RATE_SETS: Final = 2**15
+# Rates by the minute have a table of their own, because their bursts last sixty times as long.
+_MINUTES_AT: Final = _TABLES_AT + _RATE_SETS * SET_BYTES
+_SPENDING_AT: Final = _MINUTES_AT + _RATE_SETS * SET_BYTES
+_PEERS_AT: Final = _SPENDING_AT + SPENDING_BYTES
+# 32,768 clients with requests in flight.
+_FLIGHT_SETS: Final = 2**12
+
+
+def memory_bytes(seats: int) -> int:
+    """The size of the memory for `seats` processes."""
+    return _flights_at(seats) + flight_table_bytes(sets=_FLIGHT_SETS, seats=seats)
+
+
+def begin_memory(buffer: Buffer, secret: bytes) -> None:
+    """Prepares zeroed memory. `secret` has `SECRET_BYTES`, which nobody outside can guess."""
+    if len(secret) != SECRET_BYTES:
+        raise ValueError("a secret has 32 bytes")
+    buffer[:SECRET_BYTES] = secret
+
+
+def vacate_seat(buffer: Buffer, *, seats: int, seat: int) -> None:
+    """Drops what the process with `seat` counted in flight and told its peers. The process must be gone."""
+    vacate_flights(buffer, _flights_at(seats), seat)
+    vacate_peers(buffer, start=_PEERS_AT, seats=seats, seat=seat)
+
+
+def counting_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard, now: Callable[[], int]) -> Counting:
+    """The counts of clients as the process with `seat` sees them. `now`: nanoseconds on a clock that all share."""
+    tables = CountingTables(
+        seconds=RateTable(buffer, start=_TABLES_AT, sets=_RATE_SETS, guard=guard),
+        minutes=RateTable(buffer, start=_MINUTES_AT, sets=_RATE_SETS, guard=Beyond(guard, _RATE_SETS)),
+        flights=FlightTable(
+            buffer,
+            start=_flights_at(seats),
+            sets=_FLIGHT_SETS,
+            seats=seats,
+            seat=seat,
+            guard=Beyond(guard, 2 * _RATE_SETS),
+        ),
+    )
+    return Counting(tables, secret=bytes(buffer[:SECRET_BYTES]), now=now)
+
+
+def spending_in(buffer: Buffer, *, guard: Guard) -> Spending:
+    """The totals of what clients spent at limits."""
+    return Spending(buffer, start=_SPENDING_AT, guard=Beyond(guard, 2 * _RATE_SETS + _FLIGHT_SETS))
+
+
+def peers_in(buffer: Buffer, *, seats: int, seat: int) -> PeerTable:
+    """What controllers of `adaptive` tell each other, as the process with `seat` sees it."""
+    return PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat)
+
+
+def _flights_at(seats: int) -> int:
+    return _PEERS_AT + peer_table_bytes(seats)

@@ -1,0 +1,87 @@
+"""Makes the memory that the processes of one replica share, and gives each process a seat in it."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from typing import Final, NamedTuple
+
+from balancer.sharing.counting import Counting
+from balancer.sharing.guards import Unguarded
+from balancer.sharing.layout import SECRET_BYTES, begin_memory, counting_in, memory_bytes, peers_in, vacate_seat
+from balancer.sharing.locks import RangeLocks
+from balancer.sharing.peers import PeersOf
+
+# A place may have several workers that drain, beside the one that serves.
+_SEATS_A_WORKER: Final = 4
+
+
+class Seat(NamedTuple):
+    """The seat of one process: the descriptor of the memory, how many seats it has, and which one this is."""
+
+    descriptor: int
+    seats: int
+    number: int
+
+
+class SharedMemory:
+    """The memory of all workers, as their parent has it."""
+
+    __slots__ = ("_descriptor", "_free", "_memory", "_seats")
+
+    def __init__(self, workers: int, *, secret: bytes | None = None) -> None:
+        """`secret` of `SECRET_BYTES` makes the keys of clients; None: a random one. Raises OSError without memory."""
+        self._seats = _SEATS_A_WORKER * (workers + 1)
+        self._free = list(range(self._seats))
+        self._descriptor = os.memfd_create("zonal-shared", os.MFD_CLOEXEC)
+        try:
+            size = memory_bytes(self._seats)
+            os.ftruncate(self._descriptor, size)
+            self._memory = mmap.mmap(self._descriptor, size)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+        begin_memory(self._memory, secret if secret is not None else os.urandom(SECRET_BYTES))
+
+    def take(self) -> Seat:
+        """A seat for a new process. Raises OSError if none is free."""
+        if not self._free:
+            raise OSError("too many workers are draining")
+        return Seat(self._descriptor, self._seats, self._free.pop())
+
+    def give_back(self, seat: Seat) -> None:
+        """Drops what a process wrote that has ended, and frees its seat. After `close` nothing happens."""
+        if self._memory.closed:
+            return
+        vacate_seat(self._memory, seats=self._seats, seat=seat.number)
+        self._free.append(seat.number)
+
+    def close(self) -> None:
+        """Closes the memory. Workers that still map it are not affected."""
+        self._memory.close()
+        os.close(self._descriptor)
+
+
+class Joined(NamedTuple):
+    """The memory of the replica as the process of one seat uses it."""
+
+    counting: Counting
+    peers_of: PeersOf
+
+
+def join(seat: Seat) -> Joined:
+    """The shared memory from `seat`, whose descriptor this process has inherited. Raises OSError or ValueError."""
+    memory = mmap.mmap(seat.descriptor, memory_bytes(seat.seats))
+    guard = RangeLocks(seat.descriptor)
+    return Joined(
+        counting_in(memory, seats=seat.seats, seat=seat.number, guard=guard, now=time.monotonic_ns),
+        peers_in(memory, seats=seat.seats, seat=seat.number).peers,
+    )
+
+
+def counting_alone() -> Counting:
+    """Counts that no other process shares."""
+    memory = mmap.mmap(-1, memory_bytes(1))
+    begin_memory(memory, os.urandom(SECRET_BYTES))
+    return counting_in(memory, seats=1, seat=0, guard=Unguarded(), now=time.monotonic_ns)

@@ -1,0 +1,79 @@
+"""Defines what all objects of the API have: a kind, metadata, and how their fields are named on the wire.
+
+Does not know what any kind holds.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import msgspec
+
+
+class Kind(Enum):
+    """The kinds that zonal reads. The value is Kubernetes' name of the kind."""
+
+    INGRESS = "Ingress"
+    INGRESS_CLASS = "IngressClass"
+    SERVICE = "Service"
+    ENDPOINT_SLICE = "EndpointSlice"
+    NODE = "Node"
+    SECRET = "Secret"
+    CONFIG_MAP = "ConfigMap"
+    NAMESPACE = "Namespace"
+    GATEWAY_CLASS = "GatewayClass"
+    GATEWAY = "Gateway"
+    LISTENER_SET = "ListenerSet"
+    HTTP_ROUTE = "HTTPRoute"
+    GRPC_ROUTE = "GRPCRoute"
+    TLS_ROUTE = "TLSRoute"
+    TCP_ROUTE = "TCPRoute"
+    REFERENCE_GRANT = "ReferenceGrant"
+    BACKEND_TLS_POLICY = "BackendTLSPolicy"
+
+
+CLUSTER_WIDE = frozenset({Kind.INGRESS_CLASS, Kind.NODE, Kind.NAMESPACE, Kind.GATEWAY_CLASS})
+"""Kinds without a namespace."""
+
+OPTIONAL_KINDS = frozenset(
+    {
+        Kind.NAMESPACE,
+        Kind.GATEWAY_CLASS,
+        Kind.GATEWAY,
+        Kind.LISTENER_SET,
+        Kind.HTTP_ROUTE,
+        Kind.GRPC_ROUTE,
+        Kind.TLS_ROUTE,
+        Kind.TCP_ROUTE,
+        Kind.REFERENCE_GRANT,
+        Kind.BACKEND_TLS_POLICY,
+    }
+)
+"""The kinds that Gateway API needs. A cluster may lack them, and without Gateways nobody follows them."""
+
+
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+"""The API's int32. Without a bound a number may be too long to be written as text."""
+
+
+class Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """Fields are named in snake case here and in camel case on the wire."""
+
+
+class Metadata(Wire, frozen=True):
+    """ObjectMeta. `sequence` is the place of the object in a manifest folder; 0 if the cluster dates objects.
+
+    `generation` counts changes of the spec. Statuses say which generation they judge.
+    """
+
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    sequence: int = 0
+    deletion_timestamp: str | None = None
+    generation: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0

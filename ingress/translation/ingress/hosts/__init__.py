@@ -1,0 +1,1 @@
+"""What Ingresses together mean for a whole host: conflicts, expressions, further names, redirects, protection."""

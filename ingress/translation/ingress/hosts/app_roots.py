@@ -1,0 +1,80 @@
+"""Redirects the path `/` of hosts whose Ingresses have an `app-root`.
+
+Runs when paths are settled, canaries attached and expressions made. Source: ingress-nginx v1.15.1, nginx.tmpl: the
+redirect is a rule of the whole server, so it needs no path `/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from balancer.matching.regexes import compile_caseless
+from balancer.model.gates import GateRule, in_phases
+from balancer.model.routes import PathKind
+from ingress.findings import Findings, Severity
+from ingress.translation.claims import subject_of_owner
+from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.ingress.hosts.settled import PlaceClaim, SettledHost
+
+_ROOT_EXPRESSION = "^/$"
+
+
+def add_app_roots(hosts: Iterable[SettledHost], findings: Findings) -> None:
+    """Adds the redirect to each host.
+
+    Of several app-roots that of the longest path counts, as in ingress-nginx. Nobody redirects the path `/` of another
+    namespace.
+    """
+    for host in hosts:
+        settled = (*host.paths.values(), *((host.default,) if host.default is not None else ()))
+        asking = [claim for claim in settled if claim.app_root is not None and not claim.closed]
+        if asking:
+            _add(host, max(asking, key=lambda claim: (len(claim.path), claim.path)), findings)
+
+
+def _add(host: SettledHost, asking: PlaceClaim, findings: Findings) -> None:
+    root = _root(host)
+    base = root if root is not None else asking
+    if base.owner.namespace != asking.owner.namespace:
+        findings.add(
+            subject_of_owner(asking.owner),
+            reason="NotRedirected",
+            message=f"The {base.place} belongs to {base.owner.kind} {base.owner.full_name}, of another namespace.",
+            effect="app-root redirects nothing there.",
+            severity=Severity.MISROUTED,
+        )
+        return
+    redirected = msgspec.structs.replace(
+        base,
+        path="/",
+        kind=PathKind.EXACT,
+        is_default=False,
+        expression="",
+        long_expression="",
+        rewriting=None,
+        gates=in_phases((*_redirect(asking), *base.gates)),
+    )
+    if host.expressions is not None:
+        first = msgspec.structs.replace(redirected, expression=_ROOT_EXPRESSION)
+        host.expressions = (first, *host.expressions)
+    else:
+        host.give(redirected)
+
+
+def _root(host: SettledHost) -> PlaceClaim | None:
+    """What would serve the path `/`, or None."""
+    if host.expressions is not None:
+        found = (each for each in host.expressions if _is_found_in_root(each))
+        return next(found, host.default)
+    return host.paths.get(("/", PathKind.EXACT)) or host.paths.get(("/", PathKind.PREFIX)) or host.default
+
+
+def _is_found_in_root(claim: PlaceClaim) -> bool:
+    """Few expressions can be, so that few are compiled."""
+    return beginning(claim.path) == "/" and compile_caseless(claim.expression).search(b"/")
+
+
+def _redirect(claim: PlaceClaim) -> tuple[GateRule, ...]:
+    return (claim.app_root,) if claim.app_root is not None else ()

@@ -1,0 +1,163 @@
+"""Makes the paths of a host regular expressions where one of its Ingresses means one (ingress-nginx: regex mode).
+
+ingress-nginx then searches every path of the host as an expression that is anchored at its start and ignores case. The
+first that is found serves: the longest, then the last in the order of bytes, then the oldest. Source:
+internal/ingress/controller/controller.go (getBackendServers), location.go and template/template.go. Does not know how
+annotations are read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+import msgspec
+
+from balancer.matching.regexes import INSTRUCTIONS_MAX
+from balancer.model.gates import in_phases
+from balancer.model.routes import Owner, PathKind
+from ingress.findings import Findings, Report, Severity, quote
+from ingress.translation.claims import subject_of_owner
+from ingress.translation.containment import contained
+from ingress.translation.expression_costs import ExpressionCosts
+from ingress.translation.ingress.hosts.expression_reading import ExpressionReading, Readings
+from ingress.translation.ingress.hosts.settled import PlaceClaim, SettledHost
+from ingress.translation.ingress.path_expressions import closing_expression
+
+# Of all expressions of a namespace. To read so many takes a translation less than a second, once. A thousand paths that
+# people write have 40,000.
+_CHARACTERS_MOST = 256 * 1024
+# A finding names so many paths.
+_NAMED_MOST = 3
+_TOO_LONG_TOGETHER = f"all expressions of its namespace have more than {_CHARACTERS_MOST:,} characters"
+_TOO_LARGE_TOGETHER = (
+    "the expressions of its namespace that begin alike on this host are too large together, so that they would slow"
+    " other requests"
+)
+
+
+def find_expressions(hosts: Mapping[str, SettledHost], readings: Readings, findings: Findings) -> None:
+    """Gives each host with expressions its `expressions`, in the order in which they are tried.
+
+    `readings` remembers what the last translation read.
+    """
+    characters = Counter[str]()
+    for name, settled in hosts.items():
+        if (author := _author(settled)) is not None:
+            settled.expressions = _Expressions(settled, readings, characters, findings).in_order()
+            _note_neighbours(name, author, settled, findings)
+
+
+def _author(settled: SettledHost) -> PlaceClaim | None:
+    """The first claim that makes the paths of its host expressions."""
+    claims = (claim for claim in (*settled.paths.values(), settled.default) if claim is not None)
+    return next((claim for claim in claims if claim.is_expression or claim.rewriting is not None), None)
+
+
+class _Expressions:
+    """Compiles the claims of one host, the oldest first, and counts what a search for all of them may cost."""
+
+    __slots__ = ("_characters", "_costs", "_findings", "_readings", "_settled")
+
+    def __init__(self, settled: SettledHost, readings: Readings, characters: Counter[str], findings: Findings) -> None:
+        """`characters` says how long the expressions of each namespace are together, and is counted on."""
+        self._readings = readings
+        self._settled = settled
+        self._characters = characters
+        self._findings = findings
+        self._costs = ExpressionCosts()
+
+    def in_order(self) -> tuple[PlaceClaim, ...]:
+        """Every claim to a path with its expression, in the order in which they are tried."""
+        paths = [self._compiled(each) for each in self._settled.paths.values()]
+        if (default := self._settled.default) is not None and default.rewriting is not None:
+            self._settled.default = msgspec.structs.replace(self._compiled(default), expression="", long_expression="")
+        return tuple(sorted(paths, key=_rank, reverse=True))
+
+    def _compiled(self, claim: PlaceClaim) -> PlaceClaim:
+        """The claim with its expression. If it cannot be carried out, whatever it may match is closed."""
+        report = self._findings.about(subject_of_owner(claim.owner))
+        make = partial(self._carried_out, claim, report)
+        made = contained(make, report, severity=Severity.CLOSED, effect="Requests that the path may match answer 503.")
+        return made or _closed(claim, closing_expression(claim.path))
+
+    def _carried_out(self, claim: PlaceClaim, report: Report) -> PlaceClaim:
+        """`claim` with its expression, or closed with a finding."""
+        reading = self._read(claim)
+        if reading.problem:
+            _note_refused(claim, reading.problem, reading.beginning, report)
+            return _closed(claim, reading.closing)
+        is_wide = self._takes(claim, reading)
+        if is_wide is None:
+            _note_refused(claim, _TOO_LARGE_TOGETHER, reading.beginning, report)
+            return _closed(claim, reading.closing)
+        return msgspec.structs.replace(
+            claim,
+            expression=reading.expression,
+            long_expression=reading.closing if is_wide else "",
+            rewriting=reading.rewriting,
+            gates=claim.gates if reading.redirect is None else in_phases((reading.redirect, *claim.gates)),
+        )
+
+    def _read(self, claim: PlaceClaim) -> ExpressionReading:
+        namespace, searched = claim.owner.namespace, self._searched(claim)
+        self._characters[namespace] += len(searched) + (len(claim.rewriting.expression) if claim.rewriting else 0)
+        if self._characters[namespace] > _CHARACTERS_MOST:
+            return self._readings.refused(namespace, claim.path, _TOO_LONG_TOGETHER)
+        reading = self._readings.of(namespace, claim.path, searched, claim.rewriting)
+        if reading.instructions > INSTRUCTIONS_MAX:
+            return msgspec.structs.replace(reading, problem="the expression is too large")
+        return reading
+
+    def _searched(self, claim: PlaceClaim) -> str:
+        """The text of the claim's expression. A Prefix path beside an equal Exact path has a final slash."""
+        is_beside_exact = (claim.path, PathKind.EXACT) in self._settled.paths
+        if claim.is_expression or claim.kind is PathKind.EXACT or not is_beside_exact or claim.path.endswith("/"):
+            return claim.path
+        return claim.path + "/"
+
+    def _takes(self, claim: PlaceClaim, reading: ExpressionReading) -> bool | None:
+        """Whether the expression is only searched for in short paths. None: its namespace has no room for it."""
+        tenant = claim.owner.namespace
+        if reading.is_narrow:
+            return False if self._costs.take_narrow(tenant, reading.beginning, claim.path) else None
+        return True if self._costs.take_wide(tenant, reading.beginning, reading.instructions) else None
+
+
+def _closed(claim: PlaceClaim, closing: str) -> PlaceClaim:
+    return msgspec.structs.replace(claim, expression=closing, long_expression="", rewriting=None, closed=True)
+
+
+def _note_refused(claim: PlaceClaim, problem: str, begins: str, report: Report) -> None:
+    report.add(
+        reason="ExpressionRefused",
+        message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
+        effect=f"Requests that it may match answer 503: those that begin with {quote(begins)}.",
+        severity=Severity.CLOSED,
+    )
+
+
+def _rank(claim: PlaceClaim) -> tuple[int, bytes, bool]:
+    """What is tried first has the highest rank. ingress-nginx has `/` of its own before any Ingress, as a Prefix."""
+    text = claim.path.encode()
+    return len(text), text, text == b"/" and claim.kind is PathKind.PREFIX
+
+
+def _note_neighbours(host: str, author: PlaceClaim, settled: SettledHost, findings: Findings) -> None:
+    """Tells other Ingresses that their paths are expressions, because they match more than Kubernetes documents."""
+    changed: dict[Owner, list[str]] = {}
+    for claim in settled.paths.values():
+        if claim.owner != author.owner and not claim.is_expression and claim.path != "/":
+            changed.setdefault(claim.owner, []).append(claim.path)
+    for owner, paths in changed.items():
+        more = f" and {len(paths) - _NAMED_MOST} more" if len(paths) > _NAMED_MOST else ""
+        listed = ", ".join(map(quote, paths[:_NAMED_MOST]))
+        findings.add(
+            subject_of_owner(owner),
+            reason="RegexHost",
+            message=f"{author.owner.kind} {author.owner.full_name} makes every path of host {quote(host)} a regular"
+            " expression, as in ingress-nginx: give one of the two another host to avoid that.",
+            effect=f"Any path that begins like {listed}{more} matches, in any case, unless a longer expression does.",
+            severity=Severity.DEGRADED,
+        )

@@ -1,0 +1,37 @@
+"""Settles hosts in the order of its rules: conflicts, canaries, regular expressions, and what concerns a whole host.
+
+Knows no rule itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from ingress.findings import Findings
+from ingress.translation.claims import HostClaim
+from ingress.translation.ingress.hosts.app_roots import add_app_roots
+from ingress.translation.ingress.hosts.conflicts import attach, note_uncovered_hosts, settle
+from ingress.translation.ingress.hosts.expression_reading import Readings
+from ingress.translation.ingress.hosts.expressions import find_expressions
+from ingress.translation.ingress.hosts.host_protection import protect_hosts
+from ingress.translation.ingress.hosts.other_names import add_other_names, served_as
+from ingress.translation.ingress.hosts.settled import OwnClaims
+from ingress.translation.ingress.hosts.slashes import add_slash_redirects
+
+
+def settled_hosts(
+    main: Collection[OwnClaims], canaries: Collection[OwnClaims], readings: Readings, findings: Findings
+) -> tuple[HostClaim, ...]:
+    """Every host with the winners of its places, those of older Ingresses first.
+
+    `main` and `canaries` come by seniority.
+    """
+    hosts = settle(main, findings)
+    attach(canaries, hosts, findings)
+    note_uncovered_hosts(main, hosts, findings)
+    find_expressions(hosts, readings, findings)
+    protect_hosts(hosts, main, findings)
+    add_other_names(hosts, main, findings)
+    add_slash_redirects(hosts.values())
+    add_app_roots(hosts.values(), findings)
+    return tuple(settled.claim(name, served_as(name, hosts)) for name, settled in hosts.items())

@@ -1,0 +1,1 @@
+"""What Secrets hold: certificates, keys, authorities, users, judged before anything uses them."""

@@ -1,0 +1,1 @@
+"""Services and their slices: references to backends, endpoints, zones, and what nobody would notice about them."""

@@ -1,0 +1,21 @@
+"""When an endpoint that is silent is asked whether it is there, and when it is left alone."""
+
+from __future__ import annotations
+
+from balancer.http2.pulse import Pulse
+
+
+def test_an_endpoint_is_asked_so_long_after_it_was_heard_last() -> None:
+    pulse = Pulse()
+    pulse.ping_after_seconds = 30.0
+    pulse.heard(100.0)
+    assert pulse.ping_at == 130.0
+
+
+def test_an_endpoint_that_was_silent_under_a_request_that_is_given_up_may_be_gone() -> None:
+    pulse = Pulse()
+    pulse.silent_seconds = 1.0
+    pulse.heard(100.0)
+    assert not pulse.is_gone(began_at=99.0, now=100.9)
+    assert pulse.is_gone(began_at=99.0, now=101.0)
+    assert not pulse.is_gone(began_at=100.5, now=101.0)

@@ -1,0 +1,56 @@
+"""Where tables lie: none writes into another one, and a seat that is vacated leaves nothing behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.model.limits import Rate
+from balancer.sharing.guards import Unguarded
+from balancer.sharing.layout import (
+    SECRET_BYTES,
+    begin_memory,
+    counting_in,
+    memory_bytes,
+    peers_in,
+    spending_in,
+    vacate_seat,
+)
+from balancer.sharing.peers import Seen
+
+SEATS = 3
+
+
+@pytest.fixture(scope="module")
+def buffer() -> bytearray:
+    memory = bytearray(memory_bytes(SEATS))
+    begin_memory(memory, bytes(SECRET_BYTES))
+    return memory
+
+
+def test_tables_do_not_write_into_each_other(buffer: bytearray) -> None:
+    counting = counting_in(buffer, seats=SEATS, seat=2, guard=Unguarded(), now=lambda: 10**9)
+    slow, fast = counting.rates("a", [Rate(1, 60, 99)]), counting.rates("a", [Rate(1, 1, 99)])
+    flights, spending = counting.flights("a", 100), spending_in(buffer, guard=Unguarded())
+    peers = peers_in(buffer, seats=SEATS, seat=2).peers("a")
+    hears = peers_in(buffer, seats=SEATS, seat=1).peers("a")
+    hears.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
+    for number in range(100):
+        assert slow.may_pass(b"c")
+        assert fast.may_pass(b"c")
+        assert flights.enter(b"c") is not None
+        spending.count(1, number + 1, passed=True, now=5)
+        peers.exchange(Seen(picks=1), share=0.5, baseline=0.1, now=1.0)
+    assert not slow.may_pass(b"c")
+    assert not fast.may_pass(b"c")
+    assert flights.enter(b"c") is None
+    assert len(list(spending.rows(0))) == 100
+    assert hears.exchange(Seen(), share=0.0, baseline=0.0, now=2.5).share == 0.5
+    vacate_seat(buffer, seats=SEATS, seat=2)
+    assert counting_in(buffer, seats=SEATS, seat=0, guard=Unguarded(), now=lambda: 10**9).flights("a", 1).enter(b"c")
+    assert hears.exchange(Seen(), share=0.0, baseline=0.0, now=2.6).share is None
+    assert not slow.may_pass(b"c"), "what passed stays counted"
+
+
+def test_a_secret_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        begin_memory(bytearray(64), b"short")

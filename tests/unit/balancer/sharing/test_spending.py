@@ -1,0 +1,45 @@
+"""What was spent: running totals of each client of a limit, in memory that does not grow."""
+
+from __future__ import annotations
+
+from balancer.sharing.guards import Unguarded
+from balancer.sharing.spending import SPENDING_BYTES, SPENDING_ROWS, Spending, Spent
+
+
+def spending() -> Spending:
+    return Spending(bytearray(8 + SPENDING_BYTES), start=8, guard=Unguarded())
+
+
+def test_totals_run_for_each_client_of_each_limit() -> None:
+    counts = spending()
+    for passed, now in ((True, 10), (False, 11), (True, 12)):
+        counts.count(7, 5, passed=passed, now=now)
+    counts.count(8, 5, passed=True, now=20)
+    assert sorted(counts.rows(0)) == [Spent(7, 5, 3, 2, 12), Spent(8, 5, 1, 1, 20)]
+
+
+def test_only_clients_who_came_lately_are_told() -> None:
+    counts = spending()
+    counts.count(7, 5, passed=True, now=10)
+    counts.count(7, 6, passed=True, now=20)
+    assert [row.key for row in counts.rows(11)] == [6]
+
+
+def test_a_new_client_takes_the_row_that_was_asked_about_least_lately() -> None:
+    counts = spending()
+    same_set = [1 + 512 * number for number in range(9)]
+    for now, key in enumerate(same_set[:8], 1):
+        counts.count(7, key, passed=True, now=now)
+    counts.count(7, same_set[0], passed=True, now=100)
+    counts.count(7, same_set[8], passed=False, now=101)
+    rows = {row.key: row for row in counts.rows(0)}
+    assert same_set[1] not in rows
+    assert rows[same_set[8]] == Spent(7, same_set[8], 1, 0, 101)
+    assert rows[same_set[0]].asked == 2
+
+
+def test_many_clients_stay_within_the_rows() -> None:
+    counts = spending()
+    for key in range(1, 10_000):
+        counts.count(7, key, passed=True, now=key)
+    assert len(list(counts.rows(0))) == SPENDING_ROWS

@@ -1,0 +1,87 @@
+"""Only a chain and a key that fit each other are a pair; whatever else comes is refused and never quoted."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import trustme
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingress.settings.table.tls_keys import KeyBounds
+from ingress.translation.secrets.key_pairs import Pair, read_pair
+from ingress.translation.secrets.material.bounds import UnusableMaterial
+from tests.unit.ingress.translation.secrets.material.hostile import (
+    Numbers,
+    certificate,
+    certificates,
+    cheap,
+    honest,
+    rsa_info,
+    rsa_text,
+)
+
+AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
+ONE = AUTHORITY.issue_cert("one.test", key_type=trustme.KeyType.ECDSA)
+CHAIN, KEY = ONE.cert_chain_pems[0].bytes(), ONE.private_key_pem.bytes()
+OTHER_KEY = AUTHORITY.issue_cert("other.test", key_type=trustme.KeyType.ECDSA).private_key_pem.bytes()
+
+
+def read(chain: bytes | None, key: bytes | None) -> Pair:
+    return read_pair(chain, key, KeyBounds())
+
+
+def test_a_pair_gives_the_names_of_the_owner_and_texts_written_anew() -> None:
+    pair = read(b"words\n" + CHAIN + b"words\n" + AUTHORITY.cert_pem.bytes() + KEY, CHAIN + KEY + OTHER_KEY)
+    assert pair == Pair(CHAIN + AUTHORITY.cert_pem.bytes(), KEY, frozenset({"one.test"}), pair.expires_at_epoch_seconds)
+    assert "PRIVATE" not in repr(pair)
+
+
+@pytest.mark.parametrize("as_pkcs8", [False, True])
+def test_an_rsa_key_is_tried_and_keeps_its_form(as_pkcs8: bool) -> None:
+    numbers = honest()
+    chain, key = certificates(certificate(rsa_info(numbers.n))), rsa_text(numbers, as_pkcs8=as_pkcs8)
+    assert read(chain, key).private_key_pem == key
+
+
+def test_a_key_whose_factors_are_not_prime_is_refused_by_its_signature() -> None:
+    """All equations hold, but only for prime factors are signatures right."""
+    one, other, public = (1 << 1100) + 0xABCDF, (1 << 1100) + 0x1234567, 65537
+    private = pow(public, -1, math.lcm(one - 1, other - 1))
+    numbers = Numbers(
+        one * other, public, private, one, other, private % (one - 1), private % (other - 1), pow(other, -1, one)
+    )
+    with cheap(), pytest.raises(UnusableMaterial, match="signatures do not verify"):
+        read(certificates(certificate(rsa_info(numbers.n))), rsa_text(numbers))
+
+
+@pytest.mark.parametrize(
+    ("chain", "key", "why"),
+    [
+        (None, KEY, "no tls.crt"),
+        (CHAIN, None, "no tls.key"),
+        (b"", b"", "no tls.crt"),
+        (CHAIN, OTHER_KEY, "another certificate"),
+        (AUTHORITY.cert_pem.bytes() + CHAIN, KEY, "another certificate"),
+        (CHAIN, b"hunter2", "not parse"),
+        (b"hunter2", KEY, "not parse"),
+        (CHAIN, KEY[:-40], "not parse"),
+    ],
+)
+def test_what_is_no_pair_is_refused_and_not_quoted(chain: bytes | None, key: bytes | None, why: str) -> None:
+    with pytest.raises(UnusableMaterial, match=why) as refused:
+        read(chain, key)
+    assert "hunter2" not in str(refused.value)
+
+
+@given(st.integers(0, len(CHAIN) - 1), st.integers(0, len(KEY) - 1), st.binary(max_size=3))
+def test_hostile_texts_raise_nothing_else(in_chain: int, in_key: int, noise: bytes) -> None:
+    for chain, key in (
+        (CHAIN[:in_chain] + noise + CHAIN[in_chain + len(noise) :], KEY),
+        (CHAIN, KEY[:in_key] + noise + KEY[in_key + len(noise) :]),
+    ):
+        try:
+            read(chain, key)
+        except UnusableMaterial:
+            continue

@@ -1,0 +1,37 @@
+"""docs/migrate.md names every annotation and key of ingress-nginx once, and is up to date."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ingress.settings.unsupported import SATISFIED_ANNOTATIONS, UNSUPPORTED_ANNOTATIONS
+from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
+from tools.migration_page import with_migration_tables
+
+PAGE = Path(__file__).parents[3] / "docs" / "migrate.md"
+
+
+def names(section: str) -> list[str]:
+    text = PAGE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+
+
+def test_every_name_of_ingress_nginx_is_there_once() -> None:
+    annotations, keys = names("Annotations"), names("Keys of the ConfigMap")
+    assert len(annotations) == len(set(annotations)) >= 136
+    assert {*annotations} >= {*UNSUPPORTED_ANNOTATIONS, *SATISFIED_ANNOTATIONS}
+    assert len(keys) == len(set(keys)) >= 192
+    assert {*keys} >= {*UNSUPPORTED_SETTINGS, *SATISFIED_SETTINGS}
+
+
+def test_no_key_of_zonal_is_among_those_of_ingress_nginx() -> None:
+    keys = set(names("Keys of the ConfigMap"))
+    assert keys.isdisjoint({"zone-policy", "zone-aware-routing", "ejection-time", "ignore-settings", "node-watch"})
+
+
+def test_cases_that_differ_come_with_their_reason() -> None:
+    page = "<!-- made for migration: cases -->\nold\n<!-- end of the table -->\n"
+    made = with_migration_tables(page, cases={"gzip/b": "It is better so.", "cors/a": "It fails open."})
+    assert "| `cors/a` | It fails open. |\n| `gzip/b` | It is better so. |\n" in made
+    assert "old" not in made
