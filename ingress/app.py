@@ -124,7 +124,7 @@ class App:
         await self._fleet.start()
         if self._options.workers:
             step_back()  # requests go before translations, scrapes and pages
-        ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
+        ports = f"http={self._fleet.ports['http']} https={self._fleet.ports['https']} admin={admin_port}"
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
         watching = asyncio.create_task(self._watching.run())
@@ -235,14 +235,19 @@ class App:
         told_again.cancel()
 
 
+def _ports(options: RunOptions) -> tuple[Port, ...]:
+    """The ports that workers accept on, by the names of their sockets."""
+    gateways = (Port(str(number), number) for number in options.gateway_ports.targets)
+    return (Port(HTTP.socket, options.http_port), Port(HTTPS.socket, options.https_port), *gateways)
+
+
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     compat_metrics = options.compat_metrics == "nginx"
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,
-            http_port=options.http_port,
-            https_port=options.https_port,
+            ports=_ports(options),
             access_log=access_log,
             fallback=fallback,
             new_log=log_pipes.new_pipe,
@@ -254,8 +259,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             count=options.workers,
             stands_by=options.standby_worker,
             address=options.bind_address,
-            http_port=options.http_port,
-            https_port=options.https_port,
+            ports=_ports(options),
             settings=WorkerSettings(
                 access_log_format=access_log.value,
                 log_level=options.log_level,
