@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from balancer.connections.listeners import descriptor_limit
+from balancer.connections.listeners import Port, descriptor_limit
 from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.runtime.build import build, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.loops import has_own_transports

@@ -77,8 +77,9 @@ class Reception:
     `settings` are read anew for each connection. `places` has every connection that is open; whoever gets one that was
     handed over says when it ends. `bound` is the most that descriptors allow. `note` counts, by kind, connections that
     were not taken in. Without descriptors nothing is accepted for `pause_seconds`, and a connection waits for an entry
-    point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `flusher` is for connections in HTTP/2, and `tally` counts what goes wrong on them. `transports` carry
-    the connections; None: the loop does. `unfinished` bounds the handshakes under way.
+    point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `flusher` is for connections in
+    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections; None: the loop does.
+    `unfinished` bounds the handshakes under way.
     """
 
     def __init__(
@@ -111,9 +112,7 @@ class Reception:
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._transports = transports
-        self._entrances = Entrances(
-            take=self._take, note=note, pause_seconds=pause_seconds, wait_seconds=wait_seconds
-        )
+        self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds, wait_seconds=wait_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
         self.arriving: set[Arriving] = set()
 

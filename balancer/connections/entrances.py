@@ -13,7 +13,7 @@ import logging
 import socket
 import struct
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from balancer.connections.opening import accept
@@ -101,6 +101,11 @@ class Entrances:
         self._entry_points: dict[str, EntryPoint] = {}
         self._waiting: deque[_Waiting] = deque()
         self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> Collection[object]:
+        """The connections that wait for an entry point."""
+        return self._waiting
 
     def open(self, sockets: Mapping[str, socket.socket]) -> None:
         """Accepts from listening, non-blocking sockets, by name. `close` closes them."""

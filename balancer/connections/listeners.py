@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import NamedTuple
 
+
 class Port(NamedTuple):
     """A port to open, and the name of its socket: `http`, `https`, or the number of a port for Gateways as text."""
 
@@ -40,7 +41,8 @@ class CannotListen(Exception):
 def listen(address: str, port: int, *, purpose: str = "") -> socket.socket:
     """A listening TCP socket on `address` (`::` accepts IPv4 too, and becomes 0.0.0.0 if there is no IPv6).
 
-    Port 0 takes any free port. `purpose` is http, https, gateway, admin or webhook; the error has it. Raises `CannotListen`.
+    Port 0 takes any free port. `purpose` is http, https, gateway, admin or webhook; the error has it. Raises
+    `CannotListen`.
     """
     (listener,) = listen_together(address, port, count=1, purpose=purpose)
     return listener

@@ -42,7 +42,9 @@ class Origin:
         "written",
     )
 
-    def __init__(self, *, peer: str, entry_point: EntryPoint, port: int | None = None, server_name: str | None = None) -> None:
+    def __init__(
+        self, *, peer: str, entry_point: EntryPoint, port: int | None = None, server_name: str | None = None
+    ) -> None:
         self.peer = peer
         self.port = port
         self.entry_point = entry_point

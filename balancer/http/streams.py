@@ -14,8 +14,8 @@ from balancer.http.consumers import RequestConsumer, ResponseConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
-from balancer.model.entry_points import EntryPoint
 from balancer.http.passing import Passing, passing
+from balancer.model.entry_points import EntryPoint
 
 _NO_NAMES: frozenset[bytes] = frozenset()
 _OF_CLIENTS = passing()

@@ -110,11 +110,11 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         server_name: str | None = None,
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
-        """`server_name` as in `Origin`. Takes limits and times from `settings` once. The limit of requests is read again for each request."""
+        """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
         self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
-        self.entry_point, self.secure = entry_point, entry_point.is_secure
-        self._peer, self._port, self._server_name = peer, port, server_name
+        self.entry_point, self.secure, self._server_name = entry_point, entry_point.is_secure, server_name
+        self._peer, self._port = peer, port
         self._loop, self._linger_seconds = deadlines.loop, linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(

@@ -77,6 +77,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         """Limits and times are those of `settings` now; how many requests may come is read anew for each of them.
 
         `serves` says whether a host may be asked for on this connection, by its certificate; None: every host.
+        `server_name` as in `Origin`.
         """
         self._deadlines, self.flusher = deadlines, flusher
         self._on_open: Callable[[Connection], None] | None = on_open
@@ -216,9 +217,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
         self.peer = peer = self.peer or peer_address(transport)
-        origin = Origin(
-            peer=peer, entry_point=self.entry_point, port=self._port, server_name=self._server_name
-        )
+        origin = Origin(peer=peer, entry_point=self.entry_point, port=self._port, server_name=self._server_name)
         self._intake.origin = origin
         if self.secure:
             origin.proof = client_proof(transport)

@@ -43,8 +43,8 @@ class _Scope:
         """`own` are the certificates of the listener, and `known` those of the model by key."""
         self.own = own
         self.names = frozenset(host.name for host in hosts if host.name)
-        self.certificates = {host.name: known[host.certificate] for host in hosts if host.certificate in known}
-        self.certificates.pop("", None)  # a certificate is for names
+        certified = ((host.name, known.get(host.certificate or "")) for host in hosts if host.name)
+        self.certificates = {name: certificate for name, certificate in certified if certificate is not None}
         self.ciphers = {host.name: host.ciphers for host in hosts if host.ciphers and host.name}
         self.demands = {host.name: host.client_demand for host in hosts if host.client_demand is not None}
 

@@ -111,7 +111,7 @@ class WorkerProcess:
         self._channel.close()
 
     async def _listeners(self) -> dict[str, socket.socket] | None:
-        """The own sockets by name; for a worker that stands by, those of the place that it takes, None if it has to drain."""
+        """The own sockets by name; for a worker that stands by, those of the place that it takes, None if it drains."""
         start = self._start
         if not start.places:
             return _opened(start.sockets)

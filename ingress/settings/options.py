@@ -12,6 +12,7 @@ import msgspec
 
 from ingress.objects.kinds import PublishedAddress
 from ingress.settings.context import TranslationContext
+from ingress.settings.gateway_ports import GatewayPorts
 
 
 class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +87,8 @@ def conflict_of(options: RunOptions) -> str | None:
 def option_of_port(purpose: str, *, is_port: bool) -> str:
     """The option to change if zonal cannot listen: of the port itself, or of the address that it is on.
 
-    `purpose` is http, https, gateway, admin or webhook. The webhook listens on every address, so only its port has an option.
+    `purpose` is http, https, gateway, admin or webhook. The webhook listens on every address,
+    so only its port has an option.
     """
     if purpose == "gateway" and is_port:
         return "--gateway-ports"
