@@ -140,7 +140,11 @@ class Worker:
         self._places: ClientPlaces[Any] = ClientPlaces()
         self._nobody_left, self._draining = asyncio.Event(), False
         self._leaving: set[asyncio.Task[None]] = set()
-        self._reception = Reception(
+        self._reception = self._made_reception(recorder, transports)
+        self._reception.use(self.live.view.model.entry_points)
+
+    def _made_reception(self, recorder: Recorder, transports: TcpTransports | None) -> Reception:
+        return Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
             names=self._names.at,
@@ -149,11 +153,10 @@ class Worker:
             hand_over=self._serve,
             note=recorder.error,
             tally=recorder,
-            handshake_seconds=times.handshake_seconds,
+            handshake_seconds=self._times.handshake_seconds,
             flusher=self._pools.flusher,
             transports=transports,
         )
-        self._reception.use(self.live.view.model.entry_points)
 
     def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:
         bodies = BodyRoom(files=files_for(descriptor_limit()))

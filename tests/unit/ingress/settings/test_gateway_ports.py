@@ -24,5 +24,5 @@ def test_a_range_a_port_pairs_or_nothing(text: str, expected: GatewayPorts) -> N
     "text", ["a", "0", "70000", "2-1", "1-2000", "80=", "80=1,81", "80=1,80=2", "80=1,81=1", "-5", "1-", "\u0663"]
 )
 def test_what_is_neither_says_so(text: str) -> None:
-    with pytest.raises(ValueError, match="port|range|give"):
+    with pytest.raises(ValueError, match=r"port|range|give"):
         read_gateway_ports(text)
