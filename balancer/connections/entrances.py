@@ -33,7 +33,9 @@ PAUSE_SECONDS: Final = 0.5
 """Without descriptors: long enough for some to be freed, and half of what clients notice."""
 
 _AT_ONCE: Final = 16  # a burst must not delay requests in flight
-_WAITING_MOST: Final = 256  # descriptors; further connections wait in the backlogs of their sockets
+WAITING_MOST: Final = 256
+"""Connections that wait in a worker, because each is a descriptor. Further ones wait in the backlogs of sockets."""
+
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _RESET = struct.pack("ii", 1, 0)
 
@@ -78,6 +80,7 @@ class Entrances:
         "_timer",
         "_wait_seconds",
         "_waiting",
+        "_waiting_most",
     )
 
     def __init__(
@@ -87,6 +90,7 @@ class Entrances:
         note: Callable[[str], None],
         pause_seconds: float = PAUSE_SECONDS,
         wait_seconds: float = WAIT_SECONDS,
+        waiting_most: int = WAITING_MOST,
     ) -> None:
         """`take` gets connections. `note` counts, by kind, what went wrong.
 
@@ -97,6 +101,7 @@ class Entrances:
         self._note = note
         self._pause_seconds = pause_seconds
         self._wait_seconds = wait_seconds
+        self._waiting_most = waiting_most
         self._entrances: dict[str, _Entrance] = {}
         self._entry_points: dict[str, EntryPoint] = {}
         self._waiting: deque[_Waiting] = deque()
@@ -149,7 +154,7 @@ class Entrances:
         elif entrance.was_used:
             for connection, _ in self._accepted(entrance):
                 _reset(connection)
-        elif len(self._waiting) < _WAITING_MOST:
+        elif len(self._waiting) < self._waiting_most:
             self._let_wait(entrance)
         else:
             self._loop.remove_reader(entrance.listener)  # until one that waits has gone
@@ -203,8 +208,8 @@ class Entrances:
         self._settle(left)
 
     def _settle(self, left: deque[_Waiting]) -> None:
-        was_full, self._waiting = len(self._waiting) >= _WAITING_MOST, left
-        if was_full and len(left) < _WAITING_MOST:
+        was_full, self._waiting = len(self._waiting) >= self._waiting_most, left
+        if was_full and len(left) < self._waiting_most:
             for entrance in self._entrances.values():
                 self._resume(entrance)
         self._rearm()

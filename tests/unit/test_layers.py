@@ -142,6 +142,8 @@ CORE = (
     "balancer.matching.served",
     "balancer.matching.server_names",
     "balancer.matching.logged",
+    "balancer.matching.path_replacement",
+    "balancer.matching.request_edits",
     "balancer.matching.request_fields",
     "balancer.matching.stand_ins",
     "balancer.matching.urls",

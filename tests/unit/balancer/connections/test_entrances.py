@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable
 
 import pytest
 
-from balancer.connections.entrances import Entrances
+from balancer.connections.entrances import WAITING_MOST, Entrances
 from balancer.connections.listeners import listen, place_of
 from balancer.model.entry_points import EntryPoint, Protocol
 from tests.fakes.sockets import until
@@ -21,12 +21,14 @@ LONG = 600.0
 class Door:
     """Entrances with one socket, and what came through it."""
 
-    def __init__(self, wait_seconds: float = LONG) -> None:
+    def __init__(self, wait_seconds: float = LONG, waiting_most: int = WAITING_MOST) -> None:
         self.taken: list[tuple[socket.socket, EntryPoint]] = []
         self.listener = listen("127.0.0.1", 0)
         self._at = place_of(self.listener)
         self._clients: list[socket.socket] = []
-        self.entrances = Entrances(take=self._take, note=lambda _: None, wait_seconds=wait_seconds)
+        self.entrances = Entrances(
+            take=self._take, note=lambda _: None, wait_seconds=wait_seconds, waiting_most=waiting_most
+        )
         self.entrances.open({"20000": self.listener})
 
     def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
@@ -121,9 +123,8 @@ async def test_entry_points_that_are_known_before_the_sockets_count() -> None:
         door.close()
 
 
-async def test_more_than_may_wait_stay_in_the_backlog_and_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("balancer.connections.entrances._WAITING_MOST", 2)
-    door = Door()
+async def test_more_than_may_wait_stay_in_the_backlog_and_are_served() -> None:
+    door = Door(waiting_most=2)
     try:
         for _ in range(5):
             door.connect()
