@@ -9,6 +9,7 @@ from balancer.http.messages import Fields, ResponseHead
 from balancer.http.origin import Origin
 from balancer.matching.cors_policy import AllowedOrigins, CorsPolicyEditor
 from balancer.model.cors import CorsPolicy
+from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 LISTED = CorsPolicy(("https://www.foo.test", "https://*.bar.test"), exposed=("x-3", "x-4"), allows_cookies=True)
@@ -63,7 +64,7 @@ def test_everybody_is_allowed_by_a_star_that_never_goes_with_credentials() -> No
 def said(policy: CorsPolicy, *fields: str, of_endpoint: Fields = ()) -> tuple[dict[bytes, bytes], frozenset[bytes]]:
     request = question_of("http://a.test/", fields).request
     response = ResponseHead(200, of_endpoint, 0, b"")
-    edit = CorsPolicyEditor(policy).edit(request, Origin(peer="", secure=False), response, HeadEdit())
+    edit = CorsPolicyEditor(policy).edit(request, Origin(peer="", entry_point=HTTP), response, HeadEdit())
     return dict(edit.added), edit.removed
 
 

@@ -8,6 +8,7 @@ from balancer.http.origin import Origin
 from balancer.matching.gates.policy_preflight import PolicyPreflightGate
 from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply
 from balancer.model.cors import CorsPolicy, CorsPolicyPreflight
+from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 PAGE, METHOD = "Origin: https://www.foo.test", "Access-Control-Request-Method: PUT"
@@ -16,7 +17,7 @@ LISTED = CorsPolicy(("https://www.foo.test",), ("GET", "OPTIONS"), ("x-1", "x-2"
 
 def judged(policy: CorsPolicy, *fields: str, method: bytes = b"OPTIONS") -> Go | Reply:
     request = msgspec.structs.replace(question_of("http://a.test/", fields).request, method=method)
-    asked = Asked(request, Origin(peer="", secure=False), False)
+    asked = Asked(request, Origin(peer="", entry_point=HTTP), False)
     return PolicyPreflightGate(CorsPolicyPreflight(policy)).judge(asked, lambda _: None)
 
 
