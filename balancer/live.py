@@ -127,9 +127,9 @@ class Coming:
             self.departed += [member for label, member in before.members.items() if label not in after.members]
 
     def settle(self) -> Generator[None, None, None]:
-        """Tells what outlives the swap of the new view, in steps, once the view is in use.
+        """After the swap, updates members and health for the new view, in steps.
 
-        Lets the runtimes of before go one by one: to free thousands at once would take milliseconds.
+        Frees the runtimes of the last view one by one, because to free thousands at once would take milliseconds.
         """
         self._changes.reverse()
         while self._changes:

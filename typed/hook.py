@@ -33,13 +33,18 @@ class TypedBuildHook(BuildHookInterface[Any]):
         if self._is_pure or version == "editable":
             return
         sys.path.insert(0, self.root)  # a hook is read as a file, without its package
+        from balancer.manifest import NAME
         from typed.compiling import CannotBuild, compile_modules
+        from typed.listing import listing_of
 
         root = Path(self.root)
+        listing = root / "build" / "typed" / NAME
         try:
             binaries = compile_modules(root, root / "build" / "typed" / "cache", "release")
         except CannotBuild as error:
             sys.exit(_REFUSED.format(error=error))  # one message in place of the traceback of a build tool
         build_data["pure_python"], build_data["infer_tag"] = False, True
+        listing.write_text(listing_of(root, binaries))
+        build_data["force_include"][str(listing)] = f"balancer/{NAME}"
         for module, binary in binaries.items():
             build_data["force_include"][str(binary)] = str(module.binary)

@@ -10,34 +10,6 @@ from balancer.http.origin import Origin
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
 from balancer.matching.served import Served
-from balancer.model.client_tls import ClientCertificates
-from balancer.model.external_auth import ExternalAuth
-from balancer.model.gates import AnyOf, BasicAuth, BlockedClients, CorsPreflight, GateRule, SourceRanges
-from balancer.model.limits import FlightLimit, RateLimit
-from balancer.model.redirects import (
-    AppRoot,
-    HttpsRedirect,
-    NameRedirect,
-    RewrittenRedirect,
-    SlashRedirect,
-    TargetRedirect,
-)
-
-# The kinds of rules whose gates answer at once and without an effect.
-_FORESEEN = (
-    BlockedClients,
-    AppRoot,
-    NameRedirect,
-    SlashRedirect,
-    TargetRedirect,
-    CorsPreflight,
-    RewrittenRedirect,
-    HttpsRedirect,
-    SourceRanges,
-)
-
-# Of the networks of a list, so many are named; a list may have hundreds.
-_NAMED_MOST = 20
 
 
 class Admission(NamedTuple):
@@ -75,23 +47,22 @@ def gate_steps(
     """
     origin = origin or origin_of(question, None)
     asked = Asked(question.request, origin, question.secure, captures)
-    secure = origin.https
-    rules = [rule for rule in served.route.gates if not (secure and isinstance(rule, HttpsRedirect))]
     steps: list[str] = []
     redirect: Reply | None = None
-    for rule, gate in zip(rules, served.secure_gates if secure else served.plain_gates, strict=True):
-        steps += _facts(rule)
-        if isinstance(rule, SourceRanges) and not question.client:
+    for gate in served.secure_gates if origin.https else served.plain_gates:
+        about = gate.describe()
+        steps += about.facts
+        if about.asks_address and not question.client:
             steps.append("Whether the client may pass depends on its address, which was not given.")
             continue
-        if type(rule) not in _FORESEEN:
+        if not about.is_foreseen:
             continue
         verdict = gate.judge(asked, _never)
-        if isinstance(rule, HttpsRedirect):
+        if about.leads_on:
             redirect = verdict if isinstance(verdict, Reply) else None
         elif isinstance(verdict, Deny | Reply):
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
-        if isinstance(rule, SourceRanges):
+        if about.asks_address:
             steps.append(f"The address {question.client} may pass.")
     return Admission(None, redirect, steps)
 
@@ -119,42 +90,6 @@ def _told(answer: Deny | Reply, question: Question) -> str:
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")
-
-
-def _facts(rule: GateRule) -> list[str]:
-    if isinstance(rule, SourceRanges):
-        return _lists(rule)
-    if isinstance(rule, ClientCertificates):
-        demand = rule.demand
-        return [f"Client certificates: {demand.verification.value}, by the authority in Secret {demand.authority}."]
-    if isinstance(rule, BasicAuth):
-        return [f"Clients sign in with a user of Secret {rule.logins.partition(':')[0]}; others get 401."]
-    if isinstance(rule, AnyOf):
-        return [step for each in rule.gates for step in _facts(each)] + ["One of these is enough (satisfy: any)."]
-    if isinstance(rule, ExternalAuth):
-        return [f"External auth: {rule.url} is asked. Nobody is asked here, so the request is taken to pass."]
-    return [_limit(rule)] if isinstance(rule, FlightLimit | RateLimit) else []
-
-
-def _limit(rule: FlightLimit | RateLimit) -> str:
-    if isinstance(rule, FlightLimit):
-        return f"Limit: a client may have {rule.most} requests in flight. Here the request is taken to pass."
-    rates = " and ".join(f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in rule.rates)
-    return f"Limit: a client may send {rates}. Here the request is taken to pass."
-
-
-def _lists(rule: SourceRanges) -> list[str]:
-    steps = []
-    if rule.denied:
-        steps.append(f"Source ranges: these are refused: {_named(rule.denied)}.")
-    if rule.allowed:
-        steps.append(f"Source ranges: only these may pass: {_named(rule.allowed)}.")
-    return steps
-
-
-def _named(networks: tuple[str, ...]) -> str:
-    more = f" and {len(networks) - _NAMED_MOST} more" if len(networks) > _NAMED_MOST else ""
-    return ", ".join(networks[:_NAMED_MOST]) + more
 
 
 def _never(_: object) -> None:

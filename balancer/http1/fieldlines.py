@@ -156,9 +156,6 @@ def _has_doubtful_end(name: KnownName, text: bytes) -> bool:
 
 
 def beginning_onward(name: bytes, rules: Passing) -> bytes:
-    """The end of the line before and what goes before the value of a request's field called `name`.
-
-    It is empty if the field ends here.
-    """
+    """`\\r\\nName: ` as written to the endpoint; empty if the field is not forwarded."""
     onward = name_onward(name, rules)
     return b"\r\n%b: " % onward if onward else b""

@@ -40,7 +40,7 @@ class Engine:
         raise NotImplementedError
 
     def has_bytes(self) -> bool:
-        """False if `take_bytes` would give nothing, and no event would come of it; it may be True in vain."""
+        """Whether `take_bytes` may return bytes or cause an event. False is certain; True may be spurious."""
         return True
 
     def take_bytes(self, most: int | None = None) -> bytes:

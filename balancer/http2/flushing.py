@@ -13,7 +13,7 @@ from balancer.http2.unread import Unread
 _LOG = logging.getLogger(__name__)
 
 BYTES_A_WRITE = 32 * 1024
-"""What TLS encrypts before it is known whether the client reads, and then keeps a buffer for.
+"""Bytes per write. OpenSSL encrypts a whole write, and keeps a buffer for it, before the socket can push back.
 
 An answer of 64 KiB costs an eighth less in two such writes than in one: each of the four copies that a write makes is
 in the caches of the processor still when the next is made of it. Writes of 24 KiB cost more again.

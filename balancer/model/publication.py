@@ -53,7 +53,7 @@ class Publication(msgspec.Struct, frozen=True):
 def other_objects(
     before: tuple[_Part, ...], after: tuple[_Part, ...]
 ) -> tuple[tuple[_Part, ...], tuple[_Part, ...]] | None:
-    """The parts of two models that are other objects in the same place: those of before, and those of after.
+    """The parts that differ by identity, position by position: those of `before`, and those of `after`.
 
     None if the numbers of parts differ. A producer keeps unchanged objects, so among thousands of hosts or backends few
     are other objects. These may still be equal.

@@ -40,7 +40,7 @@ class Alarms(Protocol):
 
 
 class Alarm:
-    """A deadline to be had by one owner after the other, so that each of many short lives needs no place in the wheel.
+    """A reusable deadline. Requests borrow one, so a short request adds no entry to the timer wheel.
 
     Setting and moving it costs an attribute. `owner` is told when the time has passed. No time that is set ends after
     `limit`, in the loop's time.

@@ -36,16 +36,27 @@ class Published:
     Only one task may call `publish`.
     """
 
-    __slots__ = ("_counted", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication", "standings")
+    __slots__ = (
+        "_counted",
+        "_own",
+        "_seen",
+        "_serve",
+        "_snapshot",
+        "_translated",
+        "findings",
+        "publication",
+        "standings",
+    )
 
-    def __init__(self, serve: Callable[[Publication], None]) -> None:
-        """`serve` makes the data plane use a publication. It must not fail."""
+    def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
+        """`serve` makes the data plane use a publication. It must not fail. `own` are findings about this process."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
         self.standings: tuple[ObjectStanding, ...] = ()
         """What statuses of Gateway API should say."""
-        self._translated: tuple[Finding, ...] = ()
+        self._translated: tuple[Finding, ...] | None = None  # before the first publication
+        self._own = own
         self._seen: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
@@ -92,7 +103,8 @@ class Published:
         return True
 
     def _put_together(self) -> None:
-        self.findings = with_changes(self._translated, gone=(), new=self._seen) if self._seen else self._translated
+        translated, others = self._translated or (), (*self._own, *self._seen)
+        self.findings = with_changes(translated, gone=(), new=others) if others else translated
         self._snapshot = msgspec.structs.replace(self._snapshot, findings=_counted(self.findings))
 
     def snapshot(self) -> Snapshot:

@@ -39,7 +39,7 @@ _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z/]+")
 
 
 class InvalidValue(ValueError):
-    """A value that does not parse; the text says what would."""
+    """Raised for a value that does not parse. The message says what is accepted."""
 
 
 class HarmlessValue(InvalidValue):

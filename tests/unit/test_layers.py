@@ -24,14 +24,12 @@ NEVER_IMPORTS = {
     "balancer.proxy": {"balancer.http1", "balancer.http2"},
     # Of `balancer.runtime`, sources use what every event loop needs.
     "ingress.sources": {"ingress.translation", *(f"balancer.{name}" for name in _DATA_PLANE.split())},
-    "ingress.translation.claims": {"ingress.translation.ingress"},
-    "ingress.translation.conflicts": {"ingress.translation.ingress"},
 }
 """A package and what nothing in it may import, at any level."""
 
 LAYERS = {
     "balancer": (
-        {"errors"},
+        {"errors", "manifest"},
         {"model"},
         {"http", "runtime", "logs", "metrics", "sharing"},
         {"matching", "zones", "picking"},
@@ -174,6 +172,7 @@ CORE = (
     "balancer.proxy.answers",
     "balancer.proxy.bodies",
     "balancer.proxy.body_room",
+    "balancer.proxy.endings",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
     "balancer.sharing.counting",

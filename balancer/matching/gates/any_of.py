@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from balancer.errors import ErrorKind
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
 
 _VERDICTS = (Go, Deny, Reply)
 _SERVER_ERRORS = 500
@@ -24,6 +24,11 @@ class AnyOfGate:
         """`withheld` are the client's fields, in lower case, that the endpoint never gets, whichever gate is enough."""
         self._gates = tuple(gates)
         self._withheld = frozenset(name.encode() for name in withheld)
+
+    def describe(self) -> About:
+        """What all gates say of themselves."""
+        facts = [fact for gate in self._gates for fact in gate.describe().facts]
+        return About((*facts, "One of these is enough (satisfy: any)."))
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         """The first verdict that lets the request pass, or ends it because something failed.

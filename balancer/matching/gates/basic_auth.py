@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Go, Reply, Resume, Verdict, Waiting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import PasswordChecks
 from balancer.model.gates import BasicAuth, withheld_by
@@ -43,6 +43,10 @@ class BasicAuthGate:
         self._challenge = Reply(401, ((b"WWW-Authenticate", challenge),), kind=ErrorKind.UNAUTHORIZED)
         self._go = Go((), frozenset(name.encode() for name in withheld_by(rule)))
 
+    def describe(self) -> About:
+        """Whose users may sign in."""
+        return about_users(self._key)
+
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         """401 for credentials that are missing or wrong; 503 if too many passwords are being checked.
 
@@ -72,6 +76,11 @@ class BasicAuthGate:
 
     def _verdict(self, may_pass: bool) -> Verdict:
         return self._go if may_pass else self._challenge
+
+
+def about_users(logins: str) -> About:
+    """What is said of a gate for the users under a key of `Logins`."""
+    return About((f"Clients sign in with a user of Secret {logins.partition(':')[0]}; others get 401.",))
 
 
 def credentials(fields: Fields) -> UserPassword | None:

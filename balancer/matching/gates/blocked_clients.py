@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import field_value
-from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Go, Resume
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Resume
 from balancer.matching.regexes import Pattern, PatternError, compile_pattern
 from balancer.model.gates import BlockedClients
 
@@ -48,6 +48,10 @@ class BlockingGate:
     def __init__(self, rule: BlockedClients) -> None:
         self._agents = _list(rule.agents)
         self._referers = _list(rule.referers)
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
         """The verdict, always at once."""

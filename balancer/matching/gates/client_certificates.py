@@ -12,7 +12,7 @@ from urllib.parse import quote
 from balancer.errors import ErrorKind
 from balancer.http.messages import Field
 from balancer.http.proofs import ClientProof
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Resume
+from balancer.matching.gates.verdicts import About, Asked, Deny, Go, Reply, Resume
 from balancer.matching.regexes import Pattern, compile_pattern
 from balancer.model.client_tls import ClientCertificates, ClientVerification
 
@@ -51,6 +51,13 @@ class ClientCertificateGate:
         if rule.error_page:
             location = (b"Location", rule.error_page.encode("ascii"))
             self._refusal = Reply(302, (location,), kind=ErrorKind.CERTIFICATE_REFUSED)
+
+    def describe(self) -> About:
+        """Which certificates are demanded."""
+        demand = self._rule.demand
+        return About(
+            (f"Client certificates: {demand.verification.value}, by the authority in Secret {demand.authority}.",)
+        )
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
         """The verdict, always at once."""

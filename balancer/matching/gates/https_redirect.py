@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from balancer.matching.gates.redirects import without_final_slash
-from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, About, Asked, Go, Reply, Resume
 from balancer.model.redirects import HttpsRedirect
 
 
@@ -14,6 +14,10 @@ class HttpsRedirectGate:
 
     def __init__(self, rule: HttpsRedirect) -> None:
         self._rule = rule
+
+    def describe(self) -> About:
+        """The client comes back over https."""
+        return About(is_foreseen=True, leads_on=True)
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""

@@ -10,7 +10,7 @@ from functools import partial
 from balancer.errors import ErrorKind
 from balancer.matching.addresses import address_of, compile_networks
 from balancer.matching.clients import client_key
-from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, About, Asked, Go, Reply, Resume
 from balancer.matching.variables import compile_text
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.sharing.counting import Counting
@@ -41,12 +41,18 @@ class _Clients:
 class RateGate:
     """The gate of limit-rps and limit-rpm of one route."""
 
-    __slots__ = ("_clients", "_denied", "_zone")
+    __slots__ = ("_clients", "_denied", "_rule", "_zone")
 
     def __init__(self, rule: RateLimit, counting: Counting | None) -> None:
-        self._clients = _Clients(rule)
+        self._rule, self._clients = rule, _Clients(rule)
         self._zone = counting.rates(rule.zone, rule.rates) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.RATE_LIMITED)
+
+    def describe(self) -> About:
+        """How often a client may come."""
+        told = (f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in self._rule.rates)
+        rates = " and ".join(told)
+        return About((f"Limit: a client may send {rates}. Here the request is taken to pass.",))
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once. A request that passes counts."""
@@ -59,12 +65,17 @@ class RateGate:
 class FlightGate:
     """The gate of limit-connections of one route."""
 
-    __slots__ = ("_clients", "_denied", "_zone")
+    __slots__ = ("_clients", "_denied", "_rule", "_zone")
 
     def __init__(self, rule: FlightLimit, counting: Counting | None) -> None:
-        self._clients = _Clients(rule)
+        self._rule, self._clients = rule, _Clients(rule)
         self._zone = counting.flights(rule.zone, rule.most) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.CONNECTIONS_LIMITED)
+
+    def describe(self) -> About:
+        """How many requests a client may have in flight."""
+        most = self._rule.most
+        return About((f"Limit: a client may have {most} requests in flight. Here the request is taken to pass.",))
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once. A request that passes counts until it is over."""

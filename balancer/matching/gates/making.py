@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.matching.gates.any_of import AnyOfGate
-from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn
+from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, about_users
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.client_certificates import ClientCertificateGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
@@ -19,7 +19,7 @@ from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Resume
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
@@ -74,7 +74,15 @@ class Gates(NamedTuple):
 class RefusingGate:
     """Stands for a gate that cannot judge here."""
 
-    __slots__ = ()
+    __slots__ = ("_about",)
+
+    def __init__(self, about: About) -> None:
+        """`about` is what the gate would say of itself."""
+        self._about = about
+
+    def describe(self) -> About:
+        """What the gate would say."""
+        return self._about
 
     def judge(self, asked: Asked, resume: Resume) -> Deny:
         """Always 503."""
@@ -109,7 +117,9 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             withheld = (name for each in rule.gates for name in withheld_by(each))
             return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)
         case BasicAuth():
-            return BasicAuthGate(rule, tools.sign_in) if tools.sign_in is not None else RefusingGate()
+            if tools.sign_in is None:
+                return RefusingGate(about_users(rule.logins))
+            return BasicAuthGate(rule, tools.sign_in)
         case ExternalAuth():
             return ExternalAuthGate(rule, tools.auth)
 

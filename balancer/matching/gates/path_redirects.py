@@ -6,7 +6,7 @@ Whatever comes from the request is encoded, so no capture ends the field or begi
 from __future__ import annotations
 
 from balancer.errors import Refusal
-from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Go, Reply, Resume
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Reply, Resume
 from balancer.matching.rewriting import Filling, encoded
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import RewrittenRedirect, SlashRedirect
@@ -23,6 +23,10 @@ class RewrittenRedirectGate:
     def __init__(self, rule: RewrittenRedirect) -> None:
         self._has_own_scheme = rule.target.startswith(_SCHEME)
         self._filling = Filling(rule.target.removeprefix(_SCHEME), "", rule.expression)
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
         """The verdict, always at once. The query of the request is kept."""
@@ -44,6 +48,10 @@ class SlashRedirectGate:
 
     def __init__(self, rule: SlashRedirect) -> None:
         self._form = rule.form
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Reply:
         """The verdict, always at once. The query of the request is kept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from balancer.matching.cors import Origins
-from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Go, Reply, Resume
 from balancer.model.gates import CorsPreflight
 
 _ALLOWED = Reply(204, body=b"")  # the fields of CORS come from the editor of the route, as on every response
@@ -19,6 +19,10 @@ class PreflightGate:
 
     def __init__(self, rule: CorsPreflight) -> None:
         self._origins = Origins(rule.origins)
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""

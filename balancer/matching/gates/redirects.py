@@ -6,7 +6,7 @@ were checked when the head was read.
 
 from __future__ import annotations
 
-from balancer.matching.gates.verdicts import PASSED, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Go, Reply, Resume
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import AppRoot, NameRedirect, TargetRedirect, UrlForm
 
@@ -20,6 +20,10 @@ class AppRootGate:
 
     def __init__(self, rule: AppRoot) -> None:
         self._target = rule.target.encode("ascii")
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once. The Location has the Host as it came, with its port."""
@@ -44,6 +48,10 @@ class NameRedirectGate:
         self._host = rule.host.encode("ascii")
         self._status = rule.status
 
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
+
     def judge(self, asked: Asked, resume: Resume) -> Reply:
         """The verdict, always at once."""
         target = without_final_slash(asked.request.target)
@@ -60,6 +68,10 @@ class TargetRedirectGate:
         self._status, self._form = rule.status, rule.form
         self._path = target if target.startswith(b"/") else b""
         self._reply = _redirect(rule.status, target)
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Reply:
         """The verdict, always at once."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from balancer.http.trace_context import TRACEPARENT, TRACESTATE, TraceContext, trace_context_of, traceparent_field
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import Asked, Go, Resume
+from balancer.matching.gates.verdicts import About, Asked, Go, Resume
 from balancer.model.tracing import Sampler, Sampling, Tracing
 
 RandomBits = Callable[[int], int]
@@ -32,6 +32,10 @@ class TracingGate:
     def __init__(self, rule: Tracing, random_bits: RandomBits) -> None:
         self._rule = rule
         self._random_bits = random_bits
+
+    def describe(self) -> About:
+        """Nothing, because no request is answered here."""
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Go:
         """Never refuses and never waits."""

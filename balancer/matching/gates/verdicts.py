@@ -90,6 +90,24 @@ class Waiting(Protocol):
         """Ends the wait, because the client has left."""
 
 
+class About(NamedTuple):
+    """What a gate says of itself, for people who ask where a request would go.
+
+    `facts` are sentences about its rule. `is_foreseen`: `judge` has no effect and answers at once, so the gate may be
+    asked about a request that nobody sends. `asks_address`: the verdict depends on the address of the client.
+    `leads_on`: a client that is redirected comes back to the same route.
+    """
+
+    facts: tuple[str, ...] = ()
+    is_foreseen: bool = False
+    asks_address: bool = False
+    leads_on: bool = False
+
+
+FORESEEN: Final = About(is_foreseen=True)
+"""What gates say of themselves that only answer certain requests at once."""
+
+
 class Gate(Protocol):
     """Judges the requests of one route. It is made at the swap and keeps nothing of a request.
 
@@ -101,3 +119,6 @@ class Gate(Protocol):
 
         A gate that waits must bound its own time, because nothing else ends the wait while the client stays.
         """
+
+    def describe(self) -> About:
+        """What the gate does, for explanations."""

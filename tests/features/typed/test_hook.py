@@ -11,6 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from balancer.manifest import checked_build
 from typed.modules import SUFFIX
 
 ROOT = Path(__file__).parents[3]
@@ -30,6 +31,7 @@ def _project(folder: Path) -> Path:
     for package in ("balancer", "ingress"):
         (folder / package).mkdir()
         (folder / package / "__init__.py").touch()
+    shutil.copy(ROOT / "balancer" / "manifest.py", folder / "balancer")
     (folder / "balancer" / "one.py").write_text("def one():\n    return 1\n")
     (folder / "balancer" / "one.pxd").write_text("cpdef one()\n")
     return folder
@@ -73,7 +75,7 @@ def test_the_pure_wheel_is_asked_for_and_needs_no_compiler(tmp_path: Path, value
     assert _wheel(project, CC="/no/compiler", ZONAL_PURE=value).returncode == 0
     (wheel,) = _made(project)
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert _names(wheel) == {"balancer/__init__.py", "balancer/one.py"}
+    assert _names(wheel) == {"balancer/__init__.py", "balancer/manifest.py", "balancer/one.py"}
 
 
 def test_an_editable_installation_needs_no_compiler(tmp_path: Path) -> None:
@@ -96,6 +98,9 @@ def test_a_wheel_is_compiled_and_two_builds_in_two_places_are_equal(tmp_path: Pa
     first, second = made
     assert "-py3-none-any" not in first.name
     assert f"balancer/one{SUFFIX}" in _names(first)
+    with ZipFile(first) as opened:
+        opened.extractall(tmp_path / "installed")
+    assert len(checked_build(tmp_path / "installed" / "balancer")) == 12
     assert not [name for name in _names(first) if name.endswith((".pxd", ".c"))]
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()

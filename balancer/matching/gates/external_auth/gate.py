@@ -13,7 +13,7 @@ from balancer.matching.gates.external_auth.answers import UNAVAILABLE, AuthAnswe
 from balancer.matching.gates.external_auth.cache import AuthCache, cache_key, lifetime
 from balancer.matching.gates.external_auth.requests import AuthRequest, AuthRequests, is_loop
 from balancer.matching.gates.external_auth.texts import compile_asked_text
-from balancer.matching.gates.verdicts import Asked, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Resume, Verdict, Waiting
 from balancer.model.external_auth import ExternalAuth
 
 Told = Callable[[AuthAnswer | None], None]
@@ -52,16 +52,31 @@ NO_AUTH_SERVICES = AuthTools(_NoService(), AuthCache(bytes_most=0), lambda: 0.0)
 class ExternalAuthGate:
     """The gate of one route."""
 
-    __slots__ = ("_answers", "_cache", "_key", "_now", "_requests", "_scope", "_seconds", "_services", "_tenant")
+    __slots__ = (
+        "_answers",
+        "_cache",
+        "_key",
+        "_now",
+        "_requests",
+        "_scope",
+        "_seconds",
+        "_services",
+        "_tenant",
+        "_url",
+    )
 
     def __init__(self, rule: ExternalAuth, tools: AuthTools) -> None:
         self._services, self._cache, self._now = tools
-        self._tenant = rule.tenant
+        self._tenant, self._url = rule.tenant, rule.url
         self._requests = AuthRequests(rule)
         self._answers = AuthAnswers(rule)
         self._seconds = rule.cache_seconds
         self._key = compile_asked_text(rule.cache_key) if rule.cache_key else None
         self._scope = cache_key(rule.cache_scope.encode(), rule.url.encode(), rule.method.encode())
+
+    def describe(self) -> About:
+        """Who is asked. An explanation asks nobody."""
+        return About((f"External auth: {self._url} is asked. Nobody is asked here, so the request is taken to pass.",))
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         """The verdict at once if the answer is remembered or the service is not asked, else later.

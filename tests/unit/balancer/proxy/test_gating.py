@@ -10,7 +10,7 @@ from balancer.errors import ErrorKind
 from balancer.http.edits import FieldSetter
 from balancer.http.origin import Origin
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
 from balancer.proxy.gating import Gating
 from tests.questions import question_of
 
@@ -25,6 +25,9 @@ class Saying:
         self.verdict = verdict
         self.asked = 0
 
+    def describe(self) -> About:
+        return About()
+
     def judge(self, asked: Asked, resume: Resume) -> Verdict:
         self.asked += 1
         return self.verdict
@@ -36,6 +39,9 @@ class Slow:
     def __init__(self) -> None:
         self.resume: Resume | None = None
         self.cancelled = 0
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Waiting:
         self.resume = resume
@@ -110,6 +116,9 @@ def test_gates_are_asked_in_order_until_one_refuses() -> None:
 
 def test_a_gate_hears_what_earlier_gates_add() -> None:
     class Hearing(Saying):
+        def describe(self) -> About:
+            return About()
+
         def judge(self, asked: Asked, resume: Resume) -> Verdict:
             heard.append(asked.added)
             return super().judge(asked, resume)
@@ -172,6 +181,9 @@ def test_a_client_that_leaves_cancels_what_is_waited_for_once() -> None:
 
 def test_a_gate_that_speaks_before_it_waits_is_a_mistake_that_is_seen() -> None:
     class Hasty(Slow):
+        def describe(self) -> About:
+            return About()
+
         def judge(self, asked: Asked, resume: Resume) -> Waiting:
             resume(Go())
             return self

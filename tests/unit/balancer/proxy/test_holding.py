@@ -9,7 +9,7 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.live import LiveTable
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Resume, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Resume, Waiting
 from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.policies import RoutePolicy
 from tests import builders
@@ -26,6 +26,9 @@ class Lending:
     def __init__(self) -> None:
         self.lent = self.returned = 0
 
+    def describe(self) -> About:
+        return About()
+
     def judge(self, asked: Asked, resume: Resume) -> Go | Waiting:
         self.lent += 1
         return Go(release=self.take_back)
@@ -36,6 +39,9 @@ class Lending:
 
 class Denying:
     """The gate behind it, which lets nobody in."""
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Deny:
         return Deny(ErrorKind.CLIENT_BLOCKED)

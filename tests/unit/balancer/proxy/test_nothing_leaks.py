@@ -16,14 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.live import LiveTable
-from balancer.matching.gates.verdicts import Asked, Go, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Go, Resume, Verdict, Waiting
 from balancer.model.gates import SourceRanges
 from balancer.model.settings import Compression, ProxySettings
 from tests import builders
 from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
-from tests.unit.balancer.proxy.standing import Standing, shop, standing
-from tests.unit.balancer.proxy.test_serving import get
+from tests.unit.balancer.proxy.standing import Standing, get, shop, standing
 
 SETTINGS = ProxySettings(response_fields=(("X-Added", "1"),), compression=Compression(min_bytes=1, types=("*",)))
 MARK = re.compile(rb"(?i)\r\nx-user: (\w+)\r\n")
@@ -58,6 +57,9 @@ USERS = st.lists(user(), min_size=1, max_size=3)
 
 class Marking:
     """A gate that gives each request the number in its path as its user, at once or in a later turn of the loop."""
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         _, _, number, waits = asked.request.path.split(b"/")

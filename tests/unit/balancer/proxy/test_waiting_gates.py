@@ -11,15 +11,14 @@ import pytest
 
 from balancer.errors import ErrorKind
 from balancer.live import LiveTable
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Resume, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Resume, Waiting
 from balancer.metrics.definitions import ERRORS
 from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.publication import RoutingModel
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
-from tests.unit.balancer.proxy.standing import GET, Standing, post, shop, standing
-from tests.unit.balancer.proxy.test_serving import echoes, get
+from tests.unit.balancer.proxy.standing import GET, Standing, echoes, get, post, shop, standing
 
 DENIED = Deny(ErrorKind.SOURCE_DENIED)
 
@@ -41,6 +40,9 @@ class SlowGate:
 
     def __init__(self) -> None:
         self.held: list[Held] = []
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Waiting:
         self.held.append(Held(asked, resume))
@@ -160,6 +162,9 @@ async def test_a_body_waits_for_the_gate_and_then_arrives_whole() -> None:
 @pytest.mark.parametrize("waits", [False, True])
 async def test_a_mistake_in_a_gate_cuts_the_connection_and_is_counted(waits: bool) -> None:
     class Broken(SlowGate):
+        def describe(self) -> About:
+            return About()
+
         def judge(self, asked: Asked, resume: Resume) -> Waiting:
             if waits:
                 return super().judge(asked, resume)

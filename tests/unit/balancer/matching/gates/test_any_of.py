@@ -7,7 +7,7 @@ import pytest
 from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.any_of import AnyOfGate
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Go, Reply, Resume, Verdict, Waiting
 from tests.questions import question_of
 
 ASKED = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False), secure=False)
@@ -26,6 +26,9 @@ class Saying:
         self.verdict, self.waits = verdict, waits
         self.asked = self.cancelled = 0
         self.resume: Resume | None = None
+
+    def describe(self) -> About:
+        return About()
 
     def judge(self, asked: Asked, resume: Resume) -> Verdict | Waiting:
         self.asked += 1

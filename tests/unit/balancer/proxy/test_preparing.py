@@ -1,4 +1,4 @@
-"""Branches on real sockets: what a canary and an override are counted and logged as."""
+"""Where a changed request goes, on real sockets: what a canary and an override are counted and logged as."""
 
 from __future__ import annotations
 
