@@ -21,6 +21,9 @@ from balancer.model.secrecy import SECRET
 from balancer.model.stand_ins import StandIns
 from balancer.model.zones import ZonePolicy
 
+INGRESS: Final = "ingress"
+"""The key of the route configuration of Ingresses, and that of its one listener."""
+
 SEARCHED_BYTES_WIDE: Final = 256
 """A longer path is not searched for an expression that may cost much for each byte."""
 
@@ -174,7 +177,10 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """A host name with its routes. `name`: exact name, `*.` and a suffix for one leading label, or empty for all hosts.
+    """A host name with its routes. `name`: exact name, `*.` and a suffix for leading labels, or empty for all hosts.
+
+    `listener` is the key of the listener that has the host, and `configuration` that of its route configuration. No two
+    hosts of a listener have the same name.
 
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
     route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
@@ -190,3 +196,5 @@ class Host(msgspec.Struct, frozen=True):
     client_demand: ClientDemand | None = None
     path_parameters: PathParameters = PathParameters.REFUSE
     trailing_slash: TrailingSlash = TrailingSlash.APART
+    configuration: str = INGRESS
+    listener: str = INGRESS

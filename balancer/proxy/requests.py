@@ -54,7 +54,7 @@ class Request(RequestContext):
             account.request_id = request_id
         elif view.makes_ids:
             account.request_id = new_request_id()
-        routes = view.routes
+        routes = view.configurations["https" if self.stream.secure else "http"]
         try:
             match = routes.match(request.host_name, request.path, request.target, request)
         except Refusal as refusal:
@@ -80,7 +80,7 @@ class Request(RequestContext):
 
     def _turn_away(self, request: RequestHead) -> None:
         """Answers a request that no route serves, after gates that may block its client."""
-        gates = self.view.routes.unmatched_gates
+        gates = self.view.configurations["https" if self.stream.secure else "http"].unmatched_gates
         if not gates:
             return self.answer(ErrorKind.NO_ROUTE)
         Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()

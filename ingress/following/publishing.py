@@ -140,7 +140,7 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
 
 def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
     """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
-    if model.hosts is not before.hosts or model.default_route is not before.default_route:
+    if model.hosts is not before.hosts or model.route_configurations is not before.route_configurations:
         snapshot = msgspec.structs.replace(
             snapshot, routes=_routes(model), missing=_missing(model), certified=_certified(model)
         )
@@ -171,7 +171,7 @@ def _certified(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
 
 def _all_routes(model: RoutingModel) -> list[Route]:
     routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
-    return routes if model.default_route is None else [*routes, model.default_route]
+    return [*routes, *model.default_routes()]
 
 
 def _missing(model: RoutingModel) -> frozenset[_Service]:

@@ -13,7 +13,6 @@ from operator import attrgetter
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import ZonePolicyName
@@ -35,7 +34,7 @@ from ingress.translation.cluster.cluster_settings import cluster_settings
 from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
-from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
+from ingress.translation.defaults import default_certificate, default_route, route_configuration
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
@@ -240,8 +239,9 @@ def _resolved(
     )
     routes = RoutingModel(
         hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("name"))),
-        default_route=default,
-        default_certificate=default_certificate(context, certificates, findings=findings),
+        route_configurations=(
+            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
+        ),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
     given = given_zone(inventory, context)
@@ -252,7 +252,6 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        unmatched_gates=in_phases(gates_of_everybody(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
