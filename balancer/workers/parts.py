@@ -93,9 +93,11 @@ def _host_weight(host: Host) -> int:
 
 def _route_weight(route: Route) -> int:
     weight = (1 + len(route.path) // _PATH_WEIGHT) * len(route.branches)
-    if not route.gates and not route.response_rules and route.conditions == ANY:
+    edits = route.response_rules, route.request_edits
+    of_branches = [(branch.request_edits, branch.response_rules) for branch in route.branches]
+    rules = route.gates, edits, of_branches, route.conditions
+    if rules == ((), ((), ()), [((), ())] * len(route.branches), ANY):
         return weight
-    rules = route.gates, route.response_rules, route.conditions
     return weight + len(msgspec.msgpack.encode(rules)) // _RULES_WEIGHT
 
 

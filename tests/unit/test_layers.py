@@ -141,6 +141,8 @@ CORE = (
     "balancer.matching.routing",
     "balancer.matching.served",
     "balancer.matching.logged",
+    "balancer.matching.path_replacement",
+    "balancer.matching.request_edits",
     "balancer.matching.request_fields",
     "balancer.matching.stand_ins",
     "balancer.matching.urls",
