@@ -67,7 +67,7 @@ def _played(case: Case, authorities: Authorities) -> list[str]:
             cluster.apply(change)
         for name in step.delete:
             cluster.delete(name)
-        statuses = _statuses(cluster, frozenset(case.ports))
+        statuses = _statuses(cluster, frozenset({80, *case.ports}))
         expected = [{"conditions_absent": step.conditions_absent, **each} for each in step.status]
         problems += status_problems(expected, statuses, cluster) + invariant_problems(statuses, cluster)
     return problems

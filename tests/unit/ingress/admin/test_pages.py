@@ -155,7 +155,7 @@ async def test_the_model_is_a_document(ask: Ask) -> None:
     document = msgspec.json.decode(body)
     assert document["health"] == [UNWELL]
     assert document["hosts"][0]["routes"][0]["kind"] == "Prefix"
-    assert document["hosts"][0]["routes"][0]["zone_policy"]["name"] == "prefer-zone"
+    assert document["hosts"][0]["routes"][0]["branches"][0]["zone_policy"]["name"] == "prefer-zone"
     assert document["backends"][0]["endpoints"][0]["address"] == "10.0.0.1"
     assert document["own_zone"] == {"zone": "zone-a", "source": "flag", "node": None, "labels": []}
 
