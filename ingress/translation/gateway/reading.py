@@ -78,14 +78,14 @@ def read_gateways(inventory: Inventory, options: GatewayOptions, material: Gatew
     classes = our_classes(inventory, options.controller) if options.ports else {}
     if not classes:
         return NOTHING
-    return _Reading(inventory, options, material, classes).result()
+    return _GatewayReading(inventory, options, material, classes).result()
 
 
 def _seniority(metadata: Metadata) -> tuple[float, str, str]:
     return created_epoch_seconds(metadata), metadata.namespace, metadata.name
 
 
-class _Reading:
+class _GatewayReading:
     """One reading, step by step."""
 
     def __init__(
