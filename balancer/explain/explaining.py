@@ -37,10 +37,11 @@ from balancer.explain.telling import (
     zone_steps,
 )
 from balancer.live import View
-from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
+from balancer.matching.certificates import CertificateFacts, facts_of
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.served import Match, Served
+from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
@@ -53,14 +54,15 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     `live` says that the view serves requests, so health and load are known.
     """
     request = question.request
-    steps: list[Step] = [_asked(question), *host_steps(view.routes, view.model, request)]
+    routes = view.configurations[question.entry_point.key]
+    steps: list[Step] = [_asked(question), *host_steps(routes, request)]
     origin = origin_of(question, view.forwarded)
     steps += origin_steps(question, origin)
     question = question._replace(client=origin.peer)
     told = _nothing_yet(question, view)
     try:
-        steps += path_steps(view.routes, request)
-        match = view.routes.match(request.host_name, request.path, request.target, request)
+        steps += path_steps(routes, request)
+        match = routes.match(request.host_name, request.path, request.target, request)
     except Refusal as refusal:
         told = failing(told, refusal.kind)
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")
@@ -126,7 +128,8 @@ def _replied(told: Explanation, reply: Reply) -> Explanation:
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:
-    return facts_of(certificate_for(by_server_name(view.model), question.request.host_name.decode()))
+    names = ServerNameTable(view.model, question.entry_point.configuration)
+    return facts_of(names.find(question.request.host_name.decode()).certificate)
 
 
 def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[Explanation, list[str]]:

@@ -27,7 +27,8 @@ def write_error(context: RequestContext, kind: ErrorKind) -> None:
     answer, stream, request = ANSWERS[kind], context.stream, context.account.request
     stream.last = stream.last or answer.close
     accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
-    _respond(context, error_response(answer, accept=accept, head_only=_is_head_only(context), date=_date()))
+    response = error_response(answer, accept=accept, head_only=_is_head_only(context), date=_date())
+    _respond(context, response, answer.grpc_status)
 
 
 def write_reply(context: RequestContext, reply: Reply) -> None:
@@ -67,12 +68,15 @@ def ask_for_page(
     return asked, kept
 
 
-def _respond(context: RequestContext, response: Response) -> None:
+def _respond(context: RequestContext, response: Response, grpc_status: int | None = None) -> None:
+    """Writes `response`. `grpc_status` is what a gRPC call gets, None for what follows from the status."""
     account, stream, request = context.account, context.stream, context.account.request
     if response.head.status >= _ERROR_LEAST and _is_call(context):
         account.status = 200
-        account.grpc_status = grpc.status_for(response.head.status)
-        response = grpc_response(response)
+        if grpc_status is None:
+            grpc_status = grpc.status_for(response.head.status)
+        account.grpc_status = grpc_status
+        response = grpc_response(response, grpc_status)
     # Our own answer leaves a body unread.
     stream.last = stream.last or request is None or request.body_bytes != 0
     edit = context.view.edits.secure if stream.secure else context.view.edits.plain

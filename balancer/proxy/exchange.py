@@ -19,7 +19,7 @@ from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.picking.outcomes import pause_asked
-from balancer.proxy.bodies import KeptBody
+from balancer.proxy.bodies import KeptBody, sent_of
 from balancer.proxy.context import RequestContext
 from balancer.proxy.retries import PASSED_OVER_LEAST
 
@@ -41,6 +41,10 @@ class ExchangeOwner:
 
     def leaves_silent(self, sent: Sent) -> bool:
         """Whether another endpoint gets a request of which so much was `sent`, because this one answers nobody."""
+        raise NotImplementedError
+
+    def limit_passed(self) -> ErrorKind:
+        """Why the exchange must end: no time is left to the request, or to the attempt."""
         raise NotImplementedError
 
     def exchange_ended(self, exchange: Exchange) -> None:
@@ -227,7 +231,8 @@ class Exchange(ResponseConsumer):
     def expired(self) -> None:
         alarm, endpoint = self._context.alarm, self.endpoint
         if alarm.left() <= 0:
-            self._fail(ErrorKind.CALL_TIMEOUT)
+            owner = self._owner
+            self._fail(owner.limit_passed())
         elif self._tunnelled:
             endpoint.reset()
             self._finish(time.perf_counter())
@@ -240,7 +245,7 @@ class Exchange(ResponseConsumer):
 
     def looks(self) -> None:
         owner = self._owner
-        if not self.first_byte_at and owner.leaves_silent(self._sent()):
+        if not self.first_byte_at and owner.leaves_silent(sent_of(self._client, self._context.kept)):
             self._fail(ErrorKind.ENDPOINT_SILENT)
 
     # From the endpoint.
@@ -259,6 +264,8 @@ class Exchange(ResponseConsumer):
         account.status = account.endpoint_status = 101
         account.response_bytes = len(data)
         self._tunnelled = True
+        alarm = self._context.alarm
+        alarm.unlimit()  # a tunnel has no end that could be foreseen
         self._await_endpoint()
         client, edits = self._client, self._context.view.edits
         edit = edits.secure if client.secure else edits.plain
@@ -299,7 +306,7 @@ class Exchange(ResponseConsumer):
         owner, status = self._owner, response.status
         if status == _UNAVAILABLE:
             self._account.pause_seconds = pause_asked(response.fields)
-        return owner.passes_over(status, self._is_request_here())
+        return owner.passes_over(status, sent_of(self._client, self._context.kept) is not Sent.BODY)
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
@@ -363,17 +370,8 @@ class Exchange(ResponseConsumer):
 
     # The end.
 
-    def _is_request_here(self) -> bool:
-        """Whether another endpoint can get the whole request: all received bytes of its body are still in memory."""
-        return not self._client.body_begun or (self._context.kept is not None and self._context.kept.is_whole)
-
-    def _sent(self) -> Sent:
-        if not self._client.body_begun:
-            return Sent.HEAD
-        return Sent.KEPT_BODY if self._is_request_here() else Sent.BODY
-
     def _pass_over(self, *, whole: bool) -> None:
-        self.error = AttemptError(ErrorKind.PASSED_OVER, self._sent())
+        self.error = AttemptError(ErrorKind.PASSED_OVER, sent_of(self._client, self._context.kept))
         if not whole or not self._request_done:
             endpoint = self.endpoint
             endpoint.reset()
@@ -382,8 +380,9 @@ class Exchange(ResponseConsumer):
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
             return
-        is_unprocessed = kind is ErrorKind.ENDPOINT_REFUSED and self._is_request_here()
-        sent = Sent.NOTHING if is_unprocessed else self._sent()
+        sent = sent_of(self._client, self._context.kept)
+        if kind is ErrorKind.ENDPOINT_REFUSED and sent is not Sent.BODY:
+            sent = Sent.NOTHING
         self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
         endpoint = self.endpoint
         endpoint.reset()

@@ -11,7 +11,7 @@ from balancer.http.streams import Outgoing
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Asked, Go
 from balancer.matching.mirroring import MirrorRequests
-from balancer.matching.served import Match
+from balancer.matching.served import Match, Served
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.context import RequestContext
 from balancer.proxy.spooling import SpooledBody
@@ -37,13 +37,7 @@ def prepare(
     `go` is the verdict of the gates of the route. `body` is the whole body if it was received before.
     """
     served, request, account, view = match.served, outgoing.request, context.account, context.view
-    to, stand_ins = served.main, served.stand_ins
-    stand_in = None if stand_ins is None else stand_ins.instead_of(to, view.has_endpoints)
-    if stand_in is not None:
-        to = stand_in  # the account keeps where the client wanted to go
-    elif served.junction is not None:
-        to = served.junction.choose(request, has_endpoints=view.has_endpoints, random_below=random.randrange)
-        account.destination = to
+    to, stand_ins = _destination_of(context, served), served.stand_ins
     if served.connection:
         outgoing.connection = served.connection
         outgoing.http_1_0 = to.policy.http_1_0
@@ -65,8 +59,24 @@ def prepare(
             view.request_fields.put_on(outgoing, asked, to.names, time.time())
         if served.mirroring is not None:
             kept = _mirrored(context, asked, served.mirroring, body)
+    if to.is_edited:
+        context.editors += to.editors
+        to.edit(outgoing)
     intercepts = NOTHING if stand_ins is None else stand_ins.prepare(outgoing, to)
     return Prepared(to, now, kept, intercepts)
+
+
+def _destination_of(context: RequestContext, served: Served) -> Destination:
+    """Where the request goes now: to a branch of its route, or to what stands in for its main branch."""
+    account, to, has_endpoints = context.account, served.main, context.view.has_endpoints
+    stand_in = None if served.stand_ins is None else served.stand_ins.instead_of(to, has_endpoints)
+    if stand_in is not None:
+        return stand_in  # the account keeps where the client wanted to go
+    if served.junction is not None:
+        assert account.request is not None
+        to = served.junction.choose(account.request, has_endpoints=has_endpoints, random_below=random.randrange)
+        account.destination = to
+    return to
 
 
 def _mirrored(

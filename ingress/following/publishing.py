@@ -24,6 +24,7 @@ from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
+from ingress.translation.gateway.standings import ObjectStanding
 
 _Place = tuple[str, str, str, str]
 _Service = tuple[str, str]
@@ -35,13 +36,25 @@ class Published:
     Only one task may call `publish`.
     """
 
-    __slots__ = ("_counted", "_own", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication")
+    __slots__ = (
+        "_counted",
+        "_own",
+        "_seen",
+        "_serve",
+        "_snapshot",
+        "_translated",
+        "findings",
+        "publication",
+        "standings",
+    )
 
     def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
         """`serve` makes the data plane use a publication. It must not fail. `own` are findings about this process."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
+        self.standings: tuple[ObjectStanding, ...] = ()
+        """What statuses of Gateway API should say."""
         self._translated: tuple[Finding, ...] | None = None  # before the first publication
         self._own = own
         self._seen: tuple[Finding, ...] = ()
@@ -66,6 +79,7 @@ class Published:
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last = self.publication
+        self.standings = translation.standings
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings
             self._put_together()
@@ -126,7 +140,7 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
 
 def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
     """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
-    if model.hosts is not before.hosts or model.default_route is not before.default_route:
+    if model.hosts is not before.hosts or model.route_configurations is not before.route_configurations:
         snapshot = msgspec.structs.replace(
             snapshot, routes=_routes(model), missing=_missing(model), certified=_certified(model)
         )
@@ -157,7 +171,7 @@ def _certified(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
 
 def _all_routes(model: RoutingModel) -> list[Route]:
     routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
-    return routes if model.default_route is None else [*routes, model.default_route]
+    return [*routes, *model.default_routes()]
 
 
 def _missing(model: RoutingModel) -> frozenset[_Service]:
