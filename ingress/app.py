@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -36,6 +37,7 @@ from ingress.admin.doors import port_bound
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
+from ingress.exchange.picks import picks_by_service
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
@@ -50,6 +52,7 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
+    from ingress.exchange.trust import Credentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -64,6 +67,7 @@ class App:
     def __init__(self, options: RunOptions) -> None:
         self._options = options
         self._log_pipes = LogPipes(sys.stdout.fileno())
+        self._credentials = _credentials(options)
         self._fleet = _fleet(options, self._log_pipes)
         self._published = Published(self._fleet.publish)
         self._cluster: Cluster | None = None
@@ -80,6 +84,7 @@ class App:
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
         self._sick_zones = SickZones()
+        self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:
@@ -123,6 +128,8 @@ class App:
         if self._options.workers:
             step_back()  # requests go before translations, scrapes and pages
         ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
+        if (peer_port := await self._start_exchange(stack)) is not None:
+            ports += f" peers={peer_port}"
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
         watching = asyncio.create_task(self._watching.run())
@@ -190,6 +197,30 @@ class App:
             bound=port_bound(descriptor_limit(), workers=options.workers),
         )
 
+    async def _start_exchange(self, stack: AsyncExitStack) -> int | None:
+        """Begins to exchange with other replicas, if the options say so. Returns the port."""
+        options, credentials = self._options, self._credentials
+        if options.peer_port is None or credentials is None:
+            return None
+        from ingress.exchange.exchange import Ends, Exchange, ExchangeOptions
+
+        exchange = Exchange(
+            ExchangeOptions(
+                options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
+            ),
+            credentials,
+            Ends(self._picks, self._answers.served, self._published.use_traffic),
+        )
+        port = await exchange.start()
+        stack.push_async_callback(exchange.close)
+        self._answers.fleet_facts = exchange.facts
+        exchanging = asyncio.create_task(exchange.run())
+        stack.callback(exchanging.cancel)
+        return port
+
+    def _picks(self, services: frozenset[str]) -> dict[str, int]:
+        return picks_by_service(self._totals, self._fleet.tables(), services)
+
     def _watch(self, number: signal.Signals) -> None:
         asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)
 
@@ -231,6 +262,15 @@ class App:
             _LOG.info("%s: breaks the drain off", told_again.result().name)
         draining.cancel()
         told_again.cancel()
+
+
+def _credentials(options: RunOptions) -> Credentials | None:
+    """What this replica proves itself with to others; None without others. Raises `PeerSecretUnusable`."""
+    if options.peer_port is None or options.peer_secret is None:
+        return None
+    from ingress.exchange.trust import credentials_in
+
+    return credentials_in(options.peer_secret)
 
 
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:

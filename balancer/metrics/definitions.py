@@ -277,6 +277,30 @@ EVENT_LOOP_LAG: Final = Definition(
     labels=(),
     help="Longest delay of any event loop, of workers and parent, in the last half minute.",
 )
+FLEET_PEERS: Final = Definition(
+    name="zonal_fleet_peers",
+    kind=MetricKind.GAUGE,
+    labels=("state",),
+    help="Other replicas by state: up (heard lately), silent, or distrusted (what one told made no sense).",
+)
+FLEET_MESSAGES: Final = Definition(
+    name="zonal_fleet_messages_total",
+    kind=MetricKind.COUNTER,
+    labels=("result",),
+    help="Messages between replicas: heard, sent, or failed (not taken).",
+)
+FLEET_REFUSED: Final = Definition(
+    name="zonal_fleet_refused_total",
+    kind=MetricKind.COUNTER,
+    labels=("reason",),
+    help="Messages of other replicas that were refused, by what was wrong.",
+)
+FLEET_BYTES: Final = Definition(
+    name="zonal_fleet_bytes_total",
+    kind=MetricKind.COUNTER,
+    labels=("direction",),
+    help="Bytes of messages between replicas: heard or sent.",
+)
 WORKER_CPU: Final = Definition(
     name="zonal_worker_cpu_seconds_total",
     kind=MetricKind.COUNTER,
@@ -381,6 +405,10 @@ DEFINITIONS: Final = (
     EJECTIONS,
     WORKER_RESTARTS,
     EVENT_LOOP_LAG,
+    FLEET_PEERS,
+    FLEET_MESSAGES,
+    FLEET_REFUSED,
+    FLEET_BYTES,
     WORKER_CPU,
     WORKER_MEMORY,
     WORKER_OPEN_FDS,
@@ -393,3 +421,6 @@ DEFINITIONS: Final = (
     PROCESS_START,
     BUILD_INFO,
 )
+
+FLEET_METRICS: Final = (FLEET_PEERS, FLEET_MESSAGES, FLEET_REFUSED, FLEET_BYTES)
+"""What is told of the exchange with other replicas. Without peers there are no series."""

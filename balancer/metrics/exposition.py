@@ -23,6 +23,7 @@ from balancer.metrics.definitions import (
     EVENT_LOOP_LAG,
     EXPECTED_LOAD,
     FINDINGS,
+    FLEET_METRICS,
     HTTP2_CLIENTS,
     OVERLOAD_FACTOR,
     OWN_ZONE_INFO,
@@ -156,6 +157,8 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
     return {
         **dict.fromkeys(PROCESS_METRICS, ()),
         **snapshot.processes,
+        **{each.name: () for each in FLEET_METRICS},
+        **snapshot.fleet,
         ENDPOINTS.name: snapshot.endpoints.items(),
         SPILL_RATIO.name: snapshot.spill_ratios.items(),
         OVERLOAD_FACTOR.name: snapshot.overload_factors.items(),

@@ -46,7 +46,7 @@ LAYERS = {
         {"objects"},
         {"settings", "sources"},
         {"translation"},
-        {"following", "explain", "migration", "admin", "webhook", "writing", "demo"},
+        {"following", "exchange", "explain", "migration", "admin", "webhook", "writing", "demo"},
         {"cluster"},
         {"app"},
         {"cli"},
