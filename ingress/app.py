@@ -37,13 +37,13 @@ from ingress.admin.doors import port_bound
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
-from ingress.exchange.picks import picks_by_service
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.publishing import Published
 from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
+from ingress.replicas.picks import picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
@@ -52,7 +52,7 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
-    from ingress.exchange.trust import Credentials
+    from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -128,8 +128,7 @@ class App:
         if self._options.workers:
             step_back()  # requests go before translations, scrapes and pages
         ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
-        if (peer_port := await self._start_exchange(stack)) is not None:
-            ports += f" peers={peer_port}"
+        await self._start_conversation(stack)
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
         watching = asyncio.create_task(self._watching.run())
@@ -197,26 +196,25 @@ class App:
             bound=port_bound(descriptor_limit(), workers=options.workers),
         )
 
-    async def _start_exchange(self, stack: AsyncExitStack) -> int | None:
-        """Begins to exchange with other replicas, if the options say so. Returns the port."""
+    async def _start_conversation(self, stack: AsyncExitStack) -> None:
+        """Begins to converse with other replicas, if the options say so."""
         options, credentials = self._options, self._credentials
         if options.peer_port is None or credentials is None:
-            return None
-        from ingress.exchange.exchange import Ends, Exchange, ExchangeOptions
+            return
+        from ingress.replicas.conversation import Conversation, ConversationOptions, Ends
 
-        exchange = Exchange(
-            ExchangeOptions(
+        conversation = Conversation(
+            ConversationOptions(
                 options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
             ),
             credentials,
             Ends(self._picks, self._answers.served, self._published.use_traffic),
         )
-        port = await exchange.start()
-        stack.push_async_callback(exchange.close)
-        self._answers.fleet_facts = exchange.facts
-        exchanging = asyncio.create_task(exchange.run())
-        stack.callback(exchanging.cancel)
-        return port
+        await conversation.start()
+        stack.push_async_callback(conversation.close)
+        self._answers.fleet_facts = conversation.facts
+        conversing = asyncio.create_task(conversation.run())
+        stack.callback(conversing.cancel)
 
     def _picks(self, services: frozenset[str]) -> dict[str, int]:
         return picks_by_service(self._totals, self._fleet.tables(), services)
@@ -264,11 +262,11 @@ class App:
         told_again.cancel()
 
 
-def _credentials(options: RunOptions) -> Credentials | None:
+def _credentials(options: RunOptions) -> ReplicaCredentials | None:
     """What this replica proves itself with to others; None without others. Raises `PeerSecretUnusable`."""
     if options.peer_port is None or options.peer_secret is None:
         return None
-    from ingress.exchange.trust import credentials_in
+    from ingress.replicas.trust import credentials_in
 
     return credentials_in(options.peer_secret)
 

@@ -5,30 +5,10 @@ Does not know how metrics are counted or rendered.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Final
 
-import msgspec
-
-
-class MetricKind(Enum):
-    """The Prometheus types in use."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-    SUMMARY = "summary"
-
-
-class Definition(msgspec.Struct, frozen=True):
-    """One metric. `buckets` holds a histogram's upper bounds in seconds, without +Inf, ascending."""
-
-    name: str
-    kind: MetricKind
-    labels: tuple[str, ...]
-    help: str
-    buckets: tuple[float, ...] = ()
-
+from balancer.metrics.fleet_metrics import FLEET_BYTES, FLEET_MESSAGES, FLEET_PEERS, FLEET_REFUSED
+from balancer.metrics.kinds import Definition, MetricKind
 
 # The bounds from 5 ms on are the defaults of Prometheus. ingress-nginx uses them too, so dashboards keep working.
 # The three smaller bounds show the gain of a zone, because a hop to another zone costs about a millisecond.
@@ -277,30 +257,6 @@ EVENT_LOOP_LAG: Final = Definition(
     labels=(),
     help="Longest delay of any event loop, of workers and parent, in the last half minute.",
 )
-FLEET_PEERS: Final = Definition(
-    name="zonal_fleet_peers",
-    kind=MetricKind.GAUGE,
-    labels=("state",),
-    help="Other replicas by state: up (heard lately), silent, or distrusted (what one told made no sense).",
-)
-FLEET_MESSAGES: Final = Definition(
-    name="zonal_fleet_messages_total",
-    kind=MetricKind.COUNTER,
-    labels=("result",),
-    help="Messages between replicas: heard, sent, or failed (not taken).",
-)
-FLEET_REFUSED: Final = Definition(
-    name="zonal_fleet_refused_total",
-    kind=MetricKind.COUNTER,
-    labels=("reason",),
-    help="Messages of other replicas that were refused, by what was wrong.",
-)
-FLEET_BYTES: Final = Definition(
-    name="zonal_fleet_bytes_total",
-    kind=MetricKind.COUNTER,
-    labels=("direction",),
-    help="Bytes of messages between replicas: heard or sent.",
-)
 WORKER_CPU: Final = Definition(
     name="zonal_worker_cpu_seconds_total",
     kind=MetricKind.COUNTER,
@@ -421,6 +377,3 @@ DEFINITIONS: Final = (
     PROCESS_START,
     BUILD_INFO,
 )
-
-FLEET_METRICS: Final = (FLEET_PEERS, FLEET_MESSAGES, FLEET_REFUSED, FLEET_BYTES)
-"""What is told of the exchange with other replicas. Without peers there are no series."""

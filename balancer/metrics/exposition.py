@@ -23,7 +23,6 @@ from balancer.metrics.definitions import (
     EVENT_LOOP_LAG,
     EXPECTED_LOAD,
     FINDINGS,
-    FLEET_METRICS,
     HTTP2_CLIENTS,
     OVERLOAD_FACTOR,
     OWN_ZONE_INFO,
@@ -31,9 +30,9 @@ from balancer.metrics.definitions import (
     TRANSLATION_SECONDS,
     WATCH_AGE,
     ZONE_FAILURE_RATIO,
-    Definition,
-    MetricKind,
 )
+from balancer.metrics.fleet_metrics import FLEET_METRICS
+from balancer.metrics.kinds import Definition, MetricKind
 from balancer.metrics.nginx.rendering import ControllerIdentity, nginx_metrics
 from balancer.metrics.processes import PROCESS_METRICS
 from balancer.metrics.recorder import NUMBERS

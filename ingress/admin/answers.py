@@ -29,10 +29,10 @@ from ingress.admin.overview.in_force import setting_rows
 from ingress.admin.overview.listing import peer_rows
 from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_facts
 from ingress.admin.pages import Document, model_document
-from ingress.exchange.facts import FleetFacts, fleet_series
 from ingress.explain.evidence import Evidence
 from ingress.findings import Finding
 from ingress.following.publishing import Published, with_report
+from ingress.replicas.facts import FleetFacts, fleet_series
 from ingress.settings.options import RunOptions
 from ingress.sources.inventory import Inventory
 
@@ -65,7 +65,7 @@ class Answers:
         self._processes_until = 0.0
         self.draining = False
         self.fleet_facts: Callable[[], FleetFacts] = FleetFacts
-        """What is known about the exchange with other replicas. Who runs the exchange sets it."""
+        """What is known about the conversation with other replicas. Who runs the conversation sets it."""
         self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
         """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
 

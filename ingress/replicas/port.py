@@ -15,8 +15,8 @@ from aiohttp import web
 
 from balancer.connections.listeners import listen, port_of
 from ingress.admin.doors import DoorTimes, open_doors
-from ingress.exchange.messages import MESSAGE_BYTES_MOST, Refusal, Refused
-from ingress.exchange.trust import PEER_NAME, identity_in
+from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
+from ingress.replicas.trust import PEER_NAME, identity_in
 
 _CONNECTIONS_MOST: Final = 128
 _TIMES: Final = DoorTimes(head_seconds=5.0, idle_seconds=30.0)
@@ -25,7 +25,7 @@ _PATH: Final = "/tell"
 _ZONE_FIELD: Final = "Zonal-Zone"
 
 Hear = Callable[[str, bytes], str]
-"""Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `Refused`."""
+"""Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `MessageRefused`."""
 
 
 async def open_port(address: str, port: int, *, tls: ssl.SSLContext, hear: Hear) -> tuple[web.AppRunner, int]:
@@ -47,8 +47,8 @@ class _Hearing:
         body = await request.read()
         try:
             zone = self._hear(identity_in(shown), body)
-        except Refused as refused:
-            status = HTTPStatus.CONFLICT if refused.refusal is Refusal.OWN else HTTPStatus.BAD_REQUEST
+        except MessageRefused as refused:
+            status = HTTPStatus.CONFLICT if refused.refusal is MessageRefusal.OWN else HTTPStatus.BAD_REQUEST
             return web.Response(status=status)
         return web.Response(status=HTTPStatus.NO_CONTENT, headers={_ZONE_FIELD: zone} if zone else {})
 

@@ -9,7 +9,7 @@ from typing import Final
 from balancer.model.zones import Zone, ZoneTraffic
 
 # Rates are averaged over so many seconds.
-_RATE_SECONDS: Final = 10.0
+_RATE_SECONDS: Final = 5.0
 # With fewer requests a second in all zones together, shares are chance.
 _RATE_LEAST: Final = 3.0
 _WHOLE: Final = 10_000
@@ -57,16 +57,17 @@ def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]
     """Which share of the requests of each of `services` comes in at which zone, in basis points, sorted by zone.
 
     `rates` are those of all replicas, with their zones. A zone with a replica has at least one basis point. A Service
-    with too few requests is left out.
+    with too few requests is left out, and so is one whose requests at some replica are unknown.
     """
     by_replica = list(rates)
     found: dict[str, ZoneTraffic] = {}
     for service in services:
+        known = [(zone, rate) for zone, its_rates in by_replica if (rate := its_rates.of(service)) is not None]
         sums: dict[Zone, float] = {}
-        for zone, its_rates in by_replica:
-            sums[zone] = sums.get(zone, 0.0) + (its_rates.of(service) or 0.0)
+        for zone, rate in known:
+            sums[zone] = sums.get(zone, 0.0) + rate
         whole = sum(sums.values())
-        if whole >= _RATE_LEAST:
+        if whole >= _RATE_LEAST and len(known) == len(by_replica):
             found[service] = tuple(sorted((zone, max(1, round(_WHOLE * rate / whole))) for zone, rate in sums.items()))
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Final
 
-from ingress.exchange.messages import ROWS_MOST, Message, Picks
+from ingress.replicas.messages import ROWS_MOST, Message, Picks
 
 NEAR_SECONDS: Final = 0.5
 """Between messages to a replica of the same zone."""
@@ -18,6 +18,8 @@ FAR_SECONDS: Final = 5.0
 """Between messages to a replica of another zone, unless something has changed much."""
 
 _ALL_EVERY: Final = 20  # messages
+# A rate is known from the second message on, so the first ones follow each other sooner.
+_FIRST_COUNT, _FIRST_SECONDS = 3, 1.0
 
 
 class Outbox:
@@ -34,7 +36,8 @@ class Outbox:
     @property
     def seconds(self) -> float:
         """Seconds until the next message."""
-        return NEAR_SECONDS if self.is_near else FAR_SECONDS
+        seconds = NEAR_SECONDS if self.is_near else FAR_SECONDS
+        return seconds if self._count >= _FIRST_COUNT else min(seconds, _FIRST_SECONDS)
 
     def message(self, number: int, *, name: str, zone: str, totals: Mapping[str, int]) -> Message:
         """The next message. Rows beyond the bound of a message come with the next one."""

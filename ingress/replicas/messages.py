@@ -23,7 +23,7 @@ Total = Annotated[int, Meta(ge=0, le=_WORD_MOST)]
 _Name = Annotated[str, Meta(min_length=1, max_length=512)]
 
 
-class Refusal(Enum):
+class MessageRefusal(Enum):
     """Why a message was refused. No part of a refused message counts."""
 
     TOO_LONG = "too_long"
@@ -36,10 +36,10 @@ class Refusal(Enum):
     OWN = "own"
 
 
-class Refused(Exception):
+class MessageRefused(Exception):
     """Raised for a message that does not count."""
 
-    def __init__(self, refusal: Refusal) -> None:
+    def __init__(self, refusal: MessageRefusal) -> None:
         super().__init__(refusal.value)
         self.refusal = refusal
 
@@ -75,10 +75,10 @@ def encode(message: Message) -> bytes:
 
 
 def decode(data: bytes) -> Message:
-    """The message in `data`. Raises `Refused`."""
+    """The message in `data`. Raises `MessageRefused`."""
     if len(data) > MESSAGE_BYTES_MOST:
-        raise Refused(Refusal.TOO_LONG)
+        raise MessageRefused(MessageRefusal.TOO_LONG)
     try:
         return _DECODER.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise Refused(Refusal.MALFORMED) from None
+        raise MessageRefused(MessageRefusal.MALFORMED) from None

@@ -1,4 +1,4 @@
-"""Runs the exchange of one replica: hears and tells others, and makes their totals count.
+"""Runs the conversation of one replica: hears and tells others, and makes their totals count.
 
 Adds clock, port and turns of the event loop to what the modules beside it decide. No request waits for anything here.
 """
@@ -16,13 +16,13 @@ from aiohttp import web
 
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import FleetUse, Zone, ZonePolicyName, ZoneTraffic
-from ingress.exchange.facts import FleetFacts
-from ingress.exchange.members import Members, MemberState
-from ingress.exchange.messages import Refusal, encode
-from ingress.exchange.outbox import Outbox
-from ingress.exchange.port import NotHeard, Teller, open_port
-from ingress.exchange.traffic import Rates, differs, traffic_by_zone
-from ingress.exchange.trust import Credentials
+from ingress.replicas.facts import FleetFacts
+from ingress.replicas.messages import MessageRefusal, encode
+from ingress.replicas.others import OtherReplicas, ReplicaState
+from ingress.replicas.outbox import Outbox
+from ingress.replicas.port import NotHeard, Teller, open_port
+from ingress.replicas.traffic import Rates, differs, traffic_by_zone
+from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _EARLY_SECONDS: Final = 1.0
 _MOVED: Final = 0.2
 
 
-class ExchangeOptions(NamedTuple):
+class ConversationOptions(NamedTuple):
     """Where to hear others, where others are (`HOST:PORT`), and what this replica calls itself."""
 
     address: str
@@ -46,7 +46,7 @@ class ExchangeOptions(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """What the exchange reads and whom it tells.
+    """What the conversation reads and whom it tells.
 
     `totals` returns the requests of these Services so far. `model` returns the model in use. `use` makes the requests
     by zone count.
@@ -70,12 +70,12 @@ class _Place:
         self.sending: asyncio.Task[None] | None = None
 
 
-class Exchange:
-    """The exchange of one replica. Must be made inside the running loop."""
+class Conversation:
+    """The conversation of one replica. Must be made inside the running loop."""
 
-    def __init__(self, options: ExchangeOptions, credentials: Credentials, ends: Ends) -> None:
+    def __init__(self, options: ConversationOptions, credentials: ReplicaCredentials, ends: Ends) -> None:
         self._options, self._credentials, self._ends = options, credentials, ends
-        self._members = Members(credentials.identity)
+        self._members = OtherReplicas(credentials.identity)
         self._rates: dict[str, Rates] = {}
         self._own = Rates()
         self._totals: Mapping[str, int] = {}
@@ -88,20 +88,20 @@ class Exchange:
         self._runner: web.AppRunner
         self._teller: Teller
 
-    async def start(self) -> int:
-        """Opens the port, and returns it. Raises `CannotListen`."""
+    async def start(self) -> None:
+        """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
         self._runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
         self._teller = Teller(credentials.client)
-        return port
+        _LOG.info("other replicas are heard on port %d", port)
 
     async def run(self) -> None:
-        """Exchanges without end. A turn that fails is logged, and the next one comes all the same."""
+        """Converses without end. A turn that fails is logged, and the next one comes all the same."""
         while True:
             try:
                 self._turn(time.monotonic())
             except Exception:
-                _LOG.exception("the exchange with other replicas failed")
+                _LOG.exception("the conversation with other replicas failed")
             await asyncio.sleep(_TICK_SECONDS)
 
     async def close(self) -> None:
@@ -114,16 +114,16 @@ class Exchange:
         await self._runner.cleanup()
 
     def facts(self) -> FleetFacts:
-        """What is shown about the exchange now."""
+        """What is shown about the conversation now."""
         now = time.monotonic()
         states = self._members.states(now)
-        up, distrusted = states[MemberState.UP], states[MemberState.DISTRUSTED]
+        up, distrusted = states[ReplicaState.UP], states[ReplicaState.DISTRUSTED]
         expected = sum(not place.is_own for place in self._places.values())
-        silent = max(states[MemberState.SILENT], expected - up - distrusted)
+        silent = max(states[ReplicaState.SILENT], expected - up - distrusted)
         return FleetFacts(
             peers={"up": up, "silent": silent, "distrusted": distrusted},
             messages={result: self._counted[result] for result in ("heard", "sent", "failed")},
-            refused={refusal.value: self._members.refused[refusal] for refusal in Refusal},
+            refused={refusal.value: self._members.refused[refusal] for refusal in MessageRefusal},
             bytes={direction: self._bytes[direction] for direction in ("heard", "sent")},
             ages_seconds=self._members.ages(now),
         )

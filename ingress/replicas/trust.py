@@ -32,7 +32,7 @@ _AUTHORITY: Final = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "zonal re
 _FROM, _UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
 
 
-class Credentials(NamedTuple):
+class ReplicaCredentials(NamedTuple):
     """What one replica proves itself with: its identity, the contexts of both sides, and a secret for keys of rows."""
 
     identity: str
@@ -41,7 +41,7 @@ class Credentials(NamedTuple):
     row_secret: bytes
 
 
-def credentials_in(file: Path) -> Credentials:
+def credentials_in(file: Path) -> ReplicaCredentials:
     """Fresh credentials from the secret in a file. Raises `PeerSecretUnusable`."""
     try:
         return credentials_of(file.read_bytes())
@@ -51,7 +51,7 @@ def credentials_in(file: Path) -> Credentials:
         raise PeerSecretUnusable(f"--peer-secret {file}: {error}") from None
 
 
-def credentials_of(secret: bytes) -> Credentials:
+def credentials_of(secret: bytes) -> ReplicaCredentials:
     """Fresh credentials from the secret of all replicas. Raises ValueError for a secret that could be guessed."""
     if len(secret) < SECRET_BYTES_LEAST:
         raise ValueError(f"the secret of replicas needs at least {SECRET_BYTES_LEAST} bytes")
@@ -67,7 +67,7 @@ def credentials_of(secret: bytes) -> Credentials:
         _context(protocol, authority.public_bytes(Encoding.PEM), own.public_bytes(Encoding.PEM), key_pem)
         for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT)
     ]
-    return Credentials(identity, contexts[0], contexts[1], _derived(secret, b"zonal rows", 32))
+    return ReplicaCredentials(identity, contexts[0], contexts[1], _derived(secret, b"zonal rows", 32))
 
 
 def identity_in(shown: object) -> str:

@@ -1,4 +1,4 @@
-"""What is shown about the exchange with other replicas, and its series for a scrape. No I/O."""
+"""What is shown about the conversation with other replicas, and its series for a scrape. No I/O."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from balancer.metrics.definitions import FLEET_METRICS
+from balancer.metrics.fleet_metrics import FLEET_METRICS
 from balancer.metrics.snapshots import Series
 
 
 class FleetFacts(msgspec.Struct, frozen=True):
-    """What is shown about the exchange: replicas by state, messages and bytes by what became of them, ages by name."""
+    """Other replicas by state, messages and bytes by what became of them, and the age of the last message by name."""
 
     peers: Mapping[str, int] = {}
     messages: Mapping[str, int] = {}
