@@ -192,6 +192,8 @@ lock:
 			$(COMPILE) --output-file requirements/typed.txt - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["wheels"], sep="\n")' | \
 			$(COMPILE) --constraint requirements/build.txt --output-file requirements/wheels.txt - && \
+		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["sbom"], sep="\n")' | \
+			$(COMPILE) --constraint requirements/build.txt --output-file requirements/sbom.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
 		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \

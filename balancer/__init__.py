@@ -1,6 +1,7 @@
 """The data plane: serves the newest routing model. Knows nothing of Kubernetes and imports nothing from `ingress`.
 
 A wheel for a platform holds compiled modules beside their sources (docs/typed.md). `ZONAL_PURE=1` takes the sources.
+Otherwise all compiled modules must be of one build, or the process ends here: whatever came next would run a mixture.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
+from pathlib import Path
 from types import ModuleType
 
 
@@ -23,5 +25,15 @@ class _PlainSource:
         return next((spec for finder in finders if (spec := finder.find_spec(name)) is not None), None)
 
 
+BUILD = ""
+"""The name of the build whose compiled modules run; empty if the plain source does."""
+
 if os.environ.get("ZONAL_PURE", "") not in ("", "0"):
     sys.meta_path.insert(0, _PlainSource)
+else:
+    from balancer.manifest import WrongBuild, checked_build
+
+    try:
+        BUILD = checked_build(Path(__file__).parent)
+    except WrongBuild as error:
+        sys.exit(f"zonal: {error}")

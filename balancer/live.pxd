@@ -1,18 +1,16 @@
 from balancer.http.layouts cimport HeadEditLayout
-from balancer.matching.routing cimport RouteTable
 from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.picking.backend cimport BackendRuntime
 
 
 cdef class View:
-    cdef public dict backends
+    cdef public dict backends, configurations, tables
     cdef public tuple passing
     cdef public object compressor, edits, forwarded, generation, logged, model, own_zone
     cdef public object request_fields
     cdef public HeadEditLayout plain_edit, secure_edit
     cdef public ProxySettingsLayout proxy
     cdef public bint makes_ids
-    cdef public RouteTable routes
     cdef public str zone
 
 

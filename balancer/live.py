@@ -16,7 +16,7 @@ from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.request_fields import RequestFields
-from balancer.matching.routing import RouteTable, compile_routes, compiling
+from balancer.matching.routing import RouteTable, compiling
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -39,6 +39,9 @@ _ENDPOINTS_A_REQUEST = 64
 class View:
     """One publication, ready to serve.
 
+    `tables` are the tables of routes by the keys of route configurations, and `configurations` by those of the entry
+    points before them.
+
     `proxy` are the settings, and `zone` is the own zone as requests are counted in it. `plain_edit` and `secure_edit`
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
@@ -48,6 +51,7 @@ class View:
     __slots__ = (
         "backends",
         "compressor",
+        "configurations",
         "edits",
         "forwarded",
         "generation",
@@ -59,8 +63,8 @@ class View:
         "plain_edit",
         "proxy",
         "request_fields",
-        "routes",
         "secure_edit",
+        "tables",
         "zone",
     )
 
@@ -69,7 +73,7 @@ class View:
         generation: int,
         own_zone: OwnZone,
         model: RoutingModel,
-        routes: RouteTable,
+        tables: Mapping[str, RouteTable],
         backends: Mapping[BackendKey, BackendRuntime],
         *,
         edits: ResponseEdits,
@@ -86,7 +90,8 @@ class View:
         self.makes_ids = model.proxy.generate_request_id
         underscores, kept = model.proxy.underscores_in_headers, model.proxy.kept_fields
         self.passing = (passing(underscores, kept), passing(underscores, kept, trusts=True))
-        self.routes = routes
+        self.tables = tables
+        self.configurations = {each.key: tables[each.configuration] for each in model.entry_points}
         self.backends = backends
         self.edits = edits
         self.plain_edit, self.secure_edit = edits.plain, edits.secure
@@ -160,7 +165,7 @@ class LiveTable:
             generation=0,
             own_zone=empty.own_zone,
             model=empty,
-            routes=compile_routes(empty, make=make),
+            tables=finished(compiling(empty, {}, make)),
             backends={},
             edits=response_edits(empty.proxy),
         )
@@ -207,14 +212,14 @@ class LiveTable:
             coming.concerned += gone
             coming.departed += _members_of(before.backends[key] for key in gone)
         yield
-        routes = before.routes
+        tables = before.tables
         if not _has_same_routes(before.model, model):
-            routes = yield from compiling(model, before.routes, self._make_gate)
+            tables = yield from compiling(model, tables, self._make_gate)
         coming.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
             model=model,
-            routes=routes,
+            tables=tables,
             backends=backends,
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
             compressor=_compressor(model.proxy),
@@ -268,8 +273,8 @@ def _replaced(before: View, model: RoutingModel) -> Generator[None, None, tuple[
 def _has_same_routes(before: RoutingModel, after: RoutingModel) -> bool:
     return (
         after.hosts == before.hosts
-        and after.default_route == before.default_route
-        and after.unmatched_gates == before.unmatched_gates
+        and after.listeners == before.listeners
+        and after.route_configurations == before.route_configurations
     )
 
 

@@ -21,6 +21,7 @@ from balancer.connections.listeners import descriptor_limit
 from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
+from balancer.runtime.build import build, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.loops import has_own_transports
 from balancer.runtime.signals import ENDING, tell_unheeded
@@ -38,6 +39,7 @@ from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
 from ingress.following.ageing import AGE_SECONDS
+from ingress.following.build_findings import findings_of_build
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.publishing import Published
@@ -69,7 +71,7 @@ class App:
         self._log_pipes = LogPipes(sys.stdout.fileno())
         self._credentials = _credentials(options)
         self._fleet = _fleet(options, self._log_pipes)
-        self._published = Published(self._fleet.publish)
+        self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         totals = Totals()

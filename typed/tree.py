@@ -8,8 +8,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from balancer.manifest import NAME
 from typed.compiling import compile_modules
-from typed.modules import SUFFIX
+from typed.listing import listing_of
+from typed.modules import PACKAGE, SUFFIX
 
 _LEFT_OUT = {"build", "dist", "bench-results", "__pycache__"}
 
@@ -21,10 +23,20 @@ def make_tree(root: Path, target: Path, flavour: str) -> Path:
     """
     binaries = compile_modules(root, target / "cache", flavour)
     tree = target / f"{flavour}{SUFFIX.removesuffix('.so')}"
-    _copy_folder(root, tree, keeps={tree / module.binary for module in binaries})
+    listing = tree / PACKAGE / NAME
+    _copy_folder(root, tree, keeps={listing, *(tree / module.binary for module in binaries)})
     for module, binary in binaries.items():
         _copy_file(binary, tree / module.binary)
+    _write(listing, listing_of(root, binaries))
     return tree
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a text that has changed. A process that starts meanwhile reads one or the other."""
+    if not path.exists() or path.read_text() != text:
+        new = path.with_name(f".{path.name}.new")
+        new.write_text(text)
+        new.replace(path)
 
 
 def _copy_folder(source: Path, target: Path, keeps: set[Path]) -> None:

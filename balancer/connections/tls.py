@@ -90,7 +90,7 @@ class ServerNames:
             model.certificates is before.certificates
             and model.hosts is before.hosts
             and model.authorities == before.authorities
-            and model.default_certificate == before.default_certificate
+            and model.route_configurations == before.route_configurations
             and model.proxy.tls == before.proxy.tls
         ):
             return  # endpoints change often, and there may be thousands of certificates

@@ -42,6 +42,7 @@ from balancer.matching.certificates import CertificateFacts, by_server_name, cer
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.served import Match, Served
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
@@ -54,14 +55,15 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     `live` says that the view serves requests, so health and load are known.
     """
     request = question.request
-    steps: list[Step] = [_asked(question), *host_steps(view.routes, view.model, request)]
+    routes = view.configurations[HTTPS.key if question.secure else HTTP.key]
+    steps: list[Step] = [_asked(question), *host_steps(routes, request)]
     origin = origin_of(question, view.forwarded)
     steps += origin_steps(question, origin)
     question = question._replace(client=origin.peer)
     told = _nothing_yet(question, view)
     try:
-        steps += path_steps(view.routes, request)
-        match = view.routes.match(request.host_name, request.path, request.target, request)
+        steps += path_steps(routes, request)
+        match = routes.match(request.host_name, request.path, request.target, request)
     except Refusal as refusal:
         told = failing(told, refusal.kind)
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")

@@ -29,7 +29,7 @@ def by_server_name(model: RoutingModel) -> dict[str, Certificate]:
     """The usable certificates of a model by host name, including `*.` names. The default one has the empty name."""
     certificates = {certificate.key: certificate for certificate in model.certificates}
     found = {host.name: certificates.get(host.certificate or "") for host in model.hosts if host.name}
-    found[""] = certificates.get(model.default_certificate or "")
+    found[""] = certificates.get(model.configuration().default_certificate or "")
     return {name: certificate for name, certificate in found.items() if certificate is not None}
 
 

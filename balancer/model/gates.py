@@ -14,6 +14,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -76,6 +77,7 @@ GateRule = (
     | SlashRedirect
     | TargetRedirect
     | CorsPreflight
+    | RouteRedirect
     | RewrittenRedirect
     | HttpsRedirect
     | FlightLimit
@@ -96,6 +98,7 @@ PHASES: tuple[type[GateRule], ...] = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,
     ClientCertificates,
@@ -116,6 +119,7 @@ _WELCOMING = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,
 )

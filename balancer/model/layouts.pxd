@@ -8,7 +8,7 @@ cdef class RouteLayout:
     cdef readonly object branches, closed, conditions, expression, gates, kind, long_expression, mirroring, owner
     cdef readonly object path
     cdef readonly RoutePolicyLayout policy
-    cdef readonly object response_rules, rewriting, stand_ins
+    cdef readonly object request_edits, response_rules, rewriting, stand_ins
 
 
 cdef class ProxySettingsLayout:

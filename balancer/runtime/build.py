@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
-from balancer.runtime import deadlines
+import balancer
 
 COMPILED: Final = "compiled"
 PLAIN: Final = "plain"
 
 
 def build() -> str:
-    """`COMPILED` if the typed modules that this process has loaded are compiled, else `PLAIN`."""
-    return PLAIN if str(deadlines.__file__).endswith(".py") else COMPILED
+    """`COMPILED` if the typed modules that this process loads are compiled, else `PLAIN`."""
+    return COMPILED if balancer.BUILD else PLAIN
+
+
+def build_told() -> str:
+    """The same for people, with the name of a compiled build, which tells it from others."""
+    return f"{COMPILED} {balancer.BUILD}" if balancer.BUILD else PLAIN
+
+
+def is_checkout() -> bool:
+    """Whether the sources are those of a checkout, which has types beside them, and not of an installation."""
+    return Path(__file__).with_name("deadlines.pxd").exists()

@@ -6,15 +6,20 @@ SIGHUP, SIGUSR1 and SIGUSR2 would end a process that does not know them.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import logging
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from types import FrameType
 from typing import Final, NoReturn
 
 ENDING: Final = (signal.SIGTERM, signal.SIGQUIT)
 """Both end a process without failing a request. SIGQUIT does so in nginx."""
+
+CRASHES: Final = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGILL, signal.SIGFPE})
+"""What ends a process by an error in compiled code, of this project or of a library."""
 
 UNHEEDED: Final[Mapping[signal.Signals, str]] = {
     signal.SIGHUP: "there is nothing to reload, because changes are followed by themselves",
@@ -32,6 +37,12 @@ def ignore_unheeded(*others: signal.Signals) -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
+def tell_crashes() -> None:
+    """Makes a signal that an error in compiled code brings leave on standard error where each thread was."""
+    if sys.stderr is not None:  # closed by whoever started us
+        faulthandler.enable()
+
+
 def end_at_once(_number: int, _frame: FrameType | None) -> NoReturn:
     """Ends this process with status 0.
 
@@ -46,6 +57,7 @@ def begin_serving() -> None:
     has its handlers.
     """
     ignore_unheeded()
+    tell_crashes()
     for number in ENDING:
         signal.signal(number, end_at_once)
 

@@ -28,7 +28,7 @@ from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import has_own_transports, loop_factory
-from balancer.runtime.signals import ENDING, ignore_unheeded, let_through
+from balancer.runtime.signals import ENDING, ignore_unheeded, let_through, tell_crashes
 from balancer.runtime.turns import in_turns
 from balancer.sharing.memory import Seat, join
 from balancer.workers.channel import Channel
@@ -263,6 +263,7 @@ async def _run(start: WorkerStart) -> None:
 
 def main() -> None:
     """The main program. Its one argument is the JSON of a `WorkerStart`."""
+    tell_crashes()
     ignore_unheeded(signal.SIGINT)  # Ctrl-C reaches every process of a terminal, but the parent decides
     start = msgspec.json.decode(sys.argv[1], type=WorkerStart)
     configure_logs(level=start.log_level, log_format=start.log_format, worker=start.number)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from balancer.runtime import priority
-from balancer.runtime.signals import hold_back
+from balancer.runtime.signals import CRASHES, hold_back
 
 _STDERR: Final = 2
 
@@ -84,6 +84,11 @@ class Process:
     def was_killed(self) -> bool:
         """Whether SIGKILL ended it, which no program sends to itself."""
         return self._popen.returncode == -signal.SIGKILL
+
+    @property
+    def has_crashed(self) -> bool:
+        """Whether an error in compiled code ended it."""
+        return self._popen.returncode is not None and -self._popen.returncode in CRASHES
 
     def starved_seconds(self) -> float:
         """How long its first thread was runnable without a processor, in all (proc(5), schedstat); 0 if unknown.

@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from balancer.explain.drafts import Draft
+from balancer.runtime.build import build_told
 from balancer.runtime.priority import give_way
 from balancer.sharing.memory import Seat
 from balancer.workers.channel import Channel
@@ -277,6 +278,8 @@ class Supervised:
 
     def _process_ended(self) -> None:
         told = self._process.end_told()
+        if self._process.has_crashed:
+            told += f", build {build_told()}"
         self.end_told = f"{self.end_told} ({told})" if self.end_told else told
         self._channel.close()
         self.ended.set()

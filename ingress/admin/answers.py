@@ -21,6 +21,7 @@ from balancer.metrics.slots import Buffer
 from balancer.metrics.snapshots import Series
 from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel
+from balancer.runtime.build import build_told
 from balancer.workers.fleet import Fleet
 from balancer.workers.reports import FleetReport
 from balancer.zones.draining import leaves_load_balancers
@@ -150,6 +151,7 @@ class Answers:
             own_zone=self.served().own_zone,
             publishing=Publishing(
                 published.version,
+                build_told(),
                 published.publication.generation if published.publication is not None else 0,
                 published.published_at_epoch_seconds or 0.0,
                 published.translation_seconds,

@@ -78,9 +78,9 @@ def _say_version(context: click.Context, _option: click.Parameter, is_asked: boo
         return
     from importlib.metadata import version
 
-    from balancer.runtime.build import build
+    from balancer.runtime.build import build_told
 
-    click.echo(f"zonal, version {version('zonal-ingress')} ({build()})")
+    click.echo(f"zonal, version {version('zonal-ingress')} ({build_told()})")
     context.exit()
 
 

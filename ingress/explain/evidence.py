@@ -15,16 +15,17 @@ from balancer.model.routes import Owner
 from ingress.findings import Finding, Findings, Severity, quote
 from ingress.objects.endpoint_hints import EndpointHints
 from ingress.objects.kinds import EndpointSlice, Ingress, SliceEndpoint, key_of, subject_of
+from ingress.objects.names import covering
 from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import OWN_PREFIX, Overrides
 from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.zone_findings import ZONE_OPTION
 from ingress.translation.cluster.zones import follows_hints
-from ingress.translation.conflicts import covering
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION, Classes, classes_of, is_accepted
-from ingress.translation.ingress.annotations import read_ingress_annotations, read_service_annotations
+from ingress.translation.ingress.annotations import read_ingress_annotations
 from ingress.translation.services.backend_zones import policy_origin
+from ingress.translation.services.service_annotations import read_service_annotations
 
 # The most slices or findings that an explanation lists, because a host may have thousands.
 _NAMED_MOST = 50

@@ -38,6 +38,7 @@ class Published:
     __slots__ = (
         "_counted",
         "_model",
+        "_own",
         "_seen",
         "_serve",
         "_snapshot",
@@ -47,12 +48,13 @@ class Published:
         "publication",
     )
 
-    def __init__(self, serve: Callable[[Publication], None]) -> None:
-        """`serve` makes the data plane use a publication. It must not fail."""
+    def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
+        """`serve` makes the data plane use a publication. It must not fail. `own` are findings about this process."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
-        self._translated: tuple[Finding, ...] = ()
+        self._translated: tuple[Finding, ...] | None = None  # before the first publication
+        self._own = own
         self._seen: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
@@ -117,7 +119,8 @@ class Published:
         )
 
     def _put_together(self) -> None:
-        self.findings = with_changes(self._translated, gone=(), new=self._seen) if self._seen else self._translated
+        translated, others = self._translated or (), (*self._own, *self._seen)
+        self.findings = with_changes(translated, gone=(), new=others) if others else translated
         self._snapshot = msgspec.structs.replace(self._snapshot, findings=_counted(self.findings))
 
     def snapshot(self) -> Snapshot:
@@ -153,7 +156,7 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
 
 def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
     """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
-    if model.hosts is not before.hosts or model.default_route is not before.default_route:
+    if model.hosts is not before.hosts or model.route_configurations is not before.route_configurations:
         snapshot = msgspec.structs.replace(
             snapshot, routes=_routes(model), missing=_missing(model), certified=_certified(model)
         )
@@ -184,7 +187,7 @@ def _certified(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
 
 def _all_routes(model: RoutingModel) -> list[Route]:
     routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
-    return routes if model.default_route is None else [*routes, model.default_route]
+    return [*routes, *model.default_routes()]
 
 
 def _missing(model: RoutingModel) -> frozenset[_Service]:

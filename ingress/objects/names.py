@@ -27,3 +27,12 @@ PORT_NAME = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]*[a
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 """The value of a label, not empty: zones."""
+
+
+def covering(host: str) -> tuple[str, ...]:
+    """The names in a TLS section or certificate that cover a host: itself, then a wildcard for its first label.
+
+    RFC 9525 section 6.3: the wildcard stands for one whole label.
+    """
+    _, dot, parent = host.partition(".")
+    return (host, "*." + parent) if dot else (host,)

@@ -6,12 +6,13 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from itertools import chain
+from operator import attrgetter
 
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import ZonePolicyName
@@ -27,17 +28,16 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
+from ingress.translation.claims import Claims, HostClaim
 from ingress.translation.cluster.added_fields import proxy_with_fields
 from ingress.translation.cluster.cluster_settings import cluster_settings
 from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
-from ingress.translation.conflicts import SettledHost, by_seniority
-from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
+from ingress.translation.defaults import default_certificate, default_route, route_configuration
 from ingress.translation.ingress.claiming import claims_of_ingresses
+from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
-from ingress.translation.ingress.hosts.host_protection import with_protection
-from ingress.translation.ingress.hosts.other_names import served_as
 from ingress.translation.ingress.hosts.settling import settled_hosts
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.route_making import RouteMaker
@@ -141,7 +141,7 @@ class DesiredState(msgspec.Struct, frozen=True):
     """
 
     settings: ClusterSettings
-    hosts: Mapping[str, SettledHost]
+    hosts: tuple[HostClaim, ...]
     overrides: Mapping[BackendKey, Overrides]
     services: frozenset[tuple[str, str]]
     secrets: frozenset[tuple[str, str]]
@@ -171,11 +171,17 @@ def _desired(
         settings=settings,
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), inventory, findings),
-        services=frozenset((each.owner.namespace, claim.service.name) for each in claims for claim in each.claims),
-        secrets=needed_secrets(claims, hosts.values(), context, before=before.secrets, findings=findings),
+        services=_services(claims),
+        secrets=needed_secrets(claims, hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
         config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
     )
+
+
+def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
+    """The Services that claims name, by namespace and name."""
+    branches = chain.from_iterable(claim.branches for each in claims for claim in each.claims)
+    return frozenset((each.branch.service.namespace, each.branch.service.name) for each in branches)
 
 
 def _resolved(
@@ -205,14 +211,15 @@ def _resolved(
         default=default,
         allow_local=context.allow_local_endpoints,
         path_parameters=settings.access.path_parameters,
+        plain_paths=settings.redirects.plain_http_paths,
     )
     routes = RoutingModel(
-        hosts=tuple(maker.host(name, hosts[name], served_as(name, hosts)) for name in sorted(hosts)),
-        default_route=default,
-        default_certificate=default_certificate(context, certificates, findings=findings),
+        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("name"))),
+        route_configurations=(
+            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
+        ),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
-    routes = with_protection(routes, hosts, plain_paths=settings.redirects.plain_http_paths)
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
     replicas_of = context.own_service if _counts_replicas(settings, used.policy_names) else None
@@ -221,7 +228,6 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        unmatched_gates=in_phases(gates_of_everybody(settings)),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now

@@ -1,7 +1,7 @@
 """Defines claims: what objects of any input language ask to be served.
 
-Every language is translated into these values. Conflicts and assembly read nothing else. Does not know any language,
-nor what other objects claim.
+Every language is translated into these values: `Claims` of each object, and a `HostClaim` for each host. Assembly reads
+nothing else. Does not know any language.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
 from balancer.model.mirroring import Mirroring
-from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.policies import RoutePolicy
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Branch, Owner, PathKind
 from ingress.findings import Subject, quote
-from ingress.objects.kinds import Metadata, ServiceReference
+from ingress.objects.kinds import Metadata, ServicePortReference
 from ingress.settings.table.option import Overrides
 
 
@@ -44,56 +44,60 @@ class StandInClaim(msgspec.Struct, frozen=True):
 _REDIRECT_EVERYTHING = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect)
 
 
-class Claim(msgspec.Struct, frozen=True):
-    """One path of a host, the Service that shall answer it, and how.
+class BranchClaim(msgspec.Struct, frozen=True):
+    """A Service that shall answer requests of a claim.
 
-    `is_default`: the claim is to the requests that no path of the host matches; `path` is `/` then.
-    `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route does so if an object wants
-    TLS for its host. `https_redirect` is how.
+    `branch` is as it will be in the model, without what the Service resolves to: its backend and its zone policy.
+    `port` is that of `branch.service`; None: no Service may be used, so requests of the branch get its error.
     `tls` and `http2` are how the endpoints are spoken to, as in `Backend`; `http2` None: as the Service says.
-    `overrides` is what the owner says about the backend: `ZoneSettings` for its own requests, and `BackendSettings` for
-    all requests. `closed`: every request answers 503 on purpose.
-    `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
-    `expression` and `long_expression` are filled in. `rewriting` says which target endpoints get; until `expression`
-    is filled in, its own expression is as the object writes it. `app_root` is for the path `/` of the host, whichever
-    object claims it. `slash_redirect` is for the path without its final slash, if no object claims it.
-    `mirroring` says who gets copies; whether at a local address is the operator's to say.
-    `canary`: the claim is to some of the requests of the path, which another object must claim. The value says which
-    requests; its backend is filled in when `service` is resolved.
+    `overrides` is what the owner of the branch says about the backend: `ZoneSettings` for its own requests, and
+    `BackendSettings` for all requests.
+    """
+
+    branch: Branch
+    port: ServicePortReference | None
+    tls: EndpointTls | None = None
+    http2: bool | None = None
+    overrides: Overrides = Overrides()
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """One path of a host, the Services that shall answer it, and how.
+
+    `branches` are those of the route, in its order. `is_default`: the claim is to the requests that no path of the host
+    matches; `path` is `/` then. `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route
+    does so if the host has TLS. `https_redirect` is how. `closed`: every request answers 503 on purpose.
+    `expression`, `long_expression` and `rewriting` are as in `Route`. `mirroring` says who gets copies; whether at a
+    local address is the operator's to say.
     """
 
     owner: Owner
     host: str
     path: str
     kind: PathKind
-    service: ServiceReference
+    branches: tuple[BranchClaim, ...]
     is_default: bool = False
     policy: RoutePolicy = RoutePolicy()
     redirects_to_https: bool = False
     redirects_beside_tls: bool = False
     https_redirect: HttpsRedirect = HttpsRedirect()
-    app_root: AppRoot | None = None
-    slash_redirect: SlashRedirect | None = None
-    affinity: Affinity | None = None
-    hash_by: str = ""
-    hash_subset: int = 1
-    tls: EndpointTls | None = None
-    http2: bool | None = None
-    overrides: Overrides = Overrides()
     gates: tuple[GateRule, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     stand_in: StandInClaim = StandInClaim()
     closed: bool = False
-    is_expression: bool = False
     expression: str = ""
     long_expression: str = ""
     rewriting: Rewriting | None = None
     mirroring: Mirroring | None = None
-    canary: Branch | None = None
+
+    @property
+    def main(self) -> BranchClaim:
+        """The first branch."""
+        return self.branches[0]
 
     @property
     def is_redirected(self) -> bool:
-        """Whether every request is redirected, so that the Service is never used. It may be missing on purpose."""
+        """Whether every request is redirected, so that no Service is used. It may be missing on purpose."""
         return any(isinstance(rule, _REDIRECT_EVERYTHING) for rule in self.gates)
 
     @property
@@ -122,33 +126,38 @@ class CertificateClaim(msgspec.Struct, frozen=True):
     secret_name: str
 
 
+class HostClaim(msgspec.Struct, frozen=True):
+    """A host as its language has settled it.
+
+    `claims` are the winners of its paths in the order of the routes, `default` that of what no path matches. `has_tls`:
+    an object wants TLS for the host. `certificate` None: the host has none of its own. `ciphers` is the OpenSSL list of
+    handshakes for the host, if an object says one. `client_certificates` is what every path of the host asks of
+    clients, `is_denied` says that this cannot be read, so the host is closed.
+    """
+
+    name: str
+    claims: tuple[Claim, ...] = ()
+    default: Claim | None = None
+    has_tls: bool = False
+    certificate: CertificateClaim | None = None
+    ciphers: str = ""
+    client_certificates: ClientCertificates | None = None
+    is_denied: bool = False
+
+
 class Claims(msgspec.Struct, frozen=True):
     """Everything that one object claims.
 
-    `created_epoch_seconds` is infinite where the object does not say when it was created; `sequence` is its place in
-    its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
-    `ciphers` is the OpenSSL list of handshakes for these hosts, if the object says one.
-    `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
-    of each host, with or without `www.`, redirects to the host with this status. `secrets` are the Secrets that its
-    routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins` are the users that its gates name.
-    `client_tls` is what its hosts ask clients for.
-    `is_canary`: the object claims only places that others have.
+    `secrets` are the Secrets that its routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins`
+    are the users that its gates name. `client_tls` is what its hosts ask clients for.
     """
 
     owner: Owner
-    created_epoch_seconds: float = math.inf
-    sequence: int = 0
-    hosts: tuple[str, ...] = ()
-    ciphers: str = ""
-    aliases: tuple[str, ...] = ()
-    twin_status: int = 0
     claims: tuple[Claim, ...] = ()
-    certificates: tuple[CertificateClaim, ...] = ()
     secrets: tuple[tuple[str, str], ...] = ()
     logins: tuple[Logins, ...] = ()
     config_maps: tuple[tuple[str, str], ...] = ()
     client_tls: ClientTlsClaim | None = None
-    is_canary: bool = False
 
 
 def created_epoch_seconds(metadata: Metadata) -> float:

@@ -12,8 +12,7 @@ from balancer.model.logins import Logins
 from ingress.findings import Findings, Severity
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.translation.claims import Claims, subject_of_owner
-from ingress.translation.conflicts import SettledHost
+from ingress.translation.claims import Claims, HostClaim, subject_of_owner
 from ingress.translation.sharing import fairly_held
 
 # Each ConfigMap, and each Secret with `--secret-scope name`, is followed by a connection of its own. Tenants could
@@ -24,7 +23,7 @@ _SECRETS_MOST = 1000
 
 def needed_secrets(
     claims: Iterable[Claims],
-    hosts: Iterable[SettledHost],
+    hosts: Iterable[HostClaim],
     context: TranslationContext,
     *,
     before: Collection[tuple[str, str]],

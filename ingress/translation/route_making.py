@@ -1,6 +1,6 @@
 """Makes the hosts and routes of the model from settled claims.
 
-Responsible for what a claim resolves to: its backend, canaries, certificate and gates. Does not know which claim wins,
+Responsible for what a claim resolves to: its backends, certificate and gates. Does not know which claim wins,
 nor an input language.
 """
 
@@ -10,25 +10,36 @@ from functools import partial
 
 import msgspec
 
-from balancer.model.endpoints import Backend
+from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
-from balancer.model.zones import ZonePolicy
+from balancer.model.routes import Branch, Host, Owner, PathKind, PathParameters, Route
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.translation.claims import CertificateClaim, Claim, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost
+from ingress.objects.kinds import ServiceReference
+from ingress.translation.claims import BranchClaim, CertificateClaim, Claim, HostClaim, subject_of_owner
 from ingress.translation.containment import contained
 from ingress.translation.mirrors import permitted_mirroring
+from ingress.translation.protection import protected
 from ingress.translation.secrets.certificates import Certificates
 from ingress.translation.services.backends import Backends
 from ingress.translation.stand_ins import resolve_stand_ins
+
+_PATHS_CLOSED = "The paths that lead there answer 503."
 
 
 class RouteMaker:
     """Makes hosts and routes from settled claims."""
 
-    __slots__ = ("_allow_local", "_backends", "_certificates", "_default_backend", "_findings", "_path_parameters")
+    __slots__ = (
+        "_allow_local",
+        "_backends",
+        "_certificates",
+        "_default",
+        "_default_backend",
+        "_findings",
+        "_path_parameters",
+        "_plain_paths",
+    )
 
     def __init__(
         self,
@@ -39,8 +50,14 @@ class RouteMaker:
         default: Route | None,
         allow_local: bool,
         path_parameters: PathParameters,
+        plain_paths: tuple[str, ...],
     ) -> None:
-        """`default` is the route of requests that match no host. `path_parameters` hold for every host."""
+        """`default` is the route of requests that match no host. `path_parameters` hold for every host.
+
+        Paths that begin with one of `plain_paths` are served over plain HTTP where a host demands certificates.
+        """
+        self._default = default
+        self._plain_paths = plain_paths
         self._path_parameters = path_parameters
         self._allow_local = allow_local
         self._default_backend = default.main.backend if default is not None else None
@@ -48,87 +65,86 @@ class RouteMaker:
         self._backends = backends
         self._certificates = certificates
 
-    def host(self, name: str, settled: SettledHost, served: SettledHost) -> Host:
-        """One host. Its routes are sorted by path and kind, or in the order in which expressions are tried.
-
-        `served` is the host whose paths it has: itself, or the host of which it is an alias. An alias redirects to
-        https if its name is listed for TLS, or a certificate is for it (ingress-nginx, certificate.lua). What protects
-        a host comes from `served`, so that no alias opens it.
-        """
-        certificate = self._certificate(name, settled.certificate)
-        has_tls = settled.has_tls or certificate is not None
-        paths = served.expressions
-        if paths is None:
-            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
-            paths = tuple(served.paths[key] for key in keys)
-        default = None
-        if served.default is not None:
-            default = self._route(served.default, has_tls=has_tls)
-        return Host(
-            name=name,
-            routes=tuple(self._route(each, has_tls=has_tls) for each in paths),
-            default=default,
+    def host(self, claimed: HostClaim) -> Host:
+        """One host. A certificate of its own means TLS, too."""
+        certificate = self._certificate(claimed.name, claimed.certificate)
+        has_tls = claimed.has_tls or certificate is not None
+        host = Host(
+            name=claimed.name,
+            routes=tuple(self._route(each, has_tls=has_tls) for each in claimed.claims),
+            default=self._route(claimed.default, has_tls=has_tls) if claimed.default is not None else None,
             certificate=certificate,
-            ciphers=served.ciphers,
+            ciphers=claimed.ciphers,
             path_parameters=self._path_parameters,
         )
+        return protected(host, claimed, self._default, plain_paths=self._plain_paths)
 
-    def _route(self, settled: SettledClaim, *, has_tls: bool) -> Route:
-        claim, backend = settled.claim, None
-        if not claim.closed and not claim.is_redirected:
-            report = self._report(claim.owner)
-            resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report)
-            resolve = partial(resolve, tls=claim.tls, http2=claim.http2)
-            backend = contained(resolve, report, severity=Severity.CLOSED, effect="The path answers 503.")
+    def _route(self, claim: Claim, *, has_tls: bool) -> Route:
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
-        main = Branch(
-            backend=backend.key if backend else None,
-            owner=claim.owner,
-            service=ServiceName(claim.owner.namespace, claim.service.name),
-            affinity=claim.affinity,
-            hash_by=claim.hash_by,
-            hash_subset=claim.hash_subset,
-            zone_policy=self._zone_policy(backend, claim),
-        )
+        report = self._report(claim.owner)
         return Route(
             path=claim.path,
             kind=PathKind.REGEX if claim.expression else claim.kind,
             owner=claim.owner,
-            branches=(main, *self._canaries(main, settled)),
+            branches=self._branches(claim),
             policy=claim.policy,
             expression=claim.expression,
             long_expression=claim.long_expression,
             rewriting=claim.rewriting,
-            mirroring=permitted_mirroring(claim, self._report(claim.owner), allow_local=self._allow_local),
+            mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
             closed=claim.closed,
             gates=ordered_gates(claim.gates, claim.https_redirect if redirects else None),
             response_rules=claim.response_rules,
-            stand_ins=resolve_stand_ins(
-                claim, backends=self._backends, default=self._default_backend, report=self._report(claim.owner)
-            ),
+            stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
         )
 
-    def _canaries(self, main: Branch, settled: SettledClaim) -> list[Branch]:
-        """The endpoints of a canary are spoken to as those of the main backend."""
-        if main.backend is None:
-            return []
-        made = (self._canary(main, claim, of=settled.claim) for claim in settled.canaries)
-        return [canary for canary in made if canary is not None]
+    def _branches(self, claim: Claim) -> tuple[Branch, ...]:
+        if claim.closed or claim.is_redirected:
+            return tuple(each.branch for each in claim.branches if each.branch.canary is None)
+        made = [self._branch(each, claim) for each in claim.branches if each.branch.canary is None]
+        main = made[0].backend
+        canaries = [each for each in claim.branches if each.branch.canary is not None] if main is not None else ()
+        return (*made, *(canary for each in canaries if (canary := self._canary(each, claim, main)) is not None))
 
-    def _canary(self, main: Branch, claim: Claim, *, of: Claim) -> Branch | None:
-        report = self._report(claim.owner)
+    def _branch(self, wanted: BranchClaim, claim: Claim) -> Branch:
+        backend = self._resolved(wanted, Severity.CLOSED, "The path answers 503.", _PATHS_CLOSED)
+        return self._filled(wanted, backend)
+
+    def _canary(self, wanted: BranchClaim, claim: Claim, main: BackendKey | None) -> Branch | None:
         effect = "The main backend serves the requests."
-        resolve = partial(self._backends.resolve, claim.service, claim.owner.namespace, report=report, effect=effect)
-        resolve = partial(resolve, tls=of.tls, http2=of.http2, severity=Severity.MISROUTED)
-        backend = contained(resolve, report, severity=Severity.MISROUTED, effect=effect)
-        if backend is None or claim.canary is None:
+        backend = self._resolved(wanted, Severity.MISROUTED, effect, effect)
+        if backend is None:
             return None
-        if backend.key == main.backend:
-            message = f"At path {quote(of.path)} the canary names the main Ingress's Service: name another."
-            report.add(reason="CanaryIgnored", message=message, severity=Severity.MISROUTED, effect=effect)
+        if backend.key == main:
+            message = f"At path {quote(claim.path)} the canary names the main Ingress's Service: name another."
+            self._report(wanted.branch.owner).add(
+                reason="CanaryIgnored", message=message, severity=Severity.MISROUTED, effect=effect
+            )
             return None
-        zone_policy = self._zone_policy(backend, claim)
-        return msgspec.structs.replace(claim.canary, backend=backend.key, zone_policy=zone_policy)
+        return self._filled(wanted, backend)
+
+    def _resolved(self, wanted: BranchClaim, severity: Severity, failed: str, effect: str) -> Backend | None:
+        """The backend of a branch. `effect` is what a broken reference means, `failed` what a failure of ours means."""
+        if wanted.port is None:
+            return None
+        service, report = wanted.branch.service, self._report(wanted.branch.owner)
+        resolve = partial(
+            self._backends.resolve,
+            ServiceReference(service.name, wanted.port),
+            service.namespace,
+            report=report,
+            tls=wanted.tls,
+            http2=wanted.http2,
+            severity=severity,
+            effect=effect,
+        )
+        return contained(resolve, report, severity=severity, effect=failed)
+
+    def _filled(self, wanted: BranchClaim, backend: Backend | None) -> Branch:
+        if backend is None:
+            return wanted.branch
+        zone_policy = self._backends.route_policy(backend, wanted.overrides)
+        return msgspec.structs.replace(wanted.branch, backend=backend.key, zone_policy=zone_policy)
 
     def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:
         if claim is None:
@@ -137,11 +153,6 @@ class RouteMaker:
         key = f"{claim.owner.namespace}/{claim.secret_name}"
         resolve = partial(self._certificates.resolve, key, name, report=report)
         return contained(resolve, report, severity=Severity.DEGRADED, effect="The default certificate is used.")
-
-    def _zone_policy(self, backend: Backend | None, claim: Claim) -> ZonePolicy | None:
-        if backend is None:
-            return None
-        return self._backends.route_policy(backend, claim.overrides)
 
     def _report(self, owner: Owner) -> Report:
         return self._findings.about(subject_of_owner(owner))

@@ -20,19 +20,19 @@ def resolve_stand_ins(
 ) -> StandIns | None:
     """What stands in for the backend of `claim`, None if nothing does; `default` is the default backend of the cluster.
 
-    A Service that does not exist is a finding and stands in for nothing, as in ingress-nginx.
+    A Service that does not exist is a finding and stands in for nothing.
     """
     wanted = claim.stand_in
     if claim.closed or not (wanted.service or wanted.statuses):
         return None
-    # The pages are asked for over plain HTTP, as in the template of ingress-nginx.
+    # The pages are asked for over plain HTTP.
     pages = _backend(claim, None, None, backends=backends, report=report) if wanted.statuses_are_own else None
-    instead = _backend(claim, claim.tls, claim.http2, backends=backends, report=report)
+    instead = _backend(claim, claim.main.tls, claim.main.http2, backends=backends, report=report)
     page_key = pages.key if pages is not None else default
     return StandIns(
         error_pages=ErrorPages(wanted.statuses, page_key, wanted.intercepts) if wanted.statuses else None,
         without_endpoints=instead.key if instead is not None else None,
-        service_port=claim.service.port.name or str(claim.service.port.number or ""),
+        service_port=(port.name or str(port.number or "")) if (port := claim.main.port) is not None else "",
     )
 
 

@@ -24,14 +24,12 @@ NEVER_IMPORTS = {
     "balancer.proxy": {"balancer.http1", "balancer.http2"},
     # Of `balancer.runtime`, sources use what every event loop needs.
     "ingress.sources": {"ingress.translation", *(f"balancer.{name}" for name in _DATA_PLANE.split())},
-    "ingress.translation.claims": {"ingress.translation.ingress"},
-    "ingress.translation.conflicts": {"ingress.translation.ingress"},
 }
 """A package and what nothing in it may import, at any level."""
 
 LAYERS = {
     "balancer": (
-        {"errors"},
+        {"errors", "manifest"},
         {"model"},
         {"http", "runtime", "logs", "metrics", "sharing"},
         {"matching", "zones", "picking"},
@@ -138,10 +136,13 @@ CORE = (
     "balancer.matching.regexes",
     "balancer.matching.relocating",
     "balancer.matching.rewriting",
+    "balancer.matching.host_names",
     "balancer.matching.host_tables",
     "balancer.matching.routing",
     "balancer.matching.served",
     "balancer.matching.logged",
+    "balancer.matching.path_replacement",
+    "balancer.matching.request_edits",
     "balancer.matching.request_fields",
     "balancer.matching.stand_ins",
     "balancer.matching.urls",
@@ -176,6 +177,7 @@ CORE = (
     "balancer.proxy.answers",
     "balancer.proxy.bodies",
     "balancer.proxy.body_room",
+    "balancer.proxy.endings",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
     "balancer.sharing.counting",
@@ -188,6 +190,7 @@ CORE = (
     "balancer.sharing.rate_table",
     "balancer.sharing.rates",
     "balancer.workers.deltas",
+    "balancer.workers.parts",
     "balancer.workers.lifecycle",
     "balancer.workers.messages",
     "balancer.workers.reports",

@@ -17,6 +17,7 @@ from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
+from balancer.matching.gates.route_redirect import RouteRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
@@ -37,6 +38,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -101,7 +103,15 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return TracingGate(rule, tools.random_bits)
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
+        case (
+            AppRoot()
+            | NameRedirect()
+            | SlashRedirect()
+            | TargetRedirect()
+            | RouteRedirect()
+            | RewrittenRedirect()
+            | HttpsRedirect()
+        ):
             return _redirect_gate(rule)
         case ClientCertificates():
             return ClientCertificateGate(rule)
@@ -125,9 +135,11 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
 
 
 def _redirect_gate(
-    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RouteRedirect | RewrittenRedirect | HttpsRedirect,
 ) -> Gate:
     match rule:
+        case RouteRedirect():
+            return RouteRedirectGate(rule)
         case AppRoot():
             return AppRootGate(rule)
         case NameRedirect():

@@ -243,6 +243,7 @@ class ReplicaFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     version: str
+    build: str = ""
     pod: str = ""
     own_zone: str = ""
     zone_source: str = "none"

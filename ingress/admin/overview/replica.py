@@ -32,9 +32,10 @@ class ClusterStanding(msgspec.Struct, frozen=True):
 
 
 class Publishing(msgspec.Struct, frozen=True):
-    """The publication in use; generation 0 before the first one."""
+    """The publication in use; generation 0 before the first one. `build` is that of the data plane, for people."""
 
     version: str
+    build: str = ""
     generation: int = 0
     at_epoch_seconds: float = 0.0
     translation_seconds: float = 0.0
@@ -59,6 +60,7 @@ def replica_facts(
     own = {name: next((value for _, value in series), 0.0) for name, series in processes.items()}
     return ReplicaFacts(
         version=publishing.version,
+        build=publishing.build,
         pod=pod,
         own_zone=own_zone.zone or "",
         zone_source=own_zone.source,

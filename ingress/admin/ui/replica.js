@@ -82,7 +82,7 @@ export class ReplicaView {
           ["Own zone", it.own_zone ? [el("b", null, it.own_zone), ", known from ", ZONE_SOURCES[it.zone_source ?? "none"]()] : pill("warn", "unknown")],
           ["Node", it.node],
           ["Pod", it.pod],
-          ["Version", it.version],
+          ["Version", it.build ? `${it.version}, ${it.build}` : it.version],
           ["State", it.problem ? pill("bad", it.problem) : pill("good", "ready")],
           ["Up for", m.age(state.at - it.started_at_epoch_seconds)],
           ["Configuration", `generation ${it.generation ?? 0}, ${m.age(state.at - it.published_at_epoch_seconds)} old, made in ${m.secondsText(it.translation_seconds)}`],

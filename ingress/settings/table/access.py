@@ -29,6 +29,10 @@ _NOBODY_ASKED = closing(Severity.UNPROTECTED, "nobody is asked who they are")
 _LET_IN = closing(Severity.UNPROTECTED, "clients that should be refused are let in")
 
 
+ASKED_ANYWAY = "Clients are asked to sign in. ingress-nginx would ask nobody."
+"""The effect of options that seem to ask for a sign-in and would not in ingress-nginx."""
+
+
 class BasicAuthOptions(msgspec.Struct, frozen=True):
     """What an Ingress says about users and passwords. `secret` is `name` or `namespace/name`.
 

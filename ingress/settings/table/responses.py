@@ -29,6 +29,9 @@ GZIP_TYPES = (
 )
 """The types that ingress-nginx compresses by default, beside text/html."""
 
+NO_VARIABLES = "zonal puts nothing in the place of variables of nginx, so write the value itself"
+"""Why a value with `$name` is no field of every response."""
+
 # Closes nothing, because the endpoints' own fields still pass.
 _LACKING = Loss(Severity.UNPROTECTED, "responses lack fields, among which may be some that protect browsers")
 

@@ -1,6 +1,6 @@
 """Header fields that every response gets: the data of the ConfigMap that `add-headers` names.
 
-Source: ingress-nginx v1.15.1, ConfigMap key add-headers. A field that must not or cannot be sent is left out alone and
+A field that must not or cannot be sent is left out alone and
 becomes a finding. It must not know how fields are written.
 """
 
@@ -16,13 +16,14 @@ from balancer.model.settings import ProxySettings
 from ingress.findings import Findings, Report, Severity, Subject, quote
 from ingress.objects.kinds import Kind
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.responses import NO_VARIABLES
 from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.field_maps import field_map
 from ingress.translation.cluster.request_fields import read_request_fields
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
 _VALUE = re.compile(r"[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?")  # RFC 9110 5.5, without bytes above ASCII
-_VARIABLE = re.compile(r"\$\{?[A-Za-z_]")  # nginx puts something else in its place
+_VARIABLE = re.compile(r"\$\{?[A-Za-z_]")
 _VALUE_CHARACTERS_MOST = 2048
 _HSTS = "strict-transport-security"
 # What belongs to one hop, to the framing or to one body, never to every response (RFC 9110 7.6.1, 8.3 to 8.8).
@@ -95,5 +96,5 @@ def _problem(name: str, value: str) -> str:
     if problem := field_problem(name, value):
         return problem
     if _VARIABLE.search(value):
-        return "zonal puts nothing in the place of variables of nginx, so write the value itself"
+        return NO_VARIABLES
     return ""

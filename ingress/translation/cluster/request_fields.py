@@ -1,6 +1,6 @@
 """Header fields that every endpoint gets: the data of the ConfigMap that `proxy-set-headers` names.
 
-Source: ingress-nginx v1.15.1, ConfigMap key proxy-set-headers. It must not know how fields are written.
+It must not know how fields are written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the annotations of an Ingress or a Service, and decides what is closed because of them.
+"""Reads the annotations of an Ingress, and decides what is closed because of them.
 
 Gives typed options of an Ingress over the defaults of the cluster. If an annotation protects and is not carried out,
 the Ingress is closed, because serving it unprotected would be worse. Does not know hosts, paths or backends.
@@ -6,16 +6,15 @@ the Ingress is closed, because serving it unprotected would be worse. Does not k
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from balancer.model.edits import ResponseRule
 from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
-from ingress.findings import Report, Severity, quote
-from ingress.objects.kinds import Ingress, Service
-from ingress.settings.near_names import suggestion
+from ingress.findings import Report, Severity
+from ingress.objects.kinds import Ingress
 from ingress.settings.reading import RefusedValue, read_options
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
 from ingress.settings.table.affinity import AffinityOptions
@@ -28,11 +27,11 @@ from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
-from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX, OptionSource, Overrides
+from ingress.settings.table.option import NGINX_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
+from ingress.settings.table.whole import INGRESS_OPTIONS
 from ingress.settings.values import InvalidValue
 from ingress.translation.claims import StandInClaim
 from ingress.translation.cluster.tracing import note_obstacle
@@ -41,10 +40,10 @@ from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
+from ingress.translation.services.service_annotations import note_unknown
 
 _CANARY_CLOSED = "The canary gets no requests."
 _PATHS_CLOSED = "Every path of the Ingress answers 503."
-_OWN_NAMES = frozenset(name for name in INGRESS_OPTIONS if name.startswith(OWN_PREFIX))
 
 
 class IngressOptions(msgspec.Struct, frozen=True):
@@ -93,7 +92,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     """The options of an Ingress over the cluster's defaults; what cannot be carried out becomes a finding."""
     annotations = ingress.metadata.annotations
     reading = read_options(annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report)
-    _note_unknown(annotations, report)
+    note_unknown(annotations, report)
     overrides = reading.overrides
     note_obstacle(overrides, settings, report)
     preflights, cors = cors_rules(overrides.over(CorsSettings()), report)
@@ -160,22 +159,6 @@ def _with_relocation(options: IngressOptions, settings: ClusterSettings, report:
         )
         return options
     return msgspec.structs.replace(options, response_rules=(*options.response_rules, *rules)) if rules else options
-
-
-def read_service_annotations(service: Service, report: Report) -> Overrides:
-    """What a Service sets: `ZoneSettings` and `BackendSettings`. ingress-nginx's annotations mean nothing there."""
-    annotations = service.metadata.annotations
-    reading = read_options(annotations, SERVICE_OPTIONS, source=OptionSource.SERVICE, report=report)
-    _note_unknown(annotations, report, known=SERVICE_OPTIONS.keys())
-    return reading.overrides
-
-
-def _note_unknown(annotations: Mapping[str, str], report: Report, known: Collection[str] = _OWN_NAMES) -> None:
-    for name in annotations:
-        if name.startswith(OWN_PREFIX) and name not in known:
-            message = f"Annotation {quote(name)} is not known: correct or remove it.{suggestion(name, _OWN_NAMES)}"
-            effect = "The annotation has no effect."
-            report.add(reason="UnknownAnnotation", message=message, effect=effect, severity=Severity.DEGRADED)
 
 
 def _note_forbidden(annotations: Mapping[str, str], settings: ClusterSettings, *, canary: bool, report: Report) -> bool:

@@ -24,7 +24,7 @@ from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import CertificateClaim, Claim, Claims, created_epoch_seconds
+from ingress.translation.claims import BranchClaim, CertificateClaim, created_epoch_seconds
 from ingress.translation.containment import contained
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
@@ -38,6 +38,7 @@ from ingress.translation.ingress.external_auth import (
     placed_rule,
     read_external_auth,
 )
+from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
 from ingress.translation.references import References
@@ -46,7 +47,7 @@ from ingress.translation.secrets.endpoint_tls import Denied, read_endpoint_tls
 from ingress.translation.secrets.logins import SignInRule, read_sign_in
 from ingress.translation.secrets.materials import Materials
 
-_AuthOf = Callable[[Claim], ExternalAuth]
+_AuthOf = Callable[[PlaceClaim], ExternalAuth]
 
 
 def claims_of_ingresses(
@@ -56,7 +57,7 @@ def claims_of_ingresses(
     settings: ClusterSettings,
     findings: Findings,
     materials: Materials | None = None,
-) -> Iterator[Claims]:
+) -> Iterator[OwnClaims]:
     """The claims of every Ingress that is ours. An Ingress on which zonal fails gets a finding and claims nothing.
 
     `materials` remembers certificates and keys that were read before.
@@ -90,7 +91,7 @@ def claims_of(
     report: Report,
     allow_local: bool = False,
     materials: Materials | None = None,
-) -> Claims | None:
+) -> OwnClaims | None:
     """The claims of one Ingress; None, with a finding, if it is invalid as a whole.
 
     `allow_local`: an Ingress may name addresses that are forbidden otherwise (`balancer/model/addresses.py`).
@@ -163,13 +164,13 @@ class _Reader:
         self._open_paths = open_paths
         self._owner = Owner(Kind.INGRESS.value, metadata.namespace, metadata.name)
 
-    def claims(self, named: IngressClaims) -> Claims:
+    def claims(self, named: IngressClaims) -> OwnClaims:
         """`named` is what the spec says. A canary claims neither hosts nor certificates, only places of others."""
         created = created_epoch_seconds(self._metadata)
         paths = [self._claim(each.host, each.path, kind=each.kind, service=each.service) for each in named.paths]
         if named.default is not None:
             paths += [self._default(host, named.default) for host in named.hosts]
-        claims = Claims(
+        claims = OwnClaims(
             owner=self._owner,
             created_epoch_seconds=created,
             sequence=0 if math.isfinite(created) else self._metadata.sequence,
@@ -190,44 +191,37 @@ class _Reader:
             config_maps=self._config_maps(),
         )
 
-    def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> Claim:
+    def _claim(self, host: str, path: str, *, kind: PathKind, service: ServiceReference) -> PlaceClaim:
         options = self._options
         meaning = meaning_of(path, kind, options.rewriting)
-        claim = Claim(
+        claim = PlaceClaim(
             owner=self._owner,
             host=host,
             path=path,
             kind=kind,
-            service=service,
+            branches=(self._branch(path, service, is_expression=meaning.is_expression),),
             policy=options.route_policy,
             redirects_to_https=options.redirects.to_https(path, has_tls=False),
             redirects_beside_tls=options.redirects.to_https(path, has_tls=True),
             https_redirect=options.redirects.https_rule,
             app_root=AppRoot(options.targets.app_root) if options.targets.app_root else None,
             slash_redirect=SlashRedirect(options.redirects.form) if options.redirects.to_slash else None,
-            affinity=affinity_of(options.affinity, path, is_expression=meaning.is_expression),
-            hash_by=options.affinity.hash_by,
-            hash_subset=options.affinity.endpoints_of_a_hash,
-            tls=self._tls,
-            http2=scheme.http2 if (scheme := options.endpoint_tls.scheme) is not None else None,
-            overrides=options.overrides,
             response_rules=options.response_rules,
             stand_in=options.stand_in,
             closed=options.closed,
             is_expression=meaning.is_expression,
             rewriting=meaning.rewriting,
             mirroring=options.overrides.over(MirrorSettings()).mirroring(),
-            canary=self._canary(path, service) if options.canary else None,
         )
         try:
             return msgspec.structs.replace(claim, gates=self._gates(claim))
         except Denied:
             return msgspec.structs.replace(claim, closed=True)
 
-    def _default(self, host: str, service: ServiceReference) -> Claim:
+    def _default(self, host: str, service: ServiceReference) -> PlaceClaim:
         return msgspec.structs.replace(self._claim(host, "/", kind=PathKind.PREFIX, service=service), is_default=True)
 
-    def _gates(self, claim: Claim) -> tuple[GateRule, ...]:
+    def _gates(self, claim: PlaceClaim) -> tuple[GateRule, ...]:
         """The gates of a claim. A canary has those about access that it states: its main Ingress has the cluster's.
 
         Raises `Denied`.
@@ -244,16 +238,27 @@ class _Reader:
                 rules += (self._auth_of(claim),)
         return any_of(rules) if options.access.any_is_enough else rules
 
-    def _canary(self, path: str, service: ServiceReference) -> Branch:
+    def _branch(self, path: str, service: ServiceReference, *, is_expression: bool) -> BranchClaim:
         options = self._options
-        return Branch(
+        canary = None
+        if options.canary:
+            canary = canary_of(options.canary_rules, follows_affinity=options.affinity.sticky)
+        branch = Branch(
             backend=None,
             owner=self._owner,
             service=ServiceName(self._owner.namespace, service.name),
-            canary=canary_of(options.canary_rules, follows_affinity=options.affinity.sticky),
-            affinity=affinity_of(options.affinity, path),
+            canary=canary,
+            affinity=affinity_of(options.affinity, path, is_expression=is_expression and not options.canary),
             hash_by=options.affinity.hash_by,
             hash_subset=options.affinity.endpoints_of_a_hash,
+        )
+        scheme = options.endpoint_tls.scheme
+        return BranchClaim(
+            branch=branch,
+            port=service.port,
+            tls=self._tls,
+            http2=scheme.http2 if scheme is not None else None,
+            overrides=options.overrides,
         )
 
     def _config_maps(self) -> tuple[tuple[str, str], ...]:

@@ -90,12 +90,12 @@ def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> External
     """
     parts = AUTH_URL.fullmatch(rule.url)
     assert parts is not None
-    host, service = claim.host, claim.service
+    host, service, port = claim.host, claim.main.branch.service, claim.main.port
     values = {
         "namespace": claim.owner.namespace,
         "ingress_name": claim.owner.name,
         "service_name": service.name,
-        "service_port": service.port.name or str(service.port.number),
+        "service_port": (port.name or str(port.number)) if port is not None else "",
         "location_path": percent_encoded(claim.path, safe="/-._~"),
     }
     name = placed(parts["host"], values)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -16,10 +17,12 @@ from ingress.translation.claims import Claims, ClientTlsClaim, subject_of_owner
 from ingress.translation.secrets.material.bounds import AUTHORITIES_TOGETHER_BYTES
 from ingress.translation.sharing import fair_shares
 
+_Claims = TypeVar("_Claims", bound=Claims)
+
 
 def share_authorities(
-    claims: Sequence[Claims], findings: Findings, *, most_bytes: int = AUTHORITIES_TOGETHER_BYTES
-) -> tuple[Claims, ...]:
+    claims: Sequence[_Claims], findings: Findings, *, most_bytes: int = AUTHORITIES_TOGETHER_BYTES
+) -> tuple[_Claims, ...]:
     """`claims`, which come by seniority, without authorities for which their namespace has no room.
 
     All namespaces have `most_bytes` together. One that wants no more than an equal part gets all of it, whatever others
@@ -54,7 +57,7 @@ def _held(sizes: dict[str, int], share: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _shared(claims: Claims, held: dict[str, frozenset[str]], findings: Findings) -> Claims:
+def _shared(claims: _Claims, held: dict[str, frozenset[str]], findings: Findings) -> _Claims:
     tls, namespace = _asking(claims), claims.owner.namespace
     if tls is None or tls.rule is None or tls.rule.demand.digest in held[namespace]:
         return claims

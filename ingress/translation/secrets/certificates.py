@@ -13,9 +13,9 @@ import msgspec
 from balancer.model.certificates import Certificate
 from ingress.findings import Report, Severity
 from ingress.objects.kinds import Secret
+from ingress.objects.names import covering
 from ingress.settings.table.tls_keys import KeyBounds
 from ingress.sources.inventory import Inventory
-from ingress.translation.conflicts import covering
 from ingress.translation.secrets.material.bounds import UnusableMaterial
 from ingress.translation.secrets.materials import Materials
 from ingress.translation.secrets.secret_turns import SecretTurns

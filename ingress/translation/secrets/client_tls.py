@@ -24,7 +24,7 @@ def read_client_tls(
 ) -> ClientTlsClaim | None:
     """What the hosts of an Ingress with these `references` ask clients for; None: nothing. Raises `Denied`.
 
-    Unlike in ingress-nginx an Ingress that demands certificates and names no Secret is closed.
+    An Ingress that demands certificates and names no Secret is closed.
     """
     if not options.secret:
         if options.verification is ClientVerification.ON or options.subject_pattern:

@@ -33,9 +33,8 @@ def read_endpoint_tls(
 ) -> EndpointTls | None:
     """TLS towards the endpoints of an Ingress with these `references`; None is no TLS. Raises `Denied`.
 
-    As in ingress-nginx the other options count only together with a Secret, and an unreadable Secret denies. Unlike
-    there, verification without a Secret denies as well. Endpoints that ask for a client certificate get the Secret's
-    tls.crt.
+    The other options count only together with a Secret. An unreadable Secret denies, and so does verification without a
+    Secret. Endpoints that ask for a client certificate get the Secret's tls.crt.
     """
     secret = options.secret
     tls = EndpointTls()

@@ -13,7 +13,7 @@ from balancer.model.gates import BasicAuth
 from balancer.model.logins import Logins
 from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Secret
-from ingress.settings.table.access import BasicAuthOptions
+from ingress.settings.table.access import ASKED_ANYWAY, BasicAuthOptions
 from ingress.sources.inventory import Inventory
 from ingress.translation.references import References
 from ingress.translation.secrets.endpoint_tls import Denied
@@ -34,7 +34,7 @@ def read_sign_in(
 ) -> SignInRule | None:
     """Who may sign in to an Ingress with these `references`; None if no sign-in is needed. Raises `Denied`.
 
-    Unlike in ingress-nginx a Secret without `auth-type` counts, and so does a realm of `off`.
+    A Secret without `auth-type` counts, and so does a realm of `off`.
     """
     if not options.is_asked and not options.secret:
         return None
@@ -66,7 +66,7 @@ def _hashes(secret: Secret, options: BasicAuthOptions) -> tuple[tuple[str, str],
 
 
 def _entries(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The users of an htpasswd file with what is stored of them, as nginx reads it: `user:stored` or with a comment."""
+    """The users of an htpasswd file with what is stored of them: `user:stored` or with a comment."""
     for line in lines:
         user, colon, rest = line.partition(":")
         if colon and user and not line.startswith("#"):
@@ -88,14 +88,14 @@ def _note_surprises(options: BasicAuthOptions, report: Report) -> None:
             reason="SignInWithoutType",
             message='There is auth-secret without auth-type: add auth-type: "basic", or remove both.',
             severity=Severity.COSMETIC,
-            effect="Clients are asked to sign in. ingress-nginx would ask nobody.",
+            effect=ASKED_ANYWAY,
         )
     if options.realm == "off":
         report.add(
             reason="SignInRealmOff",
             message='auth-realm is "off", which switches nothing off: remove auth-type to ask nobody.',
             severity=Severity.COSMETIC,
-            effect="Clients are asked to sign in. ingress-nginx would ask nobody.",
+            effect=ASKED_ANYWAY,
         )
 
 

@@ -1,6 +1,6 @@
 """Collects what Ingresses set for the backends that they name, before any backend is made.
 
-The first Ingress to name a backend wins, even if it sets nothing, as with ingress-nginx's annotations of an upstream.
+The first Ingress to name a backend wins, even if it sets nothing.
 Does not know what an option means, nor which backends routes lead to.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from itertools import chain
 
 from balancer.model.endpoints import BackendKey
 from ingress.findings import Findings, Severity
@@ -37,9 +38,9 @@ def backend_overrides(
 
 
 def _collect(claims: Claims, inventory: Inventory, overrides: dict[BackendKey, Overrides]) -> None:
-    namespace = claims.owner.namespace
-    for claim in claims.claims:
-        service = inventory.service(namespace, claim.service.name)
-        port = port_of(service, claim.service.port) if service is not None else None
+    for each in chain.from_iterable(claim.branches for claim in claims.claims):
+        namespace, name = each.branch.service.namespace, each.branch.service.name
+        service = inventory.service(namespace, name)
+        port = port_of(service, each.port) if service is not None and each.port is not None else None
         if port is not None:
-            overrides.setdefault(backend_key(namespace, claim.service.name, port=port), claim.overrides)
+            overrides.setdefault(backend_key(namespace, name, port=port), each.overrides)

@@ -21,11 +21,11 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.zone_findings import GivenZone
-from ingress.translation.ingress.annotations import read_service_annotations
 from ingress.translation.services.backend_zones import BackendZones
 from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedService, sliced
 from ingress.translation.services.endpoint_findings import PortEndpoints
 from ingress.translation.services.endpoints import endpoints_of, external_endpoints, placed_on_nodes, service_endpoint
+from ingress.translation.services.service_annotations import read_service_annotations
 from ingress.translation.services.topology_keys import note_topology_keys
 
 # Endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC.

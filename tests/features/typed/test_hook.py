@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
 
+from balancer.manifest import checked_build
 from typed.modules import SUFFIX
 
 ROOT = Path(__file__).parents[3]
@@ -30,6 +33,7 @@ def _project(folder: Path) -> Path:
     for package in ("balancer", "ingress"):
         (folder / package).mkdir()
         (folder / package / "__init__.py").touch()
+    shutil.copy(ROOT / "balancer" / "manifest.py", folder / "balancer")
     (folder / "balancer" / "one.py").write_text("def one():\n    return 1\n")
     (folder / "balancer" / "one.pxd").write_text("cpdef one()\n")
     return folder
@@ -57,6 +61,14 @@ def _names(wheel: Path) -> set[str]:
         return {name for name in opened.namelist() if name.startswith("balancer/")}
 
 
+def _sbom(wheel: Path) -> dict[str, Any]:
+    """The SBOM of a wheel, which stands where PEP 770 says."""
+    with ZipFile(wheel) as opened:
+        (name,) = (name for name in opened.namelist() if ".dist-info/sboms/" in name)
+        document: dict[str, Any] = json.loads(opened.read(name))
+        return document
+
+
 def test_without_a_compiler_no_wheel_is_made_and_the_way_out_is_named(tmp_path: Path) -> None:
     project = _project(tmp_path / "project")
     ended = _wheel(project, CC="/no/compiler")
@@ -73,7 +85,8 @@ def test_the_pure_wheel_is_asked_for_and_needs_no_compiler(tmp_path: Path, value
     assert _wheel(project, CC="/no/compiler", ZONAL_PURE=value).returncode == 0
     (wheel,) = _made(project)
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert _names(wheel) == {"balancer/__init__.py", "balancer/one.py"}
+    assert _names(wheel) == {"balancer/__init__.py", "balancer/manifest.py", "balancer/one.py"}
+    assert "components" not in _sbom(wheel)
 
 
 def test_an_editable_installation_needs_no_compiler(tmp_path: Path) -> None:
@@ -96,6 +109,10 @@ def test_a_wheel_is_compiled_and_two_builds_in_two_places_are_equal(tmp_path: Pa
     first, second = made
     assert "-py3-none-any" not in first.name
     assert f"balancer/one{SUFFIX}" in _names(first)
+    with ZipFile(first) as opened:
+        opened.extractall(tmp_path / "installed")
+    assert len(checked_build(tmp_path / "installed" / "balancer")) == 12
     assert not [name for name in _names(first) if name.endswith((".pxd", ".c"))]
+    assert [each["name"] for each in _sbom(first)["components"]] == ["cython", f"balancer/one{SUFFIX}"]
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()

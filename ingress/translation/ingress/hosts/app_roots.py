@@ -14,9 +14,9 @@ from balancer.matching.regexes import compile_caseless
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity
-from ingress.translation.claims import Claim, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost
+from ingress.translation.claims import subject_of_owner
 from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.ingress.hosts.settled import PlaceClaim, SettledHost
 
 _ROOT_EXPRESSION = "^/$"
 
@@ -29,14 +29,14 @@ def add_app_roots(hosts: Iterable[SettledHost], findings: Findings) -> None:
     """
     for host in hosts:
         settled = (*host.paths.values(), *((host.default,) if host.default is not None else ()))
-        asking = [each.claim for each in settled if each.claim.app_root is not None and not each.claim.closed]
+        asking = [claim for claim in settled if claim.app_root is not None and not claim.closed]
         if asking:
             _add(host, max(asking, key=lambda claim: (len(claim.path), claim.path)), findings)
 
 
-def _add(host: SettledHost, asking: Claim, findings: Findings) -> None:
+def _add(host: SettledHost, asking: PlaceClaim, findings: Findings) -> None:
     root = _root(host)
-    base = root.claim if root is not None else asking
+    base = root if root is not None else asking
     if base.owner.namespace != asking.owner.namespace:
         findings.add(
             subject_of_owner(asking.owner),
@@ -57,26 +57,24 @@ def _add(host: SettledHost, asking: Claim, findings: Findings) -> None:
         gates=in_phases((*_redirect(asking), *base.gates)),
     )
     if host.expressions is not None:
-        first = SettledClaim(msgspec.structs.replace(redirected, expression=_ROOT_EXPRESSION))
+        first = msgspec.structs.replace(redirected, expression=_ROOT_EXPRESSION)
         host.expressions = (first, *host.expressions)
-    elif (exact := host.paths.get(("/", PathKind.EXACT))) is not None:
-        exact.claim = redirected
     else:
         host.give(redirected)
 
 
-def _root(host: SettledHost) -> SettledClaim | None:
+def _root(host: SettledHost) -> PlaceClaim | None:
     """What would serve the path `/`, or None."""
     if host.expressions is not None:
-        found = (each for each in host.expressions if _is_found_in_root(each.claim))
+        found = (each for each in host.expressions if _is_found_in_root(each))
         return next(found, host.default)
     return host.paths.get(("/", PathKind.EXACT)) or host.paths.get(("/", PathKind.PREFIX)) or host.default
 
 
-def _is_found_in_root(claim: Claim) -> bool:
+def _is_found_in_root(claim: PlaceClaim) -> bool:
     """Few expressions can be, so that few are compiled."""
     return beginning(claim.path) == "/" and compile_caseless(claim.expression).search(b"/")
 
 
-def _redirect(claim: Claim) -> tuple[GateRule, ...]:
+def _redirect(claim: PlaceClaim) -> tuple[GateRule, ...]:
     return (claim.app_root,) if claim.app_root is not None else ()

@@ -18,11 +18,11 @@ from balancer.matching.regexes import INSTRUCTIONS_MAX
 from balancer.model.gates import in_phases
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.translation.claims import Claim, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost
+from ingress.translation.claims import subject_of_owner
 from ingress.translation.containment import contained
 from ingress.translation.expression_costs import ExpressionCosts
 from ingress.translation.ingress.hosts.expression_reading import ExpressionReading, Readings
+from ingress.translation.ingress.hosts.settled import PlaceClaim, SettledHost
 from ingress.translation.ingress.path_expressions import closing_expression
 
 # Of all expressions of a namespace. To read so many takes a translation less than a second, once. A thousand paths that
@@ -49,9 +49,9 @@ def find_expressions(hosts: Mapping[str, SettledHost], readings: Readings, findi
             _note_neighbours(name, author, settled, findings)
 
 
-def _author(settled: SettledHost) -> Claim | None:
+def _author(settled: SettledHost) -> PlaceClaim | None:
     """The first claim that makes the paths of its host expressions."""
-    claims = (each.claim for each in (*settled.paths.values(), settled.default) if each is not None)
+    claims = (claim for claim in (*settled.paths.values(), settled.default) if claim is not None)
     return next((claim for claim in claims if claim.is_expression or claim.rewriting is not None), None)
 
 
@@ -68,24 +68,21 @@ class _Expressions:
         self._findings = findings
         self._costs = ExpressionCosts()
 
-    def in_order(self) -> tuple[SettledClaim, ...]:
+    def in_order(self) -> tuple[PlaceClaim, ...]:
         """Every claim to a path with its expression, in the order in which they are tried."""
         paths = [self._compiled(each) for each in self._settled.paths.values()]
-        if (default := self._settled.default) is not None and default.claim.rewriting is not None:
-            compiled = self._compiled(default)
-            claim = msgspec.structs.replace(compiled.claim, expression="", long_expression="")
-            self._settled.default = compiled.with_claim(claim)
-        return tuple(sorted(paths, key=lambda each: _rank(each.claim), reverse=True))
+        if (default := self._settled.default) is not None and default.rewriting is not None:
+            self._settled.default = msgspec.structs.replace(self._compiled(default), expression="", long_expression="")
+        return tuple(sorted(paths, key=_rank, reverse=True))
 
-    def _compiled(self, settled: SettledClaim) -> SettledClaim:
+    def _compiled(self, claim: PlaceClaim) -> PlaceClaim:
         """The claim with its expression. If it cannot be carried out, whatever it may match is closed."""
-        claim = settled.claim
         report = self._findings.about(subject_of_owner(claim.owner))
         make = partial(self._carried_out, claim, report)
         made = contained(make, report, severity=Severity.CLOSED, effect="Requests that the path may match answer 503.")
-        return settled.with_claim(made or _closed(claim, closing_expression(claim.path)))
+        return made or _closed(claim, closing_expression(claim.path))
 
-    def _carried_out(self, claim: Claim, report: Report) -> Claim:
+    def _carried_out(self, claim: PlaceClaim, report: Report) -> PlaceClaim:
         """`claim` with its expression, or closed with a finding."""
         reading = self._read(claim)
         if reading.problem:
@@ -103,7 +100,7 @@ class _Expressions:
             gates=claim.gates if reading.redirect is None else in_phases((reading.redirect, *claim.gates)),
         )
 
-    def _read(self, claim: Claim) -> ExpressionReading:
+    def _read(self, claim: PlaceClaim) -> ExpressionReading:
         namespace, searched = claim.owner.namespace, self._searched(claim)
         self._characters[namespace] += len(searched) + (len(claim.rewriting.expression) if claim.rewriting else 0)
         if self._characters[namespace] > _CHARACTERS_MOST:
@@ -113,14 +110,14 @@ class _Expressions:
             return msgspec.structs.replace(reading, problem="the expression is too large")
         return reading
 
-    def _searched(self, claim: Claim) -> str:
+    def _searched(self, claim: PlaceClaim) -> str:
         """The text of the claim's expression. A Prefix path beside an equal Exact path has a final slash."""
         is_beside_exact = (claim.path, PathKind.EXACT) in self._settled.paths
         if claim.is_expression or claim.kind is PathKind.EXACT or not is_beside_exact or claim.path.endswith("/"):
             return claim.path
         return claim.path + "/"
 
-    def _takes(self, claim: Claim, reading: ExpressionReading) -> bool | None:
+    def _takes(self, claim: PlaceClaim, reading: ExpressionReading) -> bool | None:
         """Whether the expression is only searched for in short paths. None: its namespace has no room for it."""
         tenant = claim.owner.namespace
         if reading.is_narrow:
@@ -128,11 +125,11 @@ class _Expressions:
         return True if self._costs.take_wide(tenant, reading.beginning, reading.instructions) else None
 
 
-def _closed(claim: Claim, closing: str) -> Claim:
+def _closed(claim: PlaceClaim, closing: str) -> PlaceClaim:
     return msgspec.structs.replace(claim, expression=closing, long_expression="", rewriting=None, closed=True)
 
 
-def _note_refused(claim: Claim, problem: str, begins: str, report: Report) -> None:
+def _note_refused(claim: PlaceClaim, problem: str, begins: str, report: Report) -> None:
     report.add(
         reason="ExpressionRefused",
         message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
@@ -141,16 +138,16 @@ def _note_refused(claim: Claim, problem: str, begins: str, report: Report) -> No
     )
 
 
-def _rank(claim: Claim) -> tuple[int, bytes, bool]:
+def _rank(claim: PlaceClaim) -> tuple[int, bytes, bool]:
     """What is tried first has the highest rank. ingress-nginx has `/` of its own before any Ingress, as a Prefix."""
     text = claim.path.encode()
     return len(text), text, text == b"/" and claim.kind is PathKind.PREFIX
 
 
-def _note_neighbours(host: str, author: Claim, settled: SettledHost, findings: Findings) -> None:
+def _note_neighbours(host: str, author: PlaceClaim, settled: SettledHost, findings: Findings) -> None:
     """Tells other Ingresses that their paths are expressions, because they match more than Kubernetes documents."""
     changed: dict[Owner, list[str]] = {}
-    for claim in (each.claim for each in settled.paths.values()):
+    for claim in settled.paths.values():
         if claim.owner != author.owner and not claim.is_expression and claim.path != "/":
             changed.setdefault(claim.owner, []).append(claim.path)
     for owner, paths in changed.items():

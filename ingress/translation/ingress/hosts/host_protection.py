@@ -1,4 +1,4 @@
-"""Protects whole hosts: certificates of clients hold for every path of a host, whichever object claims the path.
+"""Decides which Ingress says what clients of a whole host must show.
 
 Source: ingress-nginx v1.15.1, createServers in controller.go. The oldest Ingress with a Secret decides for a host, and
 one whose Secret cannot be used closes the host.
@@ -8,21 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
-
-from balancer.model.client_tls import ClientCertificates, ClientVerification
-from balancer.model.gates import in_phases
-from balancer.model.publication import RoutingModel
-from balancer.model.routes import Branch, Host, Owner, PathKind, Route, ServiceName
 from ingress.findings import Findings, Severity, quote
-from ingress.translation.claims import Claims, subject_of_owner
-from ingress.translation.conflicts import SettledHost
-from ingress.translation.ingress.hosts.other_names import served_as
-
-_NOBODY = Owner("", "", "")
+from ingress.translation.claims import subject_of_owner
+from ingress.translation.ingress.hosts.settled import OwnClaims, SettledHost
 
 
-def protect_hosts(hosts: Mapping[str, SettledHost], claims: Iterable[Claims], findings: Findings) -> None:
+def protect_hosts(hosts: Mapping[str, SettledHost], claims: Iterable[OwnClaims], findings: Findings) -> None:
     """Notes at each host what `claims` ask of its clients. `claims` come by seniority."""
     for each in claims:
         for name in each.hosts if each.client_tls is not None else ():
@@ -39,50 +30,3 @@ def protect_hosts(hosts: Mapping[str, SettledHost], claims: Iterable[Claims], fi
                     severity=Severity.DEGRADED,
                     effect="The annotations auth-tls-* of this Ingress have no effect for that host.",
                 )
-
-
-def with_protection(
-    model: RoutingModel, hosts: Mapping[str, SettledHost], *, plain_paths: tuple[str, ...]
-) -> RoutingModel:
-    """`model` with its hosts protected. Paths that begin with one of `plain_paths` are served over plain HTTP."""
-    settled = [(host, served_as(host.name, hosts)) for host in model.hosts]
-    if not any(each.is_denied or each.client_certificates for _, each in settled):
-        return model
-    return msgspec.structs.replace(
-        model,
-        hosts=tuple(
-            _closed(host) if each.is_denied else _asking(host, each, model.default_route, plain_paths=plain_paths)
-            for host, each in settled
-        ),
-    )
-
-
-def _closed(host: Host) -> Host:
-    owner = host.routes[0].owner if host.routes else _NOBODY
-    branch = Branch(None, owner, ServiceName(owner.namespace, ""))
-    nowhere = Route("/", PathKind.PREFIX, owner, (branch,), closed=True)
-    return msgspec.structs.replace(
-        host,
-        routes=tuple(msgspec.structs.replace(route, closed=True) for route in host.routes),
-        default=msgspec.structs.replace(host.default or nowhere, closed=True),
-    )
-
-
-def _asking(host: Host, settled: SettledHost, default: Route | None, *, plain_paths: tuple[str, ...]) -> Host:
-    rule = settled.client_certificates
-    if rule is None:
-        return host
-    demand = msgspec.structs.replace(rule.demand, host=host.name)
-    rule = msgspec.structs.replace(rule, demand=demand)
-    default = host.default or default
-    return msgspec.structs.replace(
-        host,
-        routes=tuple(_gated(route, rule, plain_paths) for route in host.routes),
-        default=_gated(default, rule, ()) if default is not None else None,
-        client_demand=None if demand.verification is ClientVerification.OFF else demand,
-    )
-
-
-def _gated(route: Route, rule: ClientCertificates, plain_paths: tuple[str, ...]) -> Route:
-    rule = msgspec.structs.replace(rule, serves_plain=route.path.startswith(plain_paths))
-    return msgspec.structs.replace(route, gates=in_phases((*route.gates, rule)))

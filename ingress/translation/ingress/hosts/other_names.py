@@ -1,7 +1,7 @@
 """Gives hosts their further names: aliases, and the name with or without `www.` that redirects.
 
-Runs when the hosts of all rules are settled, because a name that a rule has is never taken away. Knows no input
-language. Source: ingress-nginx v1.15.1, createServers in controller.go and BuildRedirects.
+Runs when the hosts of all rules are settled, because a name that a rule has is never taken away.
+Source: ingress-nginx v1.15.1, createServers in controller.go and BuildRedirects.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from balancer.model.gates import BlockedClients, GateRule
 from balancer.model.redirects import NameRedirect
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
-from ingress.objects.names import SUBDOMAIN, WILDCARD_SUBDOMAIN
-from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
-from ingress.translation.conflicts import SettledClaim, SettledHost, covering
+from ingress.objects.names import SUBDOMAIN, WILDCARD_SUBDOMAIN, covering
+from ingress.translation.claims import CertificateClaim, subject_of_owner
+from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim, SettledHost
 
 _WWW = "www."
 # Each alias has all paths of its host, so their product is bounded. No host in use comes near that.
@@ -25,7 +25,7 @@ _PATHS_MOST = 20_000
 _NAMED_MOST = 3
 
 
-def add_other_names(hosts: dict[str, SettledHost], claims: Iterable[Claims], findings: Findings) -> None:
+def add_other_names(hosts: dict[str, SettledHost], claims: Iterable[OwnClaims], findings: Findings) -> None:
     """Adds the further names that `claims` ask for, which come by seniority.
 
     A redirect between the names with and without `www.` wins against an alias, as in ingress-nginx.
@@ -37,7 +37,7 @@ def add_other_names(hosts: dict[str, SettledHost], claims: Iterable[Claims], fin
             for name in each.hosts:
                 _add_twin(hosts, name, each, rules=rules, findings=findings)
     listed = frozenset(claim.host for each in known for claim in each.certificates)
-    owners: dict[str, Claims] = {}
+    owners: dict[str, OwnClaims] = {}
     for each in known:
         _add_aliases(hosts, each, owners, listed=listed, findings=findings)
 
@@ -55,7 +55,7 @@ def twin_of(name: str) -> str | None:
 
 
 def _add_twin(
-    hosts: dict[str, SettledHost], name: str, claims: Claims, *, rules: frozenset[str], findings: Findings
+    hosts: dict[str, SettledHost], name: str, claims: OwnClaims, *, rules: frozenset[str], findings: Findings
 ) -> None:
     twin = twin_of(name)
     own = next((claim for claim in claims.claims if claim.host == name), None)
@@ -71,27 +71,25 @@ def _add_twin(
             reason="NotRedirected", message=message, effect="That Ingress is served.", severity=Severity.COSMETIC
         )
     else:
-        redirect = Claim(
+        redirect = PlaceClaim(
             owner=claims.owner,
             host=twin,
             path="/",
             kind=PathKind.PREFIX,
-            service=own.service,
+            branches=own.branches,
             is_default=True,
-            tls=own.tls,
-            http2=own.http2,
             gates=(*_blocking(own), NameRedirect(name, claims.twin_status)),
             closed=own.closed,
         )
         hosts[twin] = SettledHost(has_tls=False)
-        hosts[twin].default = SettledClaim(redirect)
+        hosts[twin].default = redirect
         hosts[twin].certificate = _certificate(twin, hosts[name], claims)
 
 
 def _add_aliases(
     hosts: dict[str, SettledHost],
-    claims: Claims,
-    owners: dict[str, Claims],
+    claims: OwnClaims,
+    owners: dict[str, OwnClaims],
     *,
     listed: frozenset[str],
     findings: Findings,
@@ -115,14 +113,14 @@ def _add_aliases(
             hosts[alias].certificate = _certificate(alias, hosts[host], claims)
 
 
-def _certificate(name: str, host: SettledHost, claims: Claims) -> CertificateClaim | None:
+def _certificate(name: str, host: SettledHost, claims: OwnClaims) -> CertificateClaim | None:
     """What `tls` names for `name`, else the certificate of the host, which may be for several names."""
     named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
     found = next((named[cover] for cover in covering(name) if cover in named), host.certificate)
     return msgspec.structs.replace(found, host=name) if found is not None else None
 
 
-def _blocking(claim: Claim) -> tuple[GateRule, ...]:
+def _blocking(claim: PlaceClaim) -> tuple[GateRule, ...]:
     """The gates that come before every redirect: clients that the operator blocks."""
     return tuple(rule for rule in claim.gates if isinstance(rule, BlockedClients))
 
@@ -131,7 +129,7 @@ def _is_host(name: str) -> bool:
     return bool(SUBDOMAIN.fullmatch(name) or WILDCARD_SUBDOMAIN.fullmatch(name))
 
 
-def _note_expressions(claims: Claims, findings: Findings) -> None:
+def _note_expressions(claims: OwnClaims, findings: Findings) -> None:
     odd = [alias for alias in claims.aliases if not _is_host(alias)]
     more = f" and {len(odd) - _NAMED_MOST} more" if len(odd) > _NAMED_MOST else ""
     findings.add(
@@ -143,7 +141,7 @@ def _note_expressions(claims: Claims, findings: Findings) -> None:
     )
 
 
-def _note_too_many(host: str, claims: Claims, fitting: int, findings: Findings) -> None:
+def _note_too_many(host: str, claims: OwnClaims, fitting: int, findings: Findings) -> None:
     findings.add(
         subject_of_owner(claims.owner),
         reason="NotSupported",
@@ -153,7 +151,7 @@ def _note_too_many(host: str, claims: Claims, fitting: int, findings: Findings) 
     )
 
 
-def _note_older(host: str, claims: Claims, older: Claims, findings: Findings) -> None:
+def _note_older(host: str, claims: OwnClaims, older: OwnClaims, findings: Findings) -> None:
     findings.add(
         subject_of_owner(claims.owner),
         reason="Conflict",
@@ -163,7 +161,7 @@ def _note_older(host: str, claims: Claims, older: Claims, findings: Findings) ->
     )
 
 
-def _note_taken(alias: str, host: str, claims: Claims, settled: SettledHost, findings: Findings) -> None:
+def _note_taken(alias: str, host: str, claims: OwnClaims, settled: SettledHost, findings: Findings) -> None:
     if host in {alias, settled.alias_of} or alias in claims.hosts:
         return
     findings.add(

@@ -8,20 +8,24 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ingress.findings import Findings
-from ingress.translation.claims import Claims
-from ingress.translation.conflicts import SettledHost, attach, note_uncovered_hosts, settle
+from ingress.translation.claims import HostClaim
 from ingress.translation.ingress.hosts.app_roots import add_app_roots
+from ingress.translation.ingress.hosts.conflicts import attach, note_uncovered_hosts, settle
 from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.expressions import find_expressions
 from ingress.translation.ingress.hosts.host_protection import protect_hosts
-from ingress.translation.ingress.hosts.other_names import add_other_names
+from ingress.translation.ingress.hosts.other_names import add_other_names, served_as
+from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.slashes import add_slash_redirects
 
 
 def settled_hosts(
-    main: Collection[Claims], canaries: Collection[Claims], readings: Readings, findings: Findings
-) -> dict[str, SettledHost]:
-    """Every host with the winners of its places. `main` and `canaries` come by seniority."""
+    main: Collection[OwnClaims], canaries: Collection[OwnClaims], readings: Readings, findings: Findings
+) -> tuple[HostClaim, ...]:
+    """Every host with the winners of its places, those of older Ingresses first.
+
+    `main` and `canaries` come by seniority.
+    """
     hosts = settle(main, findings)
     attach(canaries, hosts, findings)
     note_uncovered_hosts(main, hosts, findings)
@@ -30,4 +34,4 @@ def settled_hosts(
     add_other_names(hosts, main, findings)
     add_slash_redirects(hosts.values())
     add_app_roots(hosts.values(), findings)
-    return hosts
+    return tuple(settled.claim(name, served_as(name, hosts)) for name, settled in hosts.items())

@@ -13,14 +13,13 @@ import msgspec
 
 from balancer.model.gates import in_phases
 from balancer.model.routes import PathKind
-from ingress.translation.conflicts import SettledHost
+from ingress.translation.ingress.hosts.settled import SettledHost
 
 
 def add_slash_redirects(hosts: Iterable[SettledHost]) -> None:
     """Adds a redirecting path to each host for each path with a final slash. Hosts with expressions have none."""
     for host in hosts:
-        for settled in list(host.paths.values()) if host.expressions is None else ():
-            claim = settled.claim
+        for claim in list(host.paths.values()) if host.expressions is None else ():
             bare = claim.path.removesuffix("/")
             is_taken = any((bare, kind) in host.paths for kind in PathKind)
             if claim.slash_redirect is not None and bare not in ("", claim.path) and not is_taken:

@@ -15,6 +15,7 @@ from balancer.matching.certificates import (
 )
 from balancer.model.certificates import Certificate
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Host
 
 
@@ -37,7 +38,7 @@ MODEL = RoutingModel(
         Host(name="shop.test", certificate=SHOP.key),
     ),
     certificates=(DEFAULT, SHOP, WILD),
-    default_certificate=DEFAULT.key,
+    route_configurations=(RouteConfiguration(default_certificate=DEFAULT.key),),
 )
 
 
@@ -57,7 +58,7 @@ def test_the_exact_name_comes_before_the_wildcard_and_the_default(name: str, exp
 
 
 def test_without_a_default_no_certificate_fits_other_names() -> None:
-    names = by_server_name(msgspec.structs.replace(MODEL, default_certificate=None))
+    names = by_server_name(msgspec.structs.replace(MODEL, route_configurations=()))
     assert certificate_for(names, "other.test") is None
 
 

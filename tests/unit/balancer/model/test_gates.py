@@ -26,6 +26,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -38,7 +39,8 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
+    first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight)
+    redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
     assert (Tracing, BlockedClients, *redirects, *checks) == PHASES
 

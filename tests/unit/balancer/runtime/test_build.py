@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 import balancer
+from balancer.manifest import NAME
 from balancer.runtime import deadlines
-from balancer.runtime.build import COMPILED, PLAIN, build
+from balancer.runtime.build import COMPILED, PLAIN, build, build_told, is_checkout
 
 ASK = "from balancer.runtime.build import build; print(build())"
 
@@ -26,15 +27,26 @@ def test_sources_are_taken_where_a_binary_stands_beside_one(tmp_path: Path, valu
     """The binary here is none: who takes it fails."""
     package = Path(balancer.__file__).parent
     for entry in package.iterdir():
-        if entry.name not in ("runtime", "__pycache__"):
+        if entry.name not in ("runtime", "__pycache__", NAME) and not entry.name.endswith(".so"):
             _link(entry, tmp_path)
     for entry in (package / "runtime").iterdir():
         if not entry.name.endswith(tuple(EXTENSION_SUFFIXES)):
             _link(entry, tmp_path / "balancer" / "runtime")
     (tmp_path / "balancer" / "runtime" / f"deadlines{EXTENSION_SUFFIXES[0]}").write_bytes(b"no binary")
     assert _asked(tmp_path, ZONAL_PURE=value).stdout.strip() == PLAIN
-    assert "ImportError" in _asked(tmp_path, ZONAL_PURE="0").stderr
-    assert "ImportError" in _asked(tmp_path, ZONAL_PURE="").stderr
+    for off in ("0", ""):
+        assert "of no build" in _asked(tmp_path, ZONAL_PURE=off).stderr
+
+
+def test_a_build_is_told_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balancer, "BUILD", "")
+    assert (build(), build_told()) == (PLAIN, "plain")
+    monkeypatch.setattr(balancer, "BUILD", "0123abcd")
+    assert (build(), build_told()) == (COMPILED, "compiled 0123abcd")
+
+
+def test_a_checkout_has_its_types_beside_its_sources() -> None:
+    assert is_checkout() == Path(deadlines.__file__).with_name("deadlines.pxd").exists()
 
 
 def _link(entry: Path, folder: Path) -> None:

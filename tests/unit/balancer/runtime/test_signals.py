@@ -56,6 +56,13 @@ def test_a_signal_ends_a_process_where_an_exception_would_be_lost(number: signal
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
+def test_a_crash_leaves_where_each_thread_was() -> None:
+    ended = run(f"{BEGUN}os.kill(os.getpid(), {signal.SIGSEGV})")
+    assert ended.returncode == -signal.SIGSEGV
+    assert ended.stderr.startswith("Fatal Python error: Segmentation fault")
+    assert 'File "<string>", line 1' in ended.stderr
+
+
 def test_held_back_signals_come_when_they_are_let_through() -> None:
     program = "import os, signal; from balancer.runtime.signals import hold_back, let_through; hold_back(); "
     held = run(f"{program}os.kill(os.getpid(), signal.SIGHUP); print('held', flush=True); let_through()")

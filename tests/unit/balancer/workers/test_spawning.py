@@ -46,6 +46,17 @@ async def test_its_end_is_told_in_words(program: str, told: str) -> None:
     assert await Child(program).end() == told
 
 
+@pytest.mark.parametrize(
+    ("program", "crashed"),
+    [("import os; os.abort()", True), ("import os; os.kill(os.getpid(), 9)", False), ("raise SystemExit(11)", False)],
+)
+async def test_an_error_in_compiled_code_is_told_from_other_ends(program: str, crashed: bool) -> None:
+    child = Child(program)
+    assert not child.process.has_crashed
+    await child.end()
+    assert child.process.has_crashed == crashed
+
+
 async def test_it_is_reaped_before_its_end_is_told() -> None:
     child = Child("import time; time.sleep(60)")
     assert child.process.end_told() == "runs"

@@ -25,6 +25,15 @@ def test_before_the_first_publication_there_is_only_a_version() -> None:
     assert snapshot.published_at_epoch_seconds is None
 
 
+def test_findings_about_this_process_are_there_from_the_first_publication_on() -> None:
+    own = Finding("Build", "", "data-plane", "PureBuild", "plain", "slower", Severity.COSMETIC)
+    published = Published(lambda _: None, own=(own,))
+    published.publish(translated(ingress("web", rule()), service(), endpoint_slice()), translation_seconds=0.1)
+    assert own in published.findings
+    published.publish(translated(), translation_seconds=0.1)
+    assert own in published.findings
+
+
 def test_generations_grow_by_one_with_each_new_model() -> None:
     served: list[Publication] = []
     published = Published(served.append)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.objects.names import HOST, LABEL, LABEL_VALUE, PORT_NAME, SUBDOMAIN, WILDCARD_SUBDOMAIN
+from ingress.objects.names import HOST, LABEL, LABEL_VALUE, PORT_NAME, SUBDOMAIN, WILDCARD_SUBDOMAIN, covering
 
 
 @pytest.mark.parametrize("name", ["a", "a.b", "a-b.c-d", "0.1", "a" * 63 + "." + "b" * 63, "a" * 253])
@@ -51,3 +51,8 @@ def test_label_values_are_what_zones_are_called() -> None:
 @pytest.mark.parametrize("grammar", [SUBDOMAIN, WILDCARD_SUBDOMAIN, LABEL, PORT_NAME, LABEL_VALUE])
 def test_no_grammar_lets_a_line_break_through_at_the_end(grammar: object) -> None:
     assert not grammar.fullmatch("a\n")  # type: ignore[attr-defined]
+
+
+def test_a_wildcard_covers_one_label() -> None:
+    assert covering("a.b.test") == ("a.b.test", "*.b.test")
+    assert covering("localhost") == ("localhost",)

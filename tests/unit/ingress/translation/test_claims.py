@@ -8,13 +8,18 @@ import pytest
 
 from balancer.model.gates import GateRule, SourceRanges
 from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
-from balancer.model.routes import PathKind
+from balancer.model.routes import Branch, PathKind, ServiceName
 from ingress.findings import Subject
-from ingress.objects.kinds import Metadata, ServicePortReference, ServiceReference
-from ingress.translation.claims import Claim, created_epoch_seconds, subject_of_owner
+from ingress.objects.kinds import Metadata, ServicePortReference
+from ingress.translation.claims import BranchClaim, Claim, created_epoch_seconds, subject_of_owner
 from tests import builders as build
 
-CART = ServiceReference("cart", ServicePortReference(number=80))
+CART = (
+    BranchClaim(
+        Branch(None, build.owner(), ServiceName("shop", "cart")),
+        ServicePortReference(number=80),
+    ),
+)
 
 
 @pytest.mark.parametrize(

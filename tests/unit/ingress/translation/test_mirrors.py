@@ -7,7 +7,6 @@ import pytest
 from balancer.model.mirroring import Mirroring
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Severity, Subject
-from ingress.objects.kinds import ServiceReference
 from ingress.translation.claims import Claim
 from ingress.translation.mirrors import permitted_mirroring
 
@@ -15,7 +14,7 @@ from ingress.translation.mirrors import permitted_mirroring
 def permitted(target: str | None, *, allow_local: bool = False) -> tuple[Mirroring | None, list[Severity]]:
     mirroring = Mirroring(target, "m.test") if target is not None else None
     owner = Owner("Ingress", "shop", "web")
-    claim = Claim(owner, "shop.test", "/", PathKind.PREFIX, ServiceReference("cart"), mirroring=mirroring)
+    claim = Claim(owner, "shop.test", "/", PathKind.PREFIX, (), mirroring=mirroring)
     findings = Findings()
     report = findings.about(Subject("Ingress", "shop", "web"))
     return permitted_mirroring(claim, report, allow_local=allow_local), [each.severity for each in findings.frozen()]

@@ -12,8 +12,7 @@ from ingress.findings import Finding, Findings
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.fields import FieldSettings
-from ingress.translation.claims import CertificateClaim, Claims
-from ingress.translation.conflicts import SettledHost
+from ingress.translation.claims import CertificateClaim, Claims, HostClaim
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 
 OWNER = Owner("Ingress", "shop", "web")
@@ -22,12 +21,11 @@ USERS = Logins("shop/pw:auth-file", (("alice", "x"),))
 
 def test_secrets_are_needed_for_routes_hosts_and_by_default() -> None:
     claims = Claims(OWNER, secrets=(("shop", "pw"), ("other", "ca")))
-    host = SettledHost(has_tls=True)
-    host.certificate = CertificateClaim(OWNER, "shop.test", "tls")
+    host = HostClaim("shop.test", certificate=CertificateClaim(OWNER, "shop.test", "tls"))
     context = TranslationContext(default_ssl_certificate="zonal/default")
     expected = {("shop", "pw"), ("other", "ca"), ("shop", "tls"), ("zonal", "default")}
     findings = Findings()
-    hosts = [host, SettledHost(has_tls=False)]
+    hosts = [host, HostClaim("plain.test")]
     assert needed_secrets([claims], hosts, context, before=(), findings=findings) == expected
     by_name = msgspec.structs.replace(context, names_secrets=True)
     assert needed_secrets([claims], hosts, by_name, before=(), findings=findings) == expected
@@ -36,8 +34,7 @@ def test_secrets_are_needed_for_routes_hosts_and_by_default() -> None:
 
 def test_secrets_by_name_are_divided_and_a_greedy_namespace_closes_nothing_of_another() -> None:
     greedy = Claims(Owner("Ingress", "aaa", "web"), secrets=tuple(("aaa", f"s{number:04}") for number in range(5000)))
-    host = SettledHost(has_tls=True)
-    host.certificate = CertificateClaim(OWNER, "shop.test", "tls")
+    host = HostClaim("shop.test", certificate=CertificateClaim(OWNER, "shop.test", "tls"))
     findings = Findings()
     context = TranslationContext(names_secrets=True, default_ssl_certificate="zonal/default")
     found = needed_secrets([greedy], [host], context, before=(), findings=findings)

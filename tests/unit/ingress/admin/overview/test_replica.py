@@ -14,7 +14,7 @@ def test_the_facts_come_from_all_parts() -> None:
         pod="zonal-1",
         source="the cluster",
         own_zone=OwnZone(Zone("zone-a"), "node", "node-1"),
-        publishing=Publishing("1.2", 7, 100.0, 0.5),
+        publishing=Publishing("1.2", "plain", 7, 100.0, 0.5),
         problem="draining",
         cluster=ClusterStanding(True, "away", {"Ingress": 3.0}),
         report=FleetReport(connections={("client_idle",): 4.0}, event_loop_lag_seconds=0.25),
@@ -30,6 +30,7 @@ def test_the_facts_come_from_all_parts() -> None:
     )
     assert facts == ReplicaFacts(
         version="1.2",
+        build="plain",
         pod="zonal-1",
         own_zone="zone-a",
         zone_source="node",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.model.endpoints import Ejection, HealthCheck, LoadBalancing
+from balancer.model.endpoints import HealthCheck, LoadBalancing
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import ZonePolicyName
@@ -25,7 +25,6 @@ from ingress.settings.zone_values import PolicyChoice
 from ingress.translation.ingress.annotations import (
     IngressOptions,
     read_ingress_annotations,
-    read_service_annotations,
 )
 from tests.unit.ingress.cluster import config_map, ingress, service, translated
 
@@ -204,23 +203,6 @@ def test_another_annotation_under_our_prefixes_is_said_to_have_no_effect(name: s
 
 def test_annotations_of_other_tools_are_none_of_ours() -> None:
     assert read({"cert-manager.io/cluster-issuer": "x", "auth-url": "x"})[1] == ()
-
-
-def test_a_service_overrides_zones_and_how_its_backends_are_kept() -> None:
-    findings = Findings()
-    subject = service(
-        annotations={
-            OWN_PREFIX + "zone-policy": "prefer-zone",
-            OWN_PREFIX + "ejection-time": "30s",
-            OWN_PREFIX + "zone-toll": "5",
-            NGINX_PREFIX + "auth-url": "x",
-        }
-    )
-    said = read_service_annotations(subject, findings.about(subject_of(subject)))
-    assert said == Overrides(
-        {ZoneSettings: {"choice": PolicyChoice(ZonePolicyName.PREFER_ZONE)}, Ejection: {"seconds": 30.0}}
-    )
-    assert [finding.reason for finding in findings.frozen()] == ["InvalidValue"]
 
 
 def test_what_is_said_about_endpoints_is_kept_apart() -> None:

@@ -13,13 +13,13 @@ from ingress.objects.kinds import Ingress, IngressTls, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import NGINX_PREFIX
-from ingress.translation.claims import Claims
 from ingress.translation.ingress.claiming import claims_of, claims_of_ingresses
+from ingress.translation.ingress.hosts.settled import OwnClaims
 from tests import builders as build
 from tests.unit.ingress.cluster import backend, ingress, ingress_class, inventory, path, reasons, rule, translated
 
 
-def claims(item: Ingress) -> Claims:
+def claims(item: Ingress) -> OwnClaims:
     report = Findings().about(subject_of(item))
     made = claims_of(item, ClusterSettings(), inventory=inventory(), report=report)
     assert made is not None
@@ -35,7 +35,7 @@ def test_an_ingress_claims_its_paths_and_a_default_for_each_of_its_hosts() -> No
     made = claims(ingress("web", rule("a.test", path("/x")), rule("b.test"), default=backend("rest"), tls=sections))
     assert made.owner == build.owner("web")
     assert made.hosts == ("a.test", "b.test")
-    assert [(each.host, each.path, each.service.name, each.is_default) for each in made.claims] == [
+    assert [(each.host, each.path, each.main.branch.service.name, each.is_default) for each in made.claims] == [
         ("a.test", "/x", "cart", False),
         ("b.test", "/", "cart", False),
         ("a.test", "/", "rest", True),
@@ -50,9 +50,9 @@ def test_a_canary_claims_neither_hosts_nor_certificates() -> None:
     made = claims(ingress("trial", rule("a.test"), annotations=annotations, tls=sections))
     assert (made.is_canary, made.hosts, made.aliases, made.certificates, made.secrets) == (True, (), (), (), ())
     (claim,) = made.claims
-    assert claim.canary is not None
-    assert (claim.canary.owner, claim.canary.service.full_name) == (build.owner("trial"), "shop/cart")
-    assert claim.canary.canary == Canary(weight=7)
+    (wanted,) = claim.branches
+    assert (wanted.branch.owner, wanted.branch.service.full_name) == (build.owner("trial"), "shop/cart")
+    assert wanted.branch.canary == Canary(weight=7)
 
 
 def test_a_claim_is_an_expression_where_annotations_make_it_so() -> None:
@@ -61,7 +61,7 @@ def test_a_claim_is_an_expression_where_annotations_make_it_so() -> None:
     assert (claim.closed, claim.is_expression, claim.kind) == (False, True, PathKind.PREFIX)
     assert claim.rewriting == Rewriting("/$2", forwarded_prefix="/api")
     (plain,) = claims(ingress("web", rule("a.test"))).claims
-    assert (plain.closed, plain.is_expression, plain.rewriting, plain.canary) == (False, False, None, None)
+    assert (plain.closed, plain.is_expression, plain.rewriting, plain.main.branch.canary) == (False, False, None, None)
 
 
 def test_a_claim_is_closed_where_an_annotation_without_support_protects() -> None:
@@ -75,12 +75,12 @@ def test_a_claim_is_closed_where_an_annotation_without_support_protects() -> Non
 )
 def test_an_ingress_says_how_its_endpoints_are_spoken_to(protocol: str, http2: bool, has_tls: bool) -> None:
     (claim,) = claims(ingress("web", rule("a.test"), annotations=nginx(backend_protocol=protocol))).claims
-    assert (claim.http2, claim.tls is not None, claim.closed) == (http2, has_tls, False)
+    assert (claim.main.http2, claim.main.tls is not None, claim.closed) == (http2, has_tls, False)
 
 
 def test_an_ingress_that_does_not_say_it_leaves_it_to_the_service() -> None:
     (claim,) = claims(ingress("web", rule("a.test"))).claims
-    assert (claim.http2, claim.tls) == (None, None)
+    assert (claim.main.http2, claim.main.tls) == (None, None)
 
 
 def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:

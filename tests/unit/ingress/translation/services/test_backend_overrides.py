@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import cast
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.routes import Owner, PathKind
+from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.findings import Findings
-from ingress.objects.kinds import ServicePort, ServicePortReference, ServiceReference
+from ingress.objects.kinds import ServicePort, ServicePortReference
 from ingress.settings.table.option import Overrides
-from ingress.translation.claims import Claim, Claims
+from ingress.translation.claims import BranchClaim, Claim, Claims
 from ingress.translation.services.backend_overrides import backend_overrides
 from tests.unit.ingress.cluster import inventory, reasons, service
 from tests.unit.ingress.said import said
@@ -28,7 +28,8 @@ def claims(
     namespace: str = "shop",
 ) -> Claims:
     owner = Owner("Ingress", namespace, name)
-    claim = Claim(owner, "shop.test", "/", PathKind.PREFIX, ServiceReference(to, port), overrides=overrides)
+    branch = BranchClaim(Branch(None, owner, ServiceName(namespace, to)), port, overrides=overrides)
+    claim = Claim(owner, "shop.test", "/", PathKind.PREFIX, (branch,))
     return Claims(owner, claims=(claim,))
 
 

@@ -8,78 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from balancer.model.client_tls import ClientCertificates
+import msgspec
+
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import access_rules
-from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
-from ingress.translation.claims import CertificateClaim, Claim, Claims, subject_of_owner
+from ingress.objects.names import covering
+from ingress.translation.claims import subject_of_owner
+from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim, SettledHost
 
 # Every request of a path asks each of its canaries, so their number is bounded. One or two are usual.
 CANARIES_MAX = 16
 
 
-class SettledClaim:
-    """A claim that has won its path, and the canaries of the path in the order in which they are asked."""
-
-    __slots__ = ("canaries", "claim")
-
-    def __init__(self, claim: Claim) -> None:
-        self.claim = claim
-        self.canaries: list[Claim] = []
-
-    def with_claim(self, claim: Claim) -> SettledClaim:
-        """The same with another claim to its path."""
-        settled = SettledClaim(claim)
-        settled.canaries = self.canaries
-        return settled
-
-
-class SettledHost:
-    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
-
-    `has_tls`: an object wants TLS for the host. `expressions` are the winners in the order in which they are tried,
-    None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
-    default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
-    says that this cannot be read.
-    """
-
-    __slots__ = (
-        "alias_of",
-        "certificate",
-        "ciphers",
-        "client_certificates",
-        "default",
-        "expressions",
-        "has_tls",
-        "is_denied",
-        "paths",
-    )
-
-    def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
-        self.has_tls = has_tls
-        self.alias_of = alias_of
-        self.expressions: tuple[SettledClaim, ...] | None = None
-        self.paths: dict[tuple[str, PathKind], SettledClaim] = {}
-        self.default: SettledClaim | None = None
-        self.certificate: CertificateClaim | None = None
-        self.ciphers = ""
-        self.client_certificates: ClientCertificates | None = None
-        self.is_denied = False
-
-    def winner(self, claim: Claim) -> SettledClaim | None:
-        """The winner of the place that `claim` names."""
-        return self.default if claim.is_default else self.paths.get((claim.path, claim.kind))
-
-    def give(self, claim: Claim) -> None:
-        """Gives `claim` the place that it names."""
-        if claim.is_default:
-            self.default = SettledClaim(claim)
-        else:
-            self.paths[claim.path, claim.kind] = SettledClaim(claim)
-
-
-def by_seniority(claims: Iterable[Claims]) -> list[Claims]:
+def by_seniority(claims: Iterable[OwnClaims]) -> list[OwnClaims]:
     """The oldest creationTimestamp first, then namespace/name descending, as in ingress-nginx.
 
     Objects without a timestamp come after those with one and keep the order of their folder.
@@ -88,7 +30,7 @@ def by_seniority(claims: Iterable[Claims]) -> list[Claims]:
     return sorted(named, key=lambda each: (each.created_epoch_seconds, each.sequence))
 
 
-def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHost]:
+def settle(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, SettledHost]:
     """Every claimed host. `claims` come by seniority, so the first claim wins and each loser gets a finding."""
     known = list(claims)
     listed = frozenset(claim.host for each in known for claim in each.certificates)
@@ -104,12 +46,12 @@ def settle(claims: Iterable[Claims], findings: Findings) -> dict[str, SettledHos
             if (winner := hosts[claim.host].winner(claim)) is None:
                 hosts[claim.host].give(claim)
             else:
-                _note_loss(claim, winner.claim, findings)
+                _note_loss(claim, winner, findings)
         _claim_certificates(hosts, each)
     return hosts
 
 
-def attach(canaries: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
+def attach(canaries: Iterable[OwnClaims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
     """Attaches the canaries, which come by seniority, to the claims with their host, path and kind.
 
     They create no claims (as in ingress-nginx). Only an object of the same namespace may have canaries, because another
@@ -120,10 +62,10 @@ def attach(canaries: Iterable[Claims], hosts: Mapping[str, SettledHost], finding
             # The finding of a closed canary says so, and the main route serves.
             if not claim.closed:
                 host = hosts.get(claim.host)
-                _attach(claim, host.winner(claim) if host is not None else None, findings)
+                _attach(claim, host, findings)
 
 
-def note_uncovered_hosts(claims: Iterable[Claims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
+def note_uncovered_hosts(claims: Iterable[OwnClaims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
     """Notes each host of a rule that the `tls` of its Ingress does not name, and that has no certificate.
 
     A TLS section names its hosts apart from the rules (networking/v1 IngressTLS), so the two may differ by mistake.
@@ -148,16 +90,7 @@ def _uncovered(host: str) -> str:
     return f"No hosts of spec.tls name {quote(host)}, the host of a rule: add the host to the section of its Secret."
 
 
-def covering(host: str) -> tuple[str, ...]:
-    """The names in a TLS section or certificate that cover a host: itself, then a wildcard for its first label.
-
-    RFC 9525 section 6.3: the wildcard stands for one whole label.
-    """
-    _, dot, parent = host.partition(".")
-    return (host, "*." + parent) if dot else (host,)
-
-
-def _claim_certificates(hosts: Mapping[str, SettledHost], claims: Claims) -> None:
+def _claim_certificates(hosts: Mapping[str, SettledHost], claims: OwnClaims) -> None:
     named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
     for name in claims.hosts:
         claim = next((named[cover] for cover in covering(name) if cover in named), None)
@@ -165,9 +98,10 @@ def _claim_certificates(hosts: Mapping[str, SettledHost], claims: Claims) -> Non
             hosts[name].certificate = claim
 
 
-def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None:
+def _attach(claim: PlaceClaim, host: SettledHost | None, findings: Findings) -> None:
     report, place = findings.about(subject_of_owner(claim.owner)), claim.place
-    if main is None:
+    main = host.winner(claim) if host is not None else None
+    if host is None or main is None:
         report.add(
             reason="CanaryWithoutMain",
             message=f"No other Ingress claims the {place}: a canary needs one with the same host, path and pathType.",
@@ -175,17 +109,19 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
             effect="The canary creates nothing there: without another path that matches, requests get 404.",
         )
         return
-    owner = main.claim.owner
+    owner, (first, *canaries) = main.owner, main.branches
     if owner.namespace != claim.owner.namespace:
         problem = f"The {place} belongs to {owner.kind} {owner.full_name}, of another namespace."
-    elif any(other.owner == claim.owner for other in main.canaries):
+    elif any(other.branch.owner == claim.owner for other in canaries):
         problem = f"The {place} is there twice."
-    elif len(main.canaries) >= CANARIES_MAX:
+    elif len(canaries) >= CANARIES_MAX:
         problem = f"The {place} has {CANARIES_MAX} older canaries, and no more are asked."
-    elif not _has_same_protections(claim, main.claim):
+    elif not _has_same_protections(claim, main):
         problem = f"At the {place} the main Ingress lacks source ranges, users or auth-url of the canary."
     else:
-        main.canaries.append(claim)
+        # The endpoints of a canary are spoken to as those of the main Service.
+        branch = msgspec.structs.replace(claim.main, tls=first.tls, http2=first.http2)
+        host.give(msgspec.structs.replace(main, branches=(*main.branches, branch)))
         return
     report.add(
         reason="CanaryIgnored",
@@ -195,7 +131,7 @@ def _attach(claim: Claim, main: SettledClaim | None, findings: Findings) -> None
     )
 
 
-def _has_same_protections(canary: Claim, main: Claim) -> bool:
+def _has_same_protections(canary: PlaceClaim, main: PlaceClaim) -> bool:
     """Whether the main Ingress has each protection that its canary states, because only those of the main one count.
 
     The main Ingress may ask another auth service than the canary names.
@@ -206,7 +142,7 @@ def _has_same_protections(canary: Claim, main: Claim) -> bool:
     return {rule for rule in stated if not isinstance(rule, ExternalAuth)} <= set(held)
 
 
-def _note_loss(loser: Claim, winner: Claim, findings: Findings) -> None:
+def _note_loss(loser: PlaceClaim, winner: PlaceClaim, findings: Findings) -> None:
     owner = winner.owner
     findings.add(
         subject_of_owner(loser.owner),

@@ -12,15 +12,9 @@ from ingress.findings import Finding, Findings, Severity
 from ingress.objects.kinds import Ingress, IngressSpec, IngressTls, subject_of
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import Claims
-from ingress.translation.conflicts import (
-    SettledHost,
-    by_seniority,
-    covering,
-    note_uncovered_hosts,
-    settle,
-)
 from ingress.translation.ingress.claiming import claims_of
+from ingress.translation.ingress.hosts.conflicts import by_seniority, note_uncovered_hosts, settle
+from ingress.translation.ingress.hosts.settled import OwnClaims, SettledHost
 from tests.unit.ingress.cluster import backend, ingress, path, reasons, rule
 
 YOUNG, OLD = "2024-02-01T00:00:00Z", "2024-01-01T00:00:00Z"
@@ -31,11 +25,11 @@ def settled(*ingresses: Ingress) -> tuple[dict[str, SettledHost], tuple[Finding,
     return settle(ordered(*ingresses), findings), findings.frozen()
 
 
-def ordered(*ingresses: Ingress) -> list[Claims]:
+def ordered(*ingresses: Ingress) -> list[OwnClaims]:
     return by_seniority(map(claims, ingresses))
 
 
-def claims(item: Ingress) -> Claims:
+def claims(item: Ingress) -> OwnClaims:
     report = Findings().about(subject_of(item))
     made = claims_of(item, ClusterSettings(), inventory=Inventory(), report=report)
     assert made is not None
@@ -43,7 +37,7 @@ def claims(item: Ingress) -> Claims:
 
 
 def winner(hosts: dict[str, SettledHost], host: str, text: str, kind: PathKind = PathKind.PREFIX) -> str:
-    return hosts[host].paths[text, kind].claim.owner.name
+    return hosts[host].paths[text, kind].owner.name
 
 
 def names(*ingresses: Ingress) -> list[str]:
@@ -104,7 +98,7 @@ def test_a_path_twice_in_one_ingress_conflicts_with_itself() -> None:
     hosts, findings = settled(
         ingress("web", rule("a.test", path("/", to=backend("one")), path("/", to=backend("two"))))
     )
-    assert hosts["a.test"].paths["/", PathKind.PREFIX].claim.service.name == "one"
+    assert hosts["a.test"].paths["/", PathKind.PREFIX].main.branch.service.name == "one"
     assert reasons(findings) == [("web", "Conflict")]
 
 
@@ -124,7 +118,7 @@ def test_the_oldest_default_of_a_host_wins() -> None:
     )
     default = hosts["a.test"].default
     assert default is not None
-    assert default.claim.service.name == "old"
+    assert default.main.branch.service.name == "old"
     assert reasons(findings) == [("young", "Conflict")]
 
 
@@ -158,11 +152,6 @@ def test_a_host_has_tls_when_any_ingress_lists_it_or_has_another_tls_section() -
         "c.test": False,
         "": False,
     }
-
-
-def test_a_wildcard_covers_one_label() -> None:
-    assert covering("a.b.test") == ("a.b.test", "*.b.test")
-    assert covering("localhost") == ("localhost",)
 
 
 def uncovered(*ingresses: Ingress) -> tuple[Finding, ...]:

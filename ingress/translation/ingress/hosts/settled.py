@@ -1,0 +1,111 @@
+"""Defines what Ingresses claim for whole hosts, beside their paths, and a host whose paths have winners."""
+
+from __future__ import annotations
+
+import math
+
+from balancer.model.client_tls import ClientCertificates
+from balancer.model.redirects import AppRoot, SlashRedirect
+from balancer.model.routes import PathKind
+from ingress.translation.claims import CertificateClaim, Claim, Claims, HostClaim
+
+
+class PlaceClaim(Claim, frozen=True):
+    """A claim of an Ingress to a path, and what it means for the whole host.
+
+    `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
+    `expression` and `long_expression` are filled in; until then, the expression of `rewriting` is as the Ingress writes
+    it. `app_root` is for the path `/` of the host, whichever Ingress claims it. `slash_redirect` is for the path
+    without its final slash, if no Ingress claims it.
+    """
+
+    is_expression: bool = False
+    app_root: AppRoot | None = None
+    slash_redirect: SlashRedirect | None = None
+
+
+class OwnClaims(Claims, frozen=True):
+    """Everything that one Ingress claims.
+
+    `created_epoch_seconds` is infinite where the Ingress does not say when it was created; `sequence` is its place in
+    its folder then. `hosts` are claimed even where no path is left: an unmatched path must not reach another host.
+    `ciphers` is the OpenSSL list of handshakes for these hosts, if the Ingress says one.
+    `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
+    of each host, with or without `www.`, redirects to the host with this status.
+    `is_canary`: the Ingress claims only places that others have; its claims have one branch, which they may get.
+    """
+
+    claims: tuple[PlaceClaim, ...] = ()
+    created_epoch_seconds: float = math.inf
+    sequence: int = 0
+    hosts: tuple[str, ...] = ()
+    ciphers: str = ""
+    aliases: tuple[str, ...] = ()
+    twin_status: int = 0
+    certificates: tuple[CertificateClaim, ...] = ()
+    is_canary: bool = False
+
+
+class SettledHost:
+    """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
+
+    `has_tls`: an Ingress wants TLS for the host. `expressions` are the winners in the order in which they are tried,
+    None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
+    default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
+    says that this cannot be read.
+    """
+
+    __slots__ = (
+        "alias_of",
+        "certificate",
+        "ciphers",
+        "client_certificates",
+        "default",
+        "expressions",
+        "has_tls",
+        "is_denied",
+        "paths",
+    )
+
+    def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
+        self.has_tls = has_tls
+        self.alias_of = alias_of
+        self.expressions: tuple[PlaceClaim, ...] | None = None
+        self.paths: dict[tuple[str, PathKind], PlaceClaim] = {}
+        self.default: PlaceClaim | None = None
+        self.certificate: CertificateClaim | None = None
+        self.ciphers = ""
+        self.client_certificates: ClientCertificates | None = None
+        self.is_denied = False
+
+    def winner(self, claim: PlaceClaim) -> PlaceClaim | None:
+        """The winner of the place that `claim` names."""
+        return self.default if claim.is_default else self.paths.get((claim.path, claim.kind))
+
+    def give(self, claim: PlaceClaim) -> None:
+        """Gives `claim` the place that it names."""
+        if claim.is_default:
+            self.default = claim
+        else:
+            self.paths[claim.path, claim.kind] = claim
+
+    def claim(self, name: str, served: SettledHost) -> HostClaim:
+        """The host under its `name`. `served` has its paths: itself, or the host of which it is an alias.
+
+        An alias redirects to https if its own name has TLS. What protects a host comes from `served`, so that no alias
+        opens it. Routes are sorted by path and kind, or in the order in which expressions are tried.
+        """
+        paths = served.expressions
+        if paths is None:
+            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
+            paths = tuple(served.paths[key] for key in keys)
+        return HostClaim(
+            name=name,
+            claims=paths,
+            default=served.default,
+            has_tls=self.has_tls,
+            certificate=self.certificate,
+            ciphers=served.ciphers,
+            client_certificates=served.client_certificates,
+            is_denied=served.is_denied,
+        )
