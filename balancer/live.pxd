@@ -1,4 +1,9 @@
-from balancer.http.layouts cimport HeadEditLayout
+cimport cython
+
+from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout
+from balancer.http.origin cimport Origin
+from balancer.matching.routing cimport RouteTable
+from balancer.matching.served cimport Match
 from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.picking.backend cimport BackendRuntime
 
@@ -12,6 +17,8 @@ cdef class View:
     cdef public ProxySettingsLayout proxy
     cdef public bint makes_ids
     cdef public str zone
+    @cython.locals(routes=RouteTable)
+    cpdef Match match(self, Origin origin, RequestHeadLayout request)
 
 
 cdef class LiveTable:

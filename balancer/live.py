@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from operator import attrgetter
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.compression import Compressor
 from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
+from balancer.http.messages import RequestHead
+from balancer.http.origin import Origin
 from balancer.http.passing import passing
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.routing import RouteTable, compiling
+from balancer.matching.served import Match
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -99,6 +103,19 @@ class View:
         self.forwarded = forwarded
         self.request_fields = request_fields
         self.logged = logged
+
+    def match(self, origin: Origin, request: RequestHead) -> Match | None:
+        """What serves a request that came in at the entry point of `origin`, or None.
+
+        Raises `Refusal` as `RouteTable.match` does, and for a request that belongs to another listener than that of its
+        handshake, or whose entry point is gone.
+        """
+        routes = self.configurations.get(origin.entry_point.key)
+        if routes is None:
+            raise Refusal(ErrorKind.NO_ROUTE, "an entry point that is gone")
+        if origin.server_name is not None and routes.misdirects(origin.server_name, request.host_name):
+            raise Refusal(ErrorKind.MISDIRECTED, "a host of another listener")
+        return routes.match(request.host_name, request.path, request.target, request)
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from balancer.connections.listeners import descriptor_limit
+from balancer.connections.listeners import Port, descriptor_limit
 from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.runtime.build import build, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.loops import has_own_transports
@@ -129,7 +130,7 @@ class App:
         await self._fleet.start()
         if self._options.workers:
             step_back()  # requests go before translations, scrapes and pages
-        ports = f"http={self._fleet.http_port} https={self._fleet.https_port} admin={admin_port}"
+        ports = f"http={self._fleet.ports['http']} https={self._fleet.ports['https']} admin={admin_port}"
         await self._start_conversation(stack)
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
@@ -273,14 +274,19 @@ def _credentials(options: RunOptions) -> ReplicaCredentials | None:
     return credentials_in(options.peer_secret)
 
 
+def _ports(options: RunOptions) -> tuple[Port, ...]:
+    """The ports that workers accept on, by the names of their sockets."""
+    gateways = (Port(str(number), number) for number in options.gateway_ports.targets)
+    return (Port(HTTP.socket, options.http_port), Port(HTTPS.socket, options.https_port), *gateways)
+
+
 def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     compat_metrics = options.compat_metrics == "nginx"
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,
-            http_port=options.http_port,
-            https_port=options.https_port,
+            ports=_ports(options),
             access_log=access_log,
             fallback=fallback,
             new_log=log_pipes.new_pipe,
@@ -292,8 +298,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             count=options.workers,
             stands_by=options.standby_worker,
             address=options.bind_address,
-            http_port=options.http_port,
-            https_port=options.https_port,
+            ports=_ports(options),
             settings=WorkerSettings(
                 access_log_format=access_log.value,
                 log_level=options.log_level,

@@ -26,7 +26,7 @@ class Admission(NamedTuple):
 
 def origin_of(question: Question, forwarded: ForwardedReader | None) -> Origin:
     """The origin of the request, as a trusted proxy says if the client of the question is one."""
-    origin = Origin(peer=question.client, secure=question.secure)
+    origin = Origin(peer=question.client, entry_point=question.entry_point)
     return origin if forwarded is None else forwarded.origin_of(origin, question.request)
 
 

@@ -38,11 +38,11 @@ from balancer.explain.telling import (
     zone_steps,
 )
 from balancer.live import View
-from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
+from balancer.matching.certificates import CertificateFacts, facts_of
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.served import Match, Served
-from balancer.model.entry_points import HTTP, HTTPS
+from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
@@ -55,7 +55,7 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     `live` says that the view serves requests, so health and load are known.
     """
     request = question.request
-    routes = view.configurations[HTTPS.key if question.secure else HTTP.key]
+    routes = view.configurations[question.entry_point.key]
     steps: list[Step] = [_asked(question), *host_steps(routes, request)]
     origin = origin_of(question, view.forwarded)
     steps += origin_steps(question, origin)
@@ -129,7 +129,8 @@ def _replied(told: Explanation, reply: Reply) -> Explanation:
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:
-    return facts_of(certificate_for(by_server_name(view.model), question.request.host_name.decode()))
+    names = ServerNameTable(view.model, question.entry_point.configuration)
+    return facts_of(names.find(question.request.host_name.decode()).certificate)
 
 
 def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[Explanation, list[str]]:

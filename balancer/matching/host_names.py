@@ -19,6 +19,8 @@ LABELS: Final = re.compile(rb"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
 
 WILDCARD: Final = "*."
 
+_NAMES_REMEMBERED: Final = 1024  # clients ask for few names, and may send any
+
 
 def covering(name: str, names: Container[str], wildcards: Wildcards) -> Iterator[str]:
     """Those of `names` that cover everything that `name` covers, the most specific one first.
@@ -54,10 +56,15 @@ def _fewer_labels(name: str) -> Iterator[str]:
         first, _, suffix = suffix.partition(".")
 
 
+def server_name_of(name: str) -> str:
+    """The name of a host that a client sent in its handshake, as names are compared: lower case, no trailing dot."""
+    return name.lower().removesuffix(".")
+
+
 class ListenerNames:
     """The listeners of one route configuration by their hostnames."""
 
-    __slots__ = ("_by_hostname", "_wildcards")
+    __slots__ = ("_by_hostname", "_found", "_wildcards")
 
     def __init__(self, listeners: Iterable[Listener], wildcards: Wildcards) -> None:
         """Of listeners with one hostname the first counts."""
@@ -65,6 +72,7 @@ class ListenerNames:
         for listener in listeners:
             self._by_hostname.setdefault(listener.hostname, listener)
         self._wildcards = wildcards
+        self._found: dict[str, Listener | None] = {}
 
     @property
     def by_hostname(self) -> Mapping[str, Listener]:
@@ -78,5 +86,14 @@ class ListenerNames:
 
     def listener_of(self, name: str) -> Listener | None:
         """The most specific listener whose hostname covers `name`, which is as for `covering`."""
+        try:
+            return self._found[name]
+        except KeyError:
+            return self._remember(name)
+
+    def _remember(self, name: str) -> Listener | None:
         hostname = next(covering(name, self._by_hostname, self._wildcards), None)
-        return None if hostname is None else self._by_hostname[hostname]
+        found = None if hostname is None else self._by_hostname[hostname]
+        if len(self._found) < _NAMES_REMEMBERED:
+            self._found[name] = found
+        return found

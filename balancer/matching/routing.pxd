@@ -23,7 +23,7 @@ cdef class RouteTable:
     cdef public Match _default
     cdef public bint _is_many
     cdef public Py_ssize_t _labels
-    cdef public object content
+    cdef public object _listeners, content
     cdef public tuple unmatched_gates
     @cython.locals(table=HostTable)
     cpdef Match match(self, bytes host, bytes path, bytes target=*, RequestHeadLayout request=*)

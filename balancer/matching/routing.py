@@ -13,7 +13,7 @@ from typing import NamedTuple
 from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.host_compiling import compiling_host
-from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering
+from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
 from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
 from balancer.model.publication import RoutingModel
@@ -72,6 +72,7 @@ class RouteTable:
         "_exact",
         "_is_many",
         "_labels",
+        "_listeners",
         "_wildcards",
         "content",
         "unmatched_gates",
@@ -92,6 +93,7 @@ class RouteTable:
         self._wildcards: dict[bytes, HostTable] = {}
         self._catch_all: HostTable | None = None
         self._is_many = configuration.wildcards is Wildcards.MANY_LABELS
+        self._listeners = ListenerNames(content.listeners, configuration.wildcards)
         self._labels = 1  # the most that a wildcard has behind its star
 
     def adding(self, host: Host, before: RouteTable | None, make: GateMaker) -> Generator[None, None, None]:
@@ -105,7 +107,7 @@ class RouteTable:
 
     def naming(self) -> Generator[None, None, None]:
         """Settles, in steps, which hosts serve which names."""
-        listeners = ListenerNames(self.content.listeners, self.content.configuration.wildcards)
+        listeners = self._listeners
         if not listeners.is_divided and not self.content.configuration.falls_through:
             (listener,) = listeners.by_hostname.values()
             for (key, name), table in self._by_key.items():
@@ -118,11 +120,11 @@ class RouteTable:
         for (key, name), table in self._by_key.items():
             by_listener.setdefault(key, {})[name] = table
         for name in names:
-            self._settle(name, listeners, by_listener)
+            self._settle(name, by_listener)
             yield
 
-    def _settle(self, name: str, listeners: ListenerNames, by_listener: Mapping[str, Mapping[str, HostTable]]) -> None:
-        listener = listeners.listener_of(name)
+    def _settle(self, name: str, by_listener: Mapping[str, Mapping[str, HostTable]]) -> None:
+        listener = self._listeners.listener_of(name)
         if listener is None:
             return
         configuration, hosts = self.content.configuration, by_listener[listener.key]
@@ -162,6 +164,15 @@ class RouteTable:
         """The host whose routes `match` searches first, or None. `name` as for `match`."""
         table = self._table(name)
         return table.host if table is not None and not isinstance(table, _Empty) else None
+
+    def misdirects(self, server_name: str, host: bytes) -> bool:
+        """Whether a request for `host` came by a handshake for a name of another listener than the host's (RFC 9110
+        15.5.20). False if no listener covers the host.
+
+        `host` is as for `match`, and `server_name` as the client sent it, empty if it sent none.
+        """
+        right = self._listeners.listener_of(host.decode("latin-1"))
+        return right is not None and right is not self._listeners.listener_of(server_name_of(server_name))
 
     def _table(self, host: bytes) -> HostTable | None:
         if self._is_many:

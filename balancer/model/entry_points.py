@@ -24,7 +24,8 @@ class EntryPoint(msgspec.Struct, frozen=True):
 
     `port` is the one that clients see, which redirects and X-Forwarded-Port name. `socket` is the name of the bound
     socket that the entry point stands on: no two entry points of a model have the same. `configuration` is the key of
-    the route configuration behind it.
+    the route configuration behind it. An entry point of another protocol has another key, so that connections of before
+    never get what stands behind it.
     """
 
     key: str
@@ -32,6 +33,11 @@ class EntryPoint(msgspec.Struct, frozen=True):
     port: int
     socket: str
     configuration: str = INGRESS
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether workers end TLS here."""
+        return self.protocol is Protocol.HTTPS
 
 
 HTTP: Final = EntryPoint("http", Protocol.HTTP, 80, "http")

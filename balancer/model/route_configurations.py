@@ -26,15 +26,17 @@ class RouteConfiguration(msgspec.Struct, frozen=True):
 
     `default_route` serves requests that no other route serves. `unmatched_gates` judge the requests that no route
     serves, which then get 404. `default_certificate` is the key of the `Certificate` of handshakes for names that no
-    host and no listener has. `wildcards` holds for the names of hosts and listeners. `falls_through`: if no route of a
-    host serves a path, the routes of the next wider host of the same listener are asked: exact name, then wildcards,
-    the longest first, then all hosts.
+    host and no listener has. `has_fallback`: where the model has no certificate for a name, a self-signed one is shown;
+    otherwise the handshake is refused. `wildcards` holds for the names of hosts and listeners. `falls_through`: if no
+    route of a host serves a path, the routes of the next wider host of the same listener are asked: exact name, then
+    wildcards, the longest first, then all hosts.
     """
 
     key: str = INGRESS
     default_route: Route | None = None
     unmatched_gates: tuple[GateRule, ...] = ()
     default_certificate: str | None = None
+    has_fallback: bool = True
     wildcards: Wildcards = Wildcards.ONE_LABEL
     falls_through: bool = False
 

@@ -54,9 +54,8 @@ class Request(RequestContext):
             account.request_id = request_id
         elif view.makes_ids:
             account.request_id = new_request_id()
-        routes = view.configurations["https" if self.stream.secure else "http"]
         try:
-            match = routes.match(request.host_name, request.path, request.target, request)
+            match = view.match(self.stream.origin, request)
         except Refusal as refusal:
             return self.answer(refusal.kind)
         if match is None:
@@ -80,7 +79,7 @@ class Request(RequestContext):
 
     def _turn_away(self, request: RequestHead) -> None:
         """Answers a request that no route serves, after gates that may block its client."""
-        gates = self.view.configurations["https" if self.stream.secure else "http"].unmatched_gates
+        gates = self.view.configurations[self.stream.origin.entry_point.key].unmatched_gates
         if not gates:
             return self.answer(ErrorKind.NO_ROUTE)
         Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()

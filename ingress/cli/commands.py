@@ -20,6 +20,7 @@ from ingress.cli.showing import COMMANDS
 if TYPE_CHECKING:
     from ingress.objects.kinds import PublishedAddress
     from ingress.settings.context import TranslationContext
+    from ingress.settings.gateway_ports import GatewayPorts
     from ingress.settings.options import ClusterAccess, RunOptions
 
 _VERSION = "Show the version, and whether the data plane is compiled, and exit."
@@ -103,6 +104,7 @@ def cli() -> None:
     "Ports",
     option("--http-port", type=_PORT, default=8080, help="Port for HTTP; 0 takes any free port."),
     option("--https-port", type=_PORT, default=8443, help="Port for HTTPS."),
+    option("--gateway-ports", default="", help="Ports for Gateways: FIRST-LAST, or PORT=BOUND,...; none by default."),
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
     option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
     option("--admin-address", default="127.0.0.1", help="Address of the admin port."),
@@ -188,6 +190,7 @@ def run(**given: Any) -> None:
         bind_address=given["bind_address"],
         http_port=given["http_port"],
         https_port=given["https_port"],
+        gateway_ports=_gateway_ports(given["gateway_ports"]),
         admin_address=given["admin_address"],
         admin_port=given["admin_port"],
         peer_port=given["peer_port"],
@@ -313,6 +316,15 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         names_secrets=given.get("secret_scope") == "name",
         can_export_spans=can_export(),
     )
+
+
+def _gateway_ports(text: str) -> GatewayPorts:
+    from ingress.settings.gateway_ports import read_gateway_ports
+
+    try:
+        return read_gateway_ports(text)
+    except ValueError as problem:
+        raise BadInput(f"--gateway-ports {problem}") from None
 
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:

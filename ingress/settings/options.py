@@ -12,6 +12,7 @@ import msgspec
 
 from ingress.objects.kinds import PublishedAddress
 from ingress.settings.context import TranslationContext
+from ingress.settings.gateway_ports import GatewayPorts
 
 
 class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +49,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     bind_address: str = "::"
     http_port: int = 8080
     https_port: int = 8443
+    gateway_ports: GatewayPorts = GatewayPorts()
     admin_address: str = "127.0.0.1"
     admin_port: int = 10254
     peer_port: int | None = None
@@ -89,7 +91,7 @@ def conflict_of(options: RunOptions) -> str | None:
         "--peer-port": options.peer_port or 0,
     }
     taken: dict[int, str] = {}
-    for name, port in ports.items():
+    for name, port in (*ports.items(), *(("--gateway-ports", each) for each in options.gateway_ports.targets)):
         if port and taken.setdefault(port, name) != name:
             return f"{taken[port]} and {name} are both {port}: give each a port of its own"
     return None
@@ -98,9 +100,11 @@ def conflict_of(options: RunOptions) -> str | None:
 def option_of_port(purpose: str, *, is_port: bool) -> str:
     """The option to change if zonal cannot listen: of the port itself, or of the address that it is on.
 
-    `purpose` is http, https, admin, peer or webhook. The webhook listens on every address, so only its port has an
-    option.
+    `purpose` is http, https, gateway, admin, peer or webhook. The webhook listens on every address,
+    so only its port has an option.
     """
+    if purpose == "gateway" and is_port:
+        return "--gateway-ports"
     if is_port or purpose == "webhook":
         return f"--{purpose}-port"
     return "--admin-address" if purpose == "admin" else "--bind-address"

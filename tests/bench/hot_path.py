@@ -29,6 +29,7 @@ from balancer.matching.routing import RouteTable, compile_routes
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.entry_points import HTTP
 from balancer.model.publication import RoutingModel
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Branch, Host, Owner, PathKind, Route, ServiceName
@@ -93,7 +94,7 @@ def steps(rig: Rig) -> dict[str, Step]:
     short, browser = requests.read(SHORT_REQUEST), requests.read(BROWSER_REQUEST)
     response = responses.read(RESPONSE, b"GET")
     alarm = rig.alarm()
-    origin = Origin(peer="192.0.2.1", secure=False)
+    origin = Origin(peer="192.0.2.1", entry_point=HTTP)
     return {
         "open a client's connection": lambda: rig.open_client(StillTransport()),
         "collect a head (4 lines)": collecting(SHORT_REQUEST),

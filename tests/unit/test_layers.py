@@ -140,6 +140,7 @@ CORE = (
     "balancer.matching.host_tables",
     "balancer.matching.routing",
     "balancer.matching.served",
+    "balancer.matching.server_names",
     "balancer.matching.logged",
     "balancer.matching.path_replacement",
     "balancer.matching.request_edits",

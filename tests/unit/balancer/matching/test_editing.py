@@ -7,12 +7,13 @@ from balancer.http.messages import ResponseHead
 from balancer.http.origin import Origin
 from balancer.matching.editing import editors_of
 from balancer.model.edits import EditFields, SetFields
+from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 
 def test_each_rule_becomes_an_editor_in_its_order() -> None:
     rules = SetFields((("X-One", "1"),)), SetFields((("x-one", "2"), ("X-Two", "\xe4")))
-    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False)
+    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP)
     edit = HeadEdit()
     for editor in editors_of(rules):
         edit = editor.edit(request, origin, ResponseHead(200, (), 0, b""), edit)
@@ -22,7 +23,7 @@ def test_each_rule_becomes_an_editor_in_its_order() -> None:
 
 def test_fields_are_set_added_and_removed() -> None:
     rule = EditFields(set=(("X-Set", "new"),), add=(("X-Add", "more"),), remove=("x-gone",))
-    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False)
+    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP)
     given = HeadEdit(frozenset(), ((b"X-Gone", b"ours"), (b"x-set", b"ours"), (b"X-Add", b"ours")))
     (editor,) = editors_of([rule])
     edit = editor.edit(request, origin, ResponseHead(200, (), 0, b""), given)

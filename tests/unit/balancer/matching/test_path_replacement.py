@@ -11,6 +11,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.http.target import matchable_path
 from balancer.matching.path_replacement import PathReplacer
+from balancer.model.entry_points import HTTP
 from balancer.model.rewriting import PathReplacement
 from tests.questions import question_of
 
@@ -53,7 +54,7 @@ def test_what_becomes_of_a_path(target: str, prefix: str | None, path: str, resu
 
 def test_the_target_of_the_whole_server_stays() -> None:
     replacer = PathReplacer(PathReplacement("/x"))
-    outgoing = Outgoing(question_of("http://a.test/y").request, Origin(peer="", secure=False))
+    outgoing = Outgoing(question_of("http://a.test/y").request, Origin(peer="", entry_point=HTTP))
     assert replacer.rewrite(outgoing, ()) is None
     assert (outgoing.request.target, outgoing.request.raw_target) == (b"/x", b"/y")
 

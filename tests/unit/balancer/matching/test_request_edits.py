@@ -12,6 +12,7 @@ from balancer.http1.fields import endpoint_request_head
 from balancer.http2.onward import endpoint_request_fields
 from balancer.matching.request_edits import request_editor_of
 from balancer.model.edits import RequestEdit
+from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 Values = dict[str, list[str]]
@@ -24,7 +25,7 @@ def edited(*edits: RequestEdit, fields: tuple[str, ...] = (), added: Fields = ()
     written: list[Values] = []
     for is_http2 in (False, True):
         request = question_of("http://a.test/", fields).request
-        outgoing = Outgoing(request, Origin(peer="192.0.2.1", secure=False), b"id", passing=passing(underscores))
+        outgoing = Outgoing(request, Origin(peer="192.0.2.1", entry_point=HTTP), b"id", passing=passing(underscores))
         outgoing.added = added
         editor.put_on(outgoing)
         written.append(_of_http2(outgoing) if is_http2 else _of_http1(outgoing))

@@ -23,6 +23,7 @@ from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.model.endpoints import Endpoint
+from balancer.model.entry_points import HTTP
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
@@ -147,7 +148,7 @@ class Standing:
             settings=self.live.settings,
             deadlines=self.deadlines,
             first_heads=self._first_heads,
-            secure=False,
+            entry_point=HTTP,
             on_open=self._serve,
         )
 

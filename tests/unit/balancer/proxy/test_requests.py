@@ -170,7 +170,7 @@ async def test_a_mistake_of_ours_cuts_the_connection_and_is_counted_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with standing(shop([])) as proxy, proxy.client() as client:
-        proxy.live.view.configurations = {}
+        proxy.live.view.configurations = None  # type: ignore[assignment]
         client.send(GET)
         with pytest.raises(ConnectionResetError):
             await client.rest()

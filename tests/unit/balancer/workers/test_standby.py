@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 
+from balancer.connections.listeners import Port
 from balancer.connections.tls import self_signed
 from balancer.model.publication import RoutingModel
 from balancer.workers.lifecycle import Phase, Times
@@ -46,8 +47,7 @@ async def serving(count: int, times: Times = TIMES) -> AsyncIterator[ProcessFlee
             count=count,
             stands_by=True,
             address="127.0.0.1",
-            http_port=0,
-            https_port=0,
+            ports=(Port("http", 0), Port("https", 0)),
             settings=WorkerSettings(access_log_format="off", log_level="warning"),
             retire_limit_seconds=5.0,
         ),
@@ -87,7 +87,7 @@ async def stands_by(fleet: ProcessFleet) -> None:
 
 async def status(fleet: ProcessFleet, path: str) -> bytes:
     """503 if there is a route, for want of endpoints; else 404."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", fleet.http_port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", fleet.ports["http"])
     writer.write(b"GET %b HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n" % path.encode())
     answer = await reader.read()
     writer.close()

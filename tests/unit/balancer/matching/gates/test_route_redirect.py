@@ -17,7 +17,7 @@ from tests.questions import question_of
 def judged(rule: RouteRedirect, url: str, *, port: int | None = None, host: bytes | None = None) -> Reply | Deny:
     question = question_of(url)
     request = question.request if host is None else msgspec.structs.replace(question.request, host_name=host)
-    asked = Asked(request, Origin(peer="", secure=question.secure, port=port), question.secure)
+    asked = Asked(request, Origin(peer="", entry_point=question.entry_point, port=port), question.secure)
     return RouteRedirectGate(rule).judge(asked, lambda _: None)
 
 
