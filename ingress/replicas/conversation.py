@@ -57,7 +57,7 @@ class Ends(NamedTuple):
     use: Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
 
 
-class _Place:
+class _Addressee:
     """One address of another replica."""
 
     __slots__ = ("due_at", "is_own", "outbox", "rates", "sending", "told_at")
@@ -79,7 +79,7 @@ class Conversation:
         self._rates: dict[str, Rates] = {}
         self._own = Rates()
         self._totals: Mapping[str, int] = {}
-        self._places = {place: _Place() for place in options.places}
+        self._places = {place: _Addressee() for place in options.places}
         self._counted, self._bytes = Counter[str](), Counter[str]()
         self._number = 0
         self._model, self._services = RoutingModel(), frozenset[str]()
@@ -173,7 +173,7 @@ class Conversation:
         self._used, self._used_at = traffic, now
         self._ends.use(tuple(sorted(traffic.items())))
 
-    def _is_due(self, place: _Place, now: float) -> bool:
+    def _is_due(self, place: _Addressee, now: float) -> bool:
         since = now - place.told_at
         return since >= place.outbox.seconds or (since >= _EARLY_SECONDS and self._has_moved(place.rates))
 
@@ -181,7 +181,7 @@ class Conversation:
         rates = {service: self._own.of(service) or 0.0 for service in self._services}
         return any(abs(rate - told.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in rates.items())
 
-    async def _tell(self, name: str, place: _Place) -> None:
+    async def _tell(self, name: str, place: _Addressee) -> None:
         self._number += 1
         place.rates = {service: self._own.of(service) or 0.0 for service in self._services}
         message = place.outbox.message(self._number, name=self._options.name, zone=self._zone(), totals=self._totals)
