@@ -24,6 +24,7 @@ from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
+from ingress.translation.gateway.standings import ObjectStanding
 
 _Place = tuple[str, str, str, str]
 _Service = tuple[str, str]
@@ -46,6 +47,7 @@ class Published:
         "_translated",
         "findings",
         "publication",
+        "standings",
     )
 
     def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
@@ -53,6 +55,8 @@ class Published:
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
+        self.standings: tuple[ObjectStanding, ...] = ()
+        """What statuses of Gateway API should say."""
         self._translated: tuple[Finding, ...] | None = None  # before the first publication
         self._own = own
         self._seen: tuple[Finding, ...] = ()
@@ -79,6 +83,7 @@ class Published:
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last = self.publication
+        self.standings = translation.standings
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings
             self._put_together()
