@@ -3,7 +3,7 @@ from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
 
 cdef class Destination:
     cdef public object backend, branch, error, hash_text, names, request_editor, stickiness, zone_policy
-    cdef public bint is_edited, is_held
+    cdef public bint is_bounded, is_edited, is_held
     cdef public tuple editors
     cdef public RoutePolicyLayout policy
     cdef public RouteLayout route

@@ -28,7 +28,8 @@ class Destination:
     `backend` None: they get `error`. `names` are those under which they count, `tenant` is the namespace whose bounds
     they fill. `stickiness` and `hash_text` say which endpoint they are held to; `is_held`: one of the two does.
     `subset` is to how many endpoints the hash leads. `request_editor` edits what endpoints get, None: nothing does.
-    `editors` change the responses of this destination alone; `is_edited`: there is one of these.
+    `editors` change the responses of this destination alone; `is_edited`: there is one of these. `is_bounded`: the
+    policy bounds the rate of bodies, or the time of requests or attempts.
     """
 
     __slots__ = (
@@ -37,6 +38,7 @@ class Destination:
         "editors",
         "error",
         "hash_text",
+        "is_bounded",
         "is_edited",
         "is_held",
         "names",
@@ -52,7 +54,8 @@ class Destination:
     def __init__(self, route: Route, branch: Branch) -> None:
         self.route = route
         self.branch = branch
-        self.policy = route.policy
+        self.policy = policy = route.policy
+        self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
         self.backend = branch.backend
         self.error = branch.error
         self.zone_policy = branch.zone_policy

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from balancer.http.edits import FieldSetter, ResponseEditor, SecureFieldSetter
 from balancer.http.messages import Fields
 from balancer.matching.cors import CorsEditor
+from balancer.matching.cors_policy import CorsPolicyEditor
 from balancer.matching.relocating import CookieEditor, LocationEditor
+from balancer.model.cors import CorsPolicy
 from balancer.model.edits import CorsFields, EditFields, ResponseRule, SetFields
 from balancer.model.relocation import RewriteCookies, RewriteLocation
 
@@ -23,6 +25,8 @@ def make_editor(rule: ResponseRule) -> ResponseEditor:
             return FieldSetter(_encoded((*rule.set, *rule.add)), replaces=False, removed=gone)
         case CorsFields():
             return CorsEditor(rule)
+        case CorsPolicy():
+            return CorsPolicyEditor(rule)
         case RewriteLocation():
             return LocationEditor(rule)
         case RewriteCookies():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.model.cors import CorsPolicy
 from balancer.model.relocation import RewriteCookies, RewriteLocation
 
 
@@ -52,5 +53,5 @@ class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
     fields: tuple[tuple[str, str], ...] = ()
 
 
-ResponseRule = SetFields | EditFields | CorsFields | RewriteLocation | RewriteCookies
+ResponseRule = SetFields | EditFields | CorsFields | CorsPolicy | RewriteLocation | RewriteCookies
 """Every kind of response edit that a route may have."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.client_tls import ClientCertificates
+from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
@@ -77,6 +78,7 @@ GateRule = (
     | SlashRedirect
     | TargetRedirect
     | CorsPreflight
+    | CorsPolicyPreflight
     | RouteRedirect
     | RewrittenRedirect
     | HttpsRedirect
@@ -98,6 +100,7 @@ PHASES: tuple[type[GateRule], ...] = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    CorsPolicyPreflight,
     RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,
@@ -119,6 +122,7 @@ _WELCOMING = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    CorsPolicyPreflight,
     RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,

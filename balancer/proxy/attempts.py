@@ -12,22 +12,19 @@ from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http import grpc
 from balancer.http.edits import ResponseEditor
 from balancer.http.streams import EndpointStream, Outgoing
-from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.destinations import Destination
 from balancer.model.handshakes import Handshake
 from balancer.picking import outcomes
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Picker
-from balancer.picking.health import Change
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
-from balancer.proxy import holding, succession
+from balancer.proxy import holding, reporting, succession, timing
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
 from balancer.proxy.exchange import Exchange, ExchangeOwner
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
-from balancer.zones.evacuation import ZoneChange
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -43,6 +40,7 @@ class Attempts(ExchangeOwner):
         "_chosen",
         "_context",
         "_destination",
+        "_following",
         "_forwarder",
         "_handshake",
         "_intercepts",
@@ -57,6 +55,7 @@ class Attempts(ExchangeOwner):
     _attempt_started: float
     _chosen: Pick | None
     _destination: Destination
+    _following: Pick
     _handshake: Handshake | None
     _intercepts: frozenset[int]
     _picker: Picker
@@ -91,8 +90,8 @@ class Attempts(ExchangeOwner):
         self._destination = to
         self._intercepts = intercepts
         self._tried = ()
-        if policy.body_rate:
-            holding.pace(context, policy)
+        if to.is_bounded:
+            self._bound(now)
         if to.is_held:
             self._route_editors = context.editors
         runtime = context.view.backends.get(to.backend) if to.backend is not None else None
@@ -126,6 +125,19 @@ class Attempts(ExchangeOwner):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 
+    def _bound(self, now: float) -> None:
+        """Bounds the rate of the response, and the time of the request."""
+        context = self._context
+        policy = context.policy
+        if policy.body_rate:
+            holding.pace(context, policy)
+        if policy.request_seconds or policy.attempt_seconds:
+            timing.limit(context, now)
+            holding.hold(context, self._unlimit)
+
+    def limit_passed(self) -> ErrorKind:
+        return timing.limit_passed(self._context)
+
     def _may_repeat_body(self) -> bool:
         """Whether another endpoint may get the body of the request after it was sent to one."""
         request, policy = self._context.outgoing.request, self._context.policy
@@ -141,10 +153,8 @@ class Attempts(ExchangeOwner):
         """The request is a gRPC call, which ends when the time is over that its client gives it."""
         context = self._context
         context.is_call = True
-        seconds = grpc.timeout_seconds(context.outgoing.request.fields)
-        if seconds is not None:
-            alarm = context.alarm
-            alarm.limit_to(seconds - (now - context.account.started))
+        if grpc.timeout_seconds(context.outgoing.request.fields) is not None:
+            timing.limit(context, now)
             holding.hold(context, self._unlimit)
 
     def _unlimit(self) -> None:
@@ -159,6 +169,8 @@ class Attempts(ExchangeOwner):
         account.tried += member.label_alone
         self._tried += (member,)
         self._attempt_started = now
+        if self._is_retry and context.policy.attempt_seconds:
+            timing.limit(context, now)
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         method = context.outgoing.request.method
@@ -243,7 +255,7 @@ class Attempts(ExchangeOwner):
         """Chooses the endpoint that answers instead."""
         self._chosen = None
         method, policy = self._context.outgoing.request.method, self._context.policy
-        if is_request_here and may_pass_over(status, method=method, on=policy.retry_on):
+        if is_request_here and may_pass_over(status, method=method, on=policy.retry_on, codes=policy.retry_codes):
             self._chosen = self._choose(nothing_sent=False)
         return self._chosen is not None or status in self._intercepts
 
@@ -275,7 +287,8 @@ class Attempts(ExchangeOwner):
 
     def _attempted(self, error: AttemptError | None, now: float, answered_at: float) -> None:
         """Reports an attempt to health, then begins another one or ends."""
-        account, started = self._context.account, self._attempt_started
+        context, started = self._context, self._attempt_started
+        account = context.account
         pick = account.pick
         assert pick is not None
         pick.member.in_flight -= 1
@@ -284,7 +297,7 @@ class Attempts(ExchangeOwner):
         runtime = self._runtime
         change = runtime.report(pick, outcome, now, (answered_at or now) - started, account)
         if change is not None:
-            self._tell(change, pick.member, error, now)
+            reporting.tell(context, runtime, change, error, now)
         if self._is_retry:
             self._end_retry()
             if answered_at and account.endpoint_status is not None:
@@ -320,7 +333,8 @@ class Attempts(ExchangeOwner):
             return None
         picker = self._picker
         pick = picker.pick(succession.with_neighbours(tried, runtime), now) if is_silent else None
-        return pick or picker.pick(tried, now)
+        pick = pick or picker.pick(tried, now)
+        return picker.pick((), now) if pick is None and context.policy.repeats_endpoints else pick
 
     def _sees_present(self, now: float) -> bool:
         """Takes the balancer of the view in use. Returns whether the backend is still there."""
@@ -339,9 +353,33 @@ class Attempts(ExchangeOwner):
         return True
 
     def _retry(self, following: Pick, error: AttemptError, now: float) -> None:
-        """Begins another attempt."""
+        """Begins another attempt, after the pause that the route asks for."""
+        context, self._following = self._context, following
+        reporting.note_retry(context, self._destination, error)
+        pause = context.policy.retry_pause_seconds
+        if not pause:
+            return self._begin_again(following, now)
+        context.waiting.waits()
+        context.supplies.loop.call_later(
+            min(pause, max(timing.request_left(context, now), 0.0)), self._go_on_after_pause
+        )
+
+    def _go_on_after_pause(self) -> None:
+        context, following, now = self._context, self._following, time.perf_counter()
+        try:
+            if context.stream.closed:
+                self._end_forwarding(AttemptError(ErrorKind.CLIENT_LEFT, Sent.NOTHING))
+            elif timing.request_left(context, now) <= 0:
+                self._end_forwarding(AttemptError(ErrorKind.CALL_TIMEOUT, Sent.NOTHING))
+            else:
+                self._begin_again(following, now)
+        except Exception:
+            context.break_off()
+        finally:
+            context.waiting.waited()
+
+    def _begin_again(self, following: Pick, now: float) -> None:
         account, budget = self._context.account, self._runtime.budget
-        self._note_retry(error)
         account.forget_attempt()
         self._was_repeated = False
         budget.begin_retry(self._forwarder.reserve, now)
@@ -352,25 +390,6 @@ class Attempts(ExchangeOwner):
         budget = self._runtime.budget
         budget.end_retry()
         self._is_retry = False
-
-    def _tell(self, change: Change | ZoneChange, member: Member, error: AttemptError | None, now: float) -> None:
-        """Counts and logs what an attempt has changed about its endpoint, or about a zone."""
-        if isinstance(change, ZoneChange):
-            return self._forwarder.sight.tell_zone(self._runtime, change, now)
-        account = self._context.account
-        if account.grpc_status:
-            why = f"grpc-status {account.grpc_status}"
-        elif error is None or error.kind is ErrorKind.PASSED_OVER:
-            why = f"status {account.endpoint_status}"
-        else:
-            why = error.kind.value
-        self._forwarder.sight.tell(self._runtime, member, change, now, why)
-
-    def _note_retry(self, error: AttemptError) -> None:
-        account, names, recorder = self._context.account, self._destination.names, self._forwarder.recorder
-        recorder.retry(names.namespace, names.service, error.kind.value)
-        attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
-        account.failed_attempts = (*account.failed_attempts, attempt)
 
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1

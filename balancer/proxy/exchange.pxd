@@ -8,6 +8,7 @@ from balancer.proxy.context cimport RequestContext
 
 cdef class ExchangeOwner:
     cpdef bint passes_over(self, long status, bint is_request_here) except -1
+    cpdef limit_passed(self)
     cpdef exchange_ended(self, Exchange exchange)
 
 

@@ -39,6 +39,10 @@ class ExchangeOwner:
         """
         raise NotImplementedError
 
+    def limit_passed(self) -> ErrorKind:
+        """Why the exchange must end: no time is left to the request, or to the attempt."""
+        raise NotImplementedError
+
     def exchange_ended(self, exchange: Exchange) -> None:
         """Both streams are free again; called once."""
         raise NotImplementedError
@@ -219,7 +223,8 @@ class Exchange(ResponseConsumer):
     def expired(self) -> None:
         alarm, endpoint = self._context.alarm, self.endpoint
         if alarm.left() <= 0:
-            self._fail(ErrorKind.CALL_TIMEOUT)
+            owner = self._owner
+            self._fail(owner.limit_passed())
         elif self._tunnelled:
             endpoint.reset()
             self._finish(time.perf_counter())
@@ -246,6 +251,8 @@ class Exchange(ResponseConsumer):
         account.status = account.endpoint_status = 101
         account.response_bytes = len(data)
         self._tunnelled = True
+        alarm = self._context.alarm
+        alarm.unlimit()  # a tunnel has no end that could be foreseen
         self._await_endpoint()
         client, edits = self._client, self._context.view.edits
         edit = edits.secure if client.secure else edits.plain

@@ -107,6 +107,9 @@ class Answers:
     def findings(self) -> list[Document]:
         return [msgspec.to_builtins(finding) for finding in self._published.findings]
 
+    def statuses(self) -> list[Document]:
+        return [msgspec.to_builtins(standing) for standing in self._published.standings]
+
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         draft = await self._fleet.explain(url, fields, client=client)
         return complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))

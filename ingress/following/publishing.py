@@ -24,6 +24,7 @@ from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
+from ingress.translation.gateway.standings import ObjectStanding
 
 _Place = tuple[str, str, str, str]
 _Service = tuple[str, str]
@@ -35,13 +36,25 @@ class Published:
     Only one task may call `publish`.
     """
 
-    __slots__ = ("_counted", "_own", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication")
+    __slots__ = (
+        "_counted",
+        "_own",
+        "_seen",
+        "_serve",
+        "_snapshot",
+        "_translated",
+        "findings",
+        "publication",
+        "standings",
+    )
 
     def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
         """`serve` makes the data plane use a publication. It must not fail. `own` are findings about this process."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
+        self.standings: tuple[ObjectStanding, ...] = ()
+        """What statuses of Gateway API should say."""
         self._translated: tuple[Finding, ...] | None = None  # before the first publication
         self._own = own
         self._seen: tuple[Finding, ...] = ()
@@ -66,6 +79,7 @@ class Published:
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last = self.publication
+        self.standings = translation.standings
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings
             self._put_together()

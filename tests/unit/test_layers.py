@@ -115,6 +115,7 @@ CORE = (
     "balancer.matching.affinity",
     "balancer.matching.branches",
     "balancer.matching.cors",
+    "balancer.matching.cors_policy",
     "balancer.matching.destinations",
     "balancer.matching.editing",
     "balancer.matching.forwarded",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from balancer.model.client_tls import ClientCertificates
+from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     PHASES,
@@ -39,7 +40,7 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight)
+    first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight)
     redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
     assert (Tracing, BlockedClients, *redirects, *checks) == PHASES
