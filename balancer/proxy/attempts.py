@@ -240,7 +240,8 @@ class Attempts(ExchangeOwner):
     def leaves_silent(self, sent: Sent) -> bool:
         """Chooses the endpoint that gets the request, if the present one is known to be gone."""
         self._chosen = None
-        if self._forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
+        forwarder = self._forwarder
+        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
             error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
             if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
                 self._chosen = self._choose(nothing_sent=False, is_silent=True)
