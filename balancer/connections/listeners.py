@@ -41,8 +41,8 @@ class CannotListen(Exception):
 def listen(address: str, port: int, *, purpose: str = "") -> socket.socket:
     """A listening TCP socket on `address` (`::` accepts IPv4 too, and becomes 0.0.0.0 if there is no IPv6).
 
-    Port 0 takes any free port. `purpose` is http, https, gateway, admin or webhook; the error has it. Raises
-    `CannotListen`.
+    Port 0 takes any free port. `purpose` is http, https, gateway, admin, peer or webhook; the error has it.
+    Raises `CannotListen`.
     """
     (listener,) = listen_together(address, port, count=1, purpose=purpose)
     return listener

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from balancer.http.memos import Memo, Remembering
 from balancer.http.proofs import ClientProof
 from balancer.model.entry_points import EntryPoint
 
@@ -11,25 +12,23 @@ HTTPS_PORT = 443
 _PEERS_REMEMBERED = 256  # clients that open a connection for each request
 
 
-class Origin:
+class Origin(Remembering):
     """The origin of a request, about which its endpoint is told.
 
     All requests of a client's connection have the same one, unless the settings say that proxies in front of this one
     are believed. `peer` is the client's address without port, and `entry_point` is where its connection came in.
     `server_name` is the name of its handshake, empty for none, where it matters which listener that belongs to;
-    else None. `https` says that the client speaks
-    https, to the proxy or to the load balancer in front of it, and `scheme` is what the client speaks. `port` is the
-    port that the client connected to, from a PROXY header or a trusted proxy, or None; in a PROXY header, as in
-    ingress-nginx, 443 means that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if
-    that is not known. `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone.
-    `written` and `fields` are these facts as HTTP/1 and HTTP/2 write them to endpoints, None until the first request.
-    `proof` is what the client has shown in its handshake, None if it was not asked. `is_trusted`: a proxy that is
-    believed about everything sent the request.
+    else None. `https` says that the client speaks https, to the proxy or to the load balancer in front of it, and
+    `scheme` is what the client speaks. `port` is the port that the client connected to, from a PROXY header or a
+    trusted proxy, or None; in a PROXY header, as in ingress-nginx, 443 means that the load balancer ended TLS. `host`
+    is the Host that a trusted proxy got, empty if that is not known. `forwarded_for` are the addresses that the
+    endpoint is told, empty if it is `peer` alone. Memos hold these facts as they are written to endpoints. `proof` is
+    what the client has shown in its handshake, None if it was not asked. `is_trusted`: a proxy that is believed about
+    everything sent the request.
     """
 
     __slots__ = (
         "entry_point",
-        "fields",
         "forwarded_for",
         "host",
         "https",
@@ -39,7 +38,6 @@ class Origin:
         "proof",
         "scheme",
         "server_name",
-        "written",
     )
 
     def __init__(
@@ -54,8 +52,7 @@ class Origin:
         self.scheme = b"https" if self.https else b"http"
         self.host = b""
         self.forwarded_for = b""
-        self.written: bytes | None = None
-        self.fields: tuple[tuple[bytes, bytes], ...] | None = None
+        self.memo: Memo | None = None
         self.proof: ClientProof | None = None
 
     @property

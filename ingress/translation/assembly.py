@@ -35,6 +35,10 @@ from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
+from ingress.translation.gateway.findings import note_standings
+from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
@@ -57,9 +61,10 @@ class Translation(msgspec.Struct, frozen=True):
     """What the cluster asks for as far as it can be carried out, and findings about the rest.
 
     `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
-    about slices) are for `with_endpoints`. `services` are those that anything refers to. `is_partial`: some Secrets
-    are seen as they were, and the next translation judges more of them. `ends_at_epoch_seconds` is when a new
-    translation is due although nothing has changed; None: never.
+    about slices) are for `with_endpoints`. `services` are those that anything refers to. `standings` are what
+    statuses of Gateway API should say. `is_partial`: some Secrets are seen as they were, and the next translation
+    judges more of them. `ends_at_epoch_seconds` is when a new translation is due although nothing has changed; None:
+    never.
     """
 
     model: RoutingModel
@@ -68,6 +73,7 @@ class Translation(msgspec.Struct, frozen=True):
     plan: EndpointPlan = EndpointPlan()
     other_findings: tuple[Finding, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
+    standings: tuple[ObjectStanding, ...] = ()
     is_partial: bool = False
     ends_at_epoch_seconds: float | None = None
 
@@ -124,12 +130,30 @@ def translate(
         readings=readings or Readings(),
         findings=findings,
     )
+    options = GatewayOptions(
+        context.controller_class, frozenset(context.gateway_ports), allow_external=context.allow_external_name
+    )
+    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, shelf.materials))
+    note_standings(gateways.standings, findings)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(desired, inventory, context, certificates=certificates, findings=findings, now=now_epoch_seconds)
+    made = _with_gateways(made, gateways)
     shelf.turns.saw(made.wanted.secrets, inventory)
     drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
     ends_at = next_end(drains, now_epoch_seconds=now_epoch_seconds)
     return msgspec.structs.replace(made, is_partial=bool(held_back), ends_at_epoch_seconds=ends_at)
+
+
+def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
+    """`made` with what Gateway API needs beside it, and with its standings."""
+    wanted = msgspec.structs.replace(
+        made.wanted,
+        secrets=made.wanted.secrets | gateways.secrets,
+        config_maps=made.wanted.config_maps | gateways.config_maps,
+    )
+    return msgspec.structs.replace(
+        made, wanted=wanted, services=made.services | gateways.services, standings=gateways.standings
+    )
 
 
 class DesiredState(msgspec.Struct, frozen=True):
