@@ -9,7 +9,7 @@ FROM ${BUILD_IMAGE} AS build
 # 1: the data plane is not compiled (docs/typed.md), and BUILD_IMAGE needs no compiler. The builder of the wheel reads this.
 ARG ZONAL_PURE=""
 WORKDIR /src
-COPY requirements/build.txt requirements/typed.txt requirements/otel.txt requirements/
+COPY requirements/build.txt requirements/typed.txt requirements/otel.txt requirements/sbom.txt requirements/
 RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/build.txt"]
 RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/typed.txt"]
 RUN ["python", "-m", "venv", "--without-pip", "/opt/zonal"]
@@ -22,6 +22,10 @@ COPY typed typed
 RUN ["python", "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "/wheels", "."]
 RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir", "--no-deps", "--no-index", \
      "--find-links", "/wheels", "zonal-ingress"]
+# What the environment holds, in CycloneDX. Packages of the base image are listed by the builder (docs/install.md).
+RUN ["python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "requirements/sbom.txt"]
+RUN ["cyclonedx-py", "environment", "--output-reproducible", "--pyproject", "pyproject.toml", \
+     "--output-file", "/opt/zonal/sbom.cdx.json", "/opt/zonal/bin/python"]
 
 FROM ${BASE_IMAGE}
 ARG BASE_IMAGE

@@ -16,6 +16,7 @@ RUNS := .venv/.runs
 READY := .venv/.installed
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input
 PEERS_READY := .venv-bench/.installed
+TRIAL_READY := .venv-trial/.installed
 WHEELS_READY := .venv-wheels/.installed
 # The longest files first, so that no process is left with one at the end.
 SUITES := $(wildcard tests/features tests/integration tests/unit)
@@ -30,7 +31,8 @@ DATA_PLANE := tests/unit/balancer $(addprefix tests/features/test_,http_cases.py
 	limits.py metrics.py mirrors.py process.py proxy_protocol.py redirects.py relocation.py response_edits.py \
 	response_fields.py response_options.py rewriting.py routing_cases.py sign_in.py stopping.py tls.py \
 	tls_endpoints.py tracing.py trusted_proxies.py upgrades.py workers.py)
-ON_TYPED = -m pytest -p no:cacheprovider $(BY_FILE) -m 'not slow and not alone' $(DATA_PLANE) $(ARGS)
+ON_DATA_PLANE = -p no:cacheprovider $(BY_FILE) -m 'not slow and not alone' $(DATA_PLANE) $(ARGS)
+ON_TYPED = -m pytest $(ON_DATA_PLANE)
 ARGS ?=
 # Containers often ask for no bytecode. Then each of the hundreds of processes that tests start compiles all modules anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -41,7 +43,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo docs test test-typed typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
+.PHONY: help demo docs test test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
@@ -54,6 +56,7 @@ help:
 	@echo 'make typed          compile the typed modules into a tree below build/typed, and print where it is (needs a C compiler)'
 	@echo 'make wheels         the wheels of this version into dist/, compiled and pure (needs a C compiler; ARGS=--here for this platform alone)'
 	@echo 'make test-typed     the tests of the data plane, on that tree'
+	@echo 'make test-wheel     the same on the installed wheel, where the sources are not'
 	@echo 'make asan           the same under AddressSanitizer'
 	@echo 'make compare-typed  1,000 scripted exchanges on the plain source and on two compiled builds must be equal'
 	@echo 'make fuzz           a million messages, sequences of frames and header blocks against the parsers (ARGS="--seed 2")'
@@ -87,6 +90,10 @@ wheels: $(WHEELS_READY)
 
 test-typed: $(READY)
 	@$(BIN)/python -m typed --run $(ON_TYPED) --numprocesses 3
+
+# In an environment of its own: the development environment has the checkout.
+test-wheel: $(READY) $(TRIAL_READY)
+	@$(BIN)/python -m typed.trial .venv-trial/bin/python $(ON_DATA_PLANE) --numprocesses 3
 
 asan: $(READY)
 	@$(BIN)/python -m typed --flavour asan --run $(ON_TYPED) --numprocesses 2
@@ -175,6 +182,13 @@ $(PEERS_READY): requirements/bench.txt | $(READY)
 	@.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes \
 		-r requirements/bench.txt >&2 && touch $@ || echo 'make: not all peers could be installed' >&2
 
+$(TRIAL_READY): requirements/dev.txt | $(READY)
+	@echo 'make: installing what the tests of the wheel need' >&2
+	@$(BIN)/python -m venv --clear .venv-trial >&2
+	@.venv-trial/bin/python -m pip install --quiet --disable-pip-version-check --no-input --require-hashes \
+		-r requirements/dev.txt >&2
+	@touch $@
+
 $(WHEELS_READY): requirements/wheels.txt requirements/build.txt requirements/typed.txt | $(RUNS)
 	@echo 'make: installing what makes wheels' >&2
 	@$(BIN)/python -m venv --clear .venv-wheels >&2
@@ -192,6 +206,8 @@ lock:
 			$(COMPILE) --output-file requirements/typed.txt - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["wheels"], sep="\n")' | \
 			$(COMPILE) --constraint requirements/build.txt --output-file requirements/wheels.txt - && \
+		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["sbom"], sep="\n")' | \
+			$(COMPILE) --constraint requirements/build.txt --output-file requirements/sbom.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
 		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \

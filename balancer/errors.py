@@ -27,6 +27,7 @@ class ErrorKind(Enum):
     EXPECTATION_FAILED = "expectation_failed"
     NO_ROUTE = "no_route"
     NO_BACKEND = "no_backend"
+    BACKEND_INVALID = "backend_invalid"
     PATH_CLOSED = "path_closed"
     SOURCE_DENIED = "source_denied"
     MISDIRECTED = "misdirected"

@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from operator import attrgetter
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.compression import Compressor
 from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
+from balancer.http.messages import RequestHead
+from balancer.http.origin import Origin
 from balancer.http.passing import passing
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.request_fields import RequestFields
-from balancer.matching.routing import RouteTable, compile_routes, compiling
+from balancer.matching.routing import RouteTable, compiling
+from balancer.matching.served import Match
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -39,6 +43,9 @@ _ENDPOINTS_A_REQUEST = 64
 class View:
     """One publication, ready to serve.
 
+    `tables` are the tables of routes by the keys of route configurations, and `configurations` by those of the entry
+    points before them.
+
     `proxy` are the settings, and `zone` is the own zone as requests are counted in it. `plain_edit` and `secure_edit`
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
@@ -48,6 +55,7 @@ class View:
     __slots__ = (
         "backends",
         "compressor",
+        "configurations",
         "edits",
         "forwarded",
         "generation",
@@ -59,8 +67,8 @@ class View:
         "plain_edit",
         "proxy",
         "request_fields",
-        "routes",
         "secure_edit",
+        "tables",
         "zone",
     )
 
@@ -69,7 +77,7 @@ class View:
         generation: int,
         own_zone: OwnZone,
         model: RoutingModel,
-        routes: RouteTable,
+        tables: Mapping[str, RouteTable],
         backends: Mapping[BackendKey, BackendRuntime],
         *,
         edits: ResponseEdits,
@@ -86,7 +94,8 @@ class View:
         self.makes_ids = model.proxy.generate_request_id
         underscores, kept = model.proxy.underscores_in_headers, model.proxy.kept_fields
         self.passing = (passing(underscores, kept), passing(underscores, kept, trusts=True))
-        self.routes = routes
+        self.tables = tables
+        self.configurations = {each.key: tables[each.configuration] for each in model.entry_points}
         self.backends = backends
         self.edits = edits
         self.plain_edit, self.secure_edit = edits.plain, edits.secure
@@ -94,6 +103,19 @@ class View:
         self.forwarded = forwarded
         self.request_fields = request_fields
         self.logged = logged
+
+    def match(self, origin: Origin, request: RequestHead) -> Match | None:
+        """What serves a request that came in at the entry point of `origin`, or None.
+
+        Raises `Refusal` as `RouteTable.match` does, and for a request that belongs to another listener than that of its
+        handshake, or whose entry point is gone.
+        """
+        routes = self.configurations.get(origin.entry_point.key)
+        if routes is None:
+            raise Refusal(ErrorKind.NO_ROUTE, "an entry point that is gone")
+        if origin.server_name is not None and routes.misdirects(origin.server_name, request.host_name):
+            raise Refusal(ErrorKind.MISDIRECTED, "a host of another listener")
+        return routes.match(request.host_name, request.path, request.target, request)
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""
@@ -160,7 +182,7 @@ class LiveTable:
             generation=0,
             own_zone=empty.own_zone,
             model=empty,
-            routes=compile_routes(empty, make=make),
+            tables=finished(compiling(empty, {}, make)),
             backends={},
             edits=response_edits(empty.proxy),
         )
@@ -207,14 +229,14 @@ class LiveTable:
             coming.concerned += gone
             coming.departed += _members_of(before.backends[key] for key in gone)
         yield
-        routes = before.routes
+        tables = before.tables
         if not _has_same_routes(before.model, model):
-            routes = yield from compiling(model, before.routes, self._make_gate)
+            tables = yield from compiling(model, tables, self._make_gate)
         coming.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
             model=model,
-            routes=routes,
+            tables=tables,
             backends=backends,
             edits=before.edits if model.proxy == before.model.proxy else response_edits(model.proxy),
             compressor=_compressor(model.proxy),
@@ -268,8 +290,8 @@ def _replaced(before: View, model: RoutingModel) -> Generator[None, None, tuple[
 def _has_same_routes(before: RoutingModel, after: RoutingModel) -> bool:
     return (
         after.hosts == before.hosts
-        and after.default_route == before.default_route
-        and after.unmatched_gates == before.unmatched_gates
+        and after.listeners == before.listeners
+        and after.route_configurations == before.route_configurations
     )
 
 

@@ -10,6 +10,7 @@ import msgspec
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.publication import Publication, RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Branch, Canary, Host, Owner, PathKind, Route, ServiceName
 from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZonePolicy, ZonePolicyName
 
@@ -128,7 +129,7 @@ def model(
         hosts=tuple(sorted(hosts, key=lambda item: item.name)),
         backends=tuple(sorted(backends, key=lambda item: item.key)),
         own_zone=own_zone(zone),
-        default_route=default_route,
+        route_configurations=(RouteConfiguration(default_route=default_route),),
     )
 
 

@@ -6,8 +6,9 @@ from balancer.http.messages import HTTP_1_1, Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.http1.endpoint import EndpointConnection, Keeper
+from balancer.model.entry_points import HTTP
 
-PLAIN = Origin(peer="192.0.2.7", secure=False)
+PLAIN = Origin(peer="192.0.2.7", entry_point=HTTP)
 
 
 def request_head(

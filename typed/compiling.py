@@ -44,14 +44,22 @@ class Compilers:
 
     c: tuple[str, ...]
     flags: tuple[str, ...]
-    versions: str
+    cython: str
+    """What Cython says of itself."""
+    compiler: str
+    """What the C compiler says of itself."""
+
+    @property
+    def versions(self) -> str:
+        """Which Python, Cython and C compiler these are."""
+        return "\n".join((sys.version, SUFFIX, self.cython, self.compiler))
 
     @classmethod
     def here(cls, flavour: str) -> Compilers:
         """Those of this machine for a build of that kind. Raises `CannotBuild` if one is missing."""
         c = tuple(shlex.split(os.environ.get("CC") or _compiler()))
-        versions = [sys.version, SUFFIX, _said([sys.executable, "-m", "cython", "--version"]), _said([*c, "--version"])]
-        return cls(c, (*_COMMON, *FLAVOURS[flavour]), "\n".join(versions))
+        cython, compiler = _said([sys.executable, "-m", "cython", "--version"]), _said([*c, "--version"])
+        return cls(c, (*_COMMON, *FLAVOURS[flavour]), cython, compiler)
 
 
 def _compiler() -> str:

@@ -6,6 +6,7 @@ place of the other one without being asked for.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -20,7 +21,10 @@ Install a C compiler (gcc), or set ZONAL_PURE=1 for the pure wheel, whose reques
 
 
 class TypedBuildHook(BuildHookInterface[Any]):
-    """Adds the compiled modules to a wheel. An editable installation never gets any: its sources change."""
+    """Adds the compiled modules to a wheel, and says in an SBOM what it was made of.
+
+    An editable installation never gets any compiled module: its sources change.
+    """
 
     @property
     def _is_pure(self) -> bool:
@@ -30,21 +34,41 @@ class TypedBuildHook(BuildHookInterface[Any]):
         return [] if self._is_pure else [CYTHON]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if self._is_pure or version == "editable":
+        if version == "editable":
             return
         sys.path.insert(0, self.root)  # a hook is read as a file, without its package
-        from balancer.manifest import NAME
-        from typed.compiling import CannotBuild, compile_modules
-        from typed.listing import listing_of
+        from typed.compiling import CannotBuild
 
         root = Path(self.root)
-        listing = root / "build" / "typed" / NAME
+        made = root / "build" / "typed"
+        made.mkdir(parents=True, exist_ok=True)
         try:
-            binaries = compile_modules(root, root / "build" / "typed" / "cache", "release")
+            sbom = self._sbom() if self._is_pure else self._compiled(root, made, build_data)
         except CannotBuild as error:
             sys.exit(_REFUSED.format(error=error))  # one message in place of the traceback of a build tool
+        from typed.sbom import NAME
+
+        (made / NAME).write_text(sbom)
+        build_data["sbom_files"].append(str(made / NAME))
+
+    def _compiled(self, root: Path, made: Path, build_data: dict[str, Any]) -> str:
+        """Adds the compiled modules and their list. Returns the SBOM. Raises `CannotBuild`."""
+        from balancer.manifest import NAME
+        from typed.compiling import Compilers, compile_modules
+        from typed.listing import listing_of
+
+        binaries = compile_modules(root, made / "cache", "release")
         build_data["pure_python"], build_data["infer_tag"] = False, True
-        listing.write_text(listing_of(root, binaries))
-        build_data["force_include"][str(listing)] = f"balancer/{NAME}"
-        for module, binary in binaries.items():
-            build_data["force_include"][str(binary)] = str(module.binary)
+        (made / NAME).write_text(listing_of(root, binaries))
+        included = build_data["force_include"]
+        included[str(made / NAME)] = f"balancer/{NAME}"
+        included |= {str(binary): str(module.binary) for module, binary in binaries.items()}
+        hashes = {module: hashlib.sha256(binary.read_bytes()).hexdigest() for module, binary in binaries.items()}
+        return self._sbom(compilers=Compilers.here("release"), modules=hashes)
+
+    def _sbom(self, **made_with: Any) -> str:
+        from typed.sbom import sbom_of
+
+        core = self.metadata.core
+        given = {"compilers": None, "modules": {}} | made_with
+        return sbom_of(core.raw_name, core.version or self.metadata.version, str(core.license_expression), **given)

@@ -6,6 +6,7 @@ Binaries are never put into a checkout, where they would run in place of sources
 from __future__ import annotations
 
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from balancer.manifest import NAME
@@ -24,7 +25,7 @@ def make_tree(root: Path, target: Path, flavour: str) -> Path:
     binaries = compile_modules(root, target / "cache", flavour)
     tree = target / f"{flavour}{SUFFIX.removesuffix('.so')}"
     listing = tree / PACKAGE / NAME
-    _copy_folder(root, tree, keeps={listing, *(tree / module.binary for module in binaries)})
+    copy_folder(root, tree, keeps={listing, *(tree / module.binary for module in binaries)})
     for module, binary in binaries.items():
         _copy_file(binary, tree / module.binary)
     _write(listing, listing_of(root, binaries))
@@ -39,16 +40,16 @@ def _write(path: Path, text: str) -> None:
         new.replace(path)
 
 
-def _copy_folder(source: Path, target: Path, keeps: set[Path]) -> None:
-    """Makes `target` equal to `source`, but for the files that it `keeps`."""
+def copy_folder(source: Path, target: Path, *, keeps: Collection[Path] = (), leaves_out: Collection[str] = ()) -> None:
+    """Makes `target` equal to `source`, but for the files that it `keeps`, and those of these names in `source`."""
     target.mkdir(parents=True, exist_ok=True)
-    wanted = {entry.name: entry for entry in source.iterdir() if not _is_left_out(entry)}
+    wanted = {each.name: each for each in source.iterdir() if not _is_left_out(each) and each.name not in leaves_out}
     for entry in target.iterdir():
         if entry.name not in wanted and entry not in keeps and entry.name != "__pycache__":
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     for name, entry in wanted.items():
         if entry.is_dir():
-            _copy_folder(entry, target / name, keeps)
+            copy_folder(entry, target / name, keeps=keeps)
         else:
             _copy_file(entry, target / name)
 

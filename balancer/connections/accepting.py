@@ -7,18 +7,17 @@ because the limit must include connections in their handshake. Does not know req
 from __future__ import annotations
 
 import asyncio
-import errno
-import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Protocol, cast
 
 from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.entrances import PAUSE_SECONDS, WAIT_SECONDS, Entrances
 from balancer.connections.handshaking import UnfinishedHandshakes
-from balancer.connections.opening import Opening, TlsOpening, accept
+from balancer.connections.opening import Opening, TlsOpening
 from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
 from balancer.connections.places import ClientPlaces
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
@@ -30,20 +29,15 @@ from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.http2.intake import FaultTally
 from balancer.matching.clients import peer_key
+from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
-from balancer.runtime.transports import plain_address
 
-_LOG = logging.getLogger(__name__)
-
-_AT_ONCE = 16  # connections accepted before the loop turns to others; a burst must not delay requests in flight
-_PAUSE_SECONDS = 0.5  # without descriptors: long enough for some to be freed, and half of what clients notice
 _LEAST_HANDSHAKE_SECONDS = 0.01
 _HTTP2 = b"h2"
 _SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
-_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 
 
 class Asking(Protocol):
@@ -68,16 +62,24 @@ class Asking(Protocol):
     def chain_bytes(self, server_name: str | None) -> int:
         """The size of the chain that a handshake for a name shows."""
 
+    @property
+    def listener_context(self) -> ssl.SSLContext:
+        """The context of a handshake for which `context_for` gives none."""
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether a name decides which listener serves the requests of a connection."""
+
 
 class Reception:
     """Takes in connections for one worker and hands over each one that is ready for requests.
 
     `settings` are read anew for each connection. `places` has every connection that is open; whoever gets one that was
     handed over says when it ends. `bound` is the most that descriptors allow. `note` counts, by kind, connections that
-    were not taken in. Without descriptors nothing is accepted for `pause_seconds`. `tls` gives the context of a
-    handshake. `asking` chooses another one where clients are asked for certificates, and knows which hosts have one
-    certificate. `flusher` is for connections in HTTP/2, and `tally` counts what goes wrong on them. `transports` carry
-    the connections; None: the loop does. `unfinished` bounds the handshakes under way.
+    were not taken in. Without descriptors nothing is accepted for `pause_seconds`, and a connection waits for an entry
+    point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `flusher` is for connections in
+    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections; None: the loop does.
+    `unfinished` bounds the handshakes under way.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Reception:
         *,
         settings: CurrentSettings,
         deadlines: Deadlines,
-        tls: Callable[[], ssl.SSLContext],
+        names: Callable[[EntryPoint], Asking],
         places: ClientPlaces[Arriving | Connection],
         bound: int,
         hand_over: Callable[[Connection], None],
@@ -93,8 +95,8 @@ class Reception:
         tally: FaultTally,
         handshake_seconds: float,
         flusher: Flusher,
-        asking: Asking | None = None,
-        pause_seconds: float = _PAUSE_SECONDS,
+        pause_seconds: float = PAUSE_SECONDS,
+        wait_seconds: float = WAIT_SECONDS,
         transports: TcpTransports | None = None,
         unfinished: UnfinishedHandshakes[TlsOpening | TlsTransport] | None = None,
     ) -> None:
@@ -102,31 +104,29 @@ class Reception:
         self._settings = settings
         self._deadlines = deadlines
         self._first_heads = FirstHeads()
-        self._tls = tls
-        self._asking = asking
+        self._names = names
         self._places = places
         self._bound = bound
         self._hand_over = hand_over
         self._note, self._tally = note, tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
-        self._pause_seconds = pause_seconds
         self._transports = transports
-        self._listeners: list[socket.socket] = []
+        self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds, wait_seconds=wait_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
         self.arriving: set[Arriving] = set()
 
-    def listen(self, listener: socket.socket, *, secure: bool) -> None:
-        """Accepts connections from a listening, non-blocking socket. `close` closes the socket."""
-        self._listeners.append(listener)
-        self._resume(listener, secure)
+    def open(self, sockets: Mapping[str, socket.socket]) -> None:
+        """Accepts connections from listening, non-blocking sockets, by name. `close` closes the sockets."""
+        self._entrances.open(sockets)
+
+    def use(self, entry_points: Iterable[EntryPoint]) -> tuple[EntryPoint, ...]:
+        """Lets these entry points, and no others, stand on their sockets. Returns those that are gone."""
+        return self._entrances.use(entry_points)
 
     def close(self) -> None:
         """Stops accepting. Arriving connections may continue."""
-        for listener in self._listeners:
-            self._loop.remove_reader(listener)
-            listener.close()
-        self._listeners.clear()
+        self._entrances.close()
 
     def stop(self) -> None:
         """Stops accepting and drops arriving connections."""
@@ -134,29 +134,18 @@ class Reception:
         for arriving in self.arriving:
             arriving.cancel()
 
-    def _resume(self, listener: socket.socket, secure: bool) -> None:
-        if listener in self._listeners:
-            self._loop.add_reader(listener, self._accept, listener, int(listener.family), secure)
-
-    def _accept(self, listener: socket.socket, family: int, secure: bool) -> None:
-        settings = self._settings.proxy
+    def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
+        settings, secure = self._settings.proxy, entry_point.is_secure
         reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
         most = min(settings.client_connections, self._bound)
         openings: list[Opening] = []
-        for _ in range(_AT_ONCE):
-            try:
-                connection, address = accept(listener, family)
-            except OSError as error:
-                if error.errno in _EXHAUSTED:
-                    self._pause(listener, secure, error=error)
-                break  # nobody waits, or the waiting client has left
-            peer = plain_address(address)
+        for connection, peer in accepted:
             if len(self._places) >= most and not self._makes_room(peer):
                 connection.close()
             elif not reads_first:
-                self._open(connection, peer, openings)
-            elif not secure or settings.proxy_protocol or not self._shake_hands(connection, peer, settings):
-                self._welcome_later(connection, peer, secure=secure)
+                self._open(connection, Arrival(peer, None, entry_point), openings)
+            elif not secure or settings.proxy_protocol or not self._shake_hands(connection, peer, entry_point):
+                self._welcome_later(connection, peer, entry_point)
         if openings:
             self.arriving.update(openings)
             self._loop.call_soon(self._opened, openings)
@@ -169,8 +158,8 @@ class Reception:
             cut(gone)
         return gone is not None
 
-    def _welcome_later(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
-        task = self._loop.create_task(self._welcome(connection, peer, secure=secure))
+    def _welcome_later(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> None:
+        task = self._loop.create_task(self._welcome(connection, peer, entry_point))
         self.arriving.add(task)
         self._places.enter(task, peer_key(peer))
         task.add_done_callback(self._welcomed)
@@ -179,9 +168,8 @@ class Reception:
         self.arriving.discard(task)
         self._places.leave(task)
 
-    def _open(self, connection: socket.socket, peer: str, openings: list[Opening]) -> None:
+    def _open(self, connection: socket.socket, arrival: Arrival, openings: list[Opening]) -> None:
         """Takes in a connection of which nothing has to be known before its first request."""
-        arrival = Arrival(peer, None, secure=False)
         client = self._client(arrival, False)
         try:
             if self._transports is not None:
@@ -192,7 +180,7 @@ class Reception:
             connection.close()
         else:
             openings.append(opening)
-            self._places.enter(opening, peer_key(peer))
+            self._places.enter(opening, peer_key(arrival.peer))
 
     def _opened(self, openings: list[Opening]) -> None:
         """The loop, told before to do so, has opened these connections and so handed them over."""
@@ -200,22 +188,22 @@ class Reception:
             opening.finish()
         self.arriving.difference_update(openings)
 
-    def _shake_hands(self, connection: socket.socket, peer: str, settings: ProxySettings) -> bool:
+    def _shake_hands(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> bool:
         """Begins the handshake if the ClientHello is there, as it nearly always is, and what its name needs.
 
         False: these have to be waited for.
         """
-        hello = hello_at_hand(connection, _SPOKEN[settings.http2.enabled])
-        if hello is None or (self._asking is not None and not self._asking.is_ready(hello.server_name)):
+        hello = hello_at_hand(connection, _SPOKEN[self._settings.proxy.http2.enabled])
+        if hello is None or not self._names(entry_point).is_ready(hello.server_name):
             return False
-        arrival = Arrival(peer, None, secure=True)
+        arrival = Arrival(peer, None, entry_point)
         self._shake(connection, arrival, hello, self._handshake_seconds)
         return True
 
     def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, seconds: float) -> None:
         """Begins a handshake, which may take `seconds`."""
-        arrival.server_name = hello.server_name
-        tls, protocol = self._context_for(hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
+        arrival.server_name, names = hello.server_name, self._names(arrival.entry_point)
+        tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
         handshake: TlsOpening | TlsTransport
         try:
             if self._transports is None:
@@ -231,7 +219,7 @@ class Reception:
             arrival.arriving = handshake
             self.arriving.add(handshake)
             self._places.enter(handshake, peer_key(arrival.peer))
-            chain_bytes = self._asking.chain_bytes(hello.server_name) if self._asking is not None else 0
+            chain_bytes = names.chain_bytes(hello.server_name)
             for each in self._unfinished.begin(handshake, address=arrival.peer, chain_bytes=chain_bytes):
                 self._note("handshake_limit")
                 each.cancel()
@@ -243,21 +231,7 @@ class Reception:
         if failed:
             self._note("tls_handshake")
 
-    def _context_for(self, hello: Hello) -> ssl.SSLContext:
-        asking = self._asking
-        tls = asking.context_for(hello.server_name) if asking is not None and asking.asks else None
-        return tls or self._tls()
-
-    def _pause(self, listener: socket.socket, secure: bool, *, error: OSError) -> None:
-        """Stops watching the listener for a while. Otherwise the loop would be busy with connections that it cannot
-        accept.
-        """
-        self._note("descriptors_exhausted")
-        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
-        self._loop.remove_reader(listener)
-        self._loop.call_later(self._pause_seconds, self._resume, listener, secure)
-
-    async def _welcome(self, connection: socket.socket, peer: str, *, secure: bool) -> None:
+    async def _welcome(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> None:
         settings = self._settings.proxy
         connection.setblocking(False)
         port = None
@@ -275,13 +249,13 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        arrival = Arrival(peer, port, secure=secure)
-        if not secure:
+        arrival = Arrival(peer, port, entry_point)
+        if not entry_point.is_secure:
             arrival.arriving = asyncio.current_task()
             await self._take_in_plain(connection, arrival)
             return
         handshake_until = self._loop.time() + self._handshake_seconds
-        hello = await self._hello(connection, http2=settings.http2.enabled)
+        hello = await self._hello(connection, self._names(entry_point), http2=settings.http2.enabled)
         if hello is None:
             self._note("tls_handshake")
             return
@@ -326,25 +300,34 @@ class Reception:
                 settings=self._settings,
                 deadlines=self._deadlines,
                 first_heads=self._first_heads,
-                secure=arrival.secure,
+                entry_point=arrival.entry_point,
                 on_open=on_open,
                 peer=arrival.peer,
                 port=arrival.port,
+                server_name=self._deciding_name(arrival),
             )
         serves = None
-        if arrival.server_name and self._asking is not None:
-            serves = partial(self._asking.share_certificate, arrival.server_name)
+        name = self._deciding_name(arrival)
+        if arrival.server_name and name is None:
+            serves = partial(self._names(arrival.entry_point).share_certificate, arrival.server_name)
         return Http2Connection(
             settings=self._settings,
             deadlines=self._deadlines,
             flusher=self._flusher,
-            secure=arrival.secure,
+            entry_point=arrival.entry_point,
             on_open=on_open,
             tally=self._tally,
             serves=serves,
             peer=arrival.peer,
             port=arrival.port,
+            server_name=name,
         )
+
+    def _deciding_name(self, arrival: Arrival) -> str | None:
+        """The name of a handshake that decided which listener the connection belongs to; None if none had to."""
+        if not arrival.entry_point.is_secure or not self._names(arrival.entry_point).is_divided:
+            return None
+        return arrival.server_name or ""
 
     def _arrived(self, arrival: Arrival, client: Connection) -> None:
         if arrival.arriving is not None:
@@ -362,14 +345,13 @@ class Reception:
         self._note("tls_handshake")
         cast("asyncio.Transport", transport).abort()  # uvloop's are not of this class
 
-    async def _hello(self, connection: socket.socket, *, http2: bool) -> Hello | None:
+    async def _hello(self, connection: socket.socket, names: Asking, *, http2: bool) -> Hello | None:
         """What a TLS client says first. None: it speaks no protocol that is spoken here, and was refused."""
         spoken = _SPOKEN[http2]
         try:
             async with asyncio.timeout(self._handshake_seconds):
                 hello = await receive_hello(connection, spoken)
-                if self._asking is not None:
-                    await self._asking.prepare(hello.server_name)
+                await names.prepare(hello.server_name)
             if not hello.protocols or not spoken.isdisjoint(hello.protocols):
                 return hello
             connection.send(NO_APPLICATION_PROTOCOL)
@@ -381,3 +363,8 @@ class Reception:
             raise
         connection.close()
         return None
+
+
+def _context_for(names: Asking, hello: Hello) -> ssl.SSLContext:
+    tls = names.context_for(hello.server_name) if names.asks else None
+    return tls or names.listener_context

@@ -9,6 +9,7 @@ from typing import Any
 from balancer.connections.listener_sessions import resumes_another
 from balancer.connections.opening import Opening, TlsOpening
 from balancer.http.streams import Connection
+from balancer.model.entry_points import EntryPoint
 from balancer.runtime.tls import TlsTransport
 from balancer.runtime.transports import agreed_protocol
 
@@ -32,12 +33,14 @@ def cut(member: Arriving | Connection) -> None:
 
 
 class Arrival:
-    """What is known of a connection. `arriving` has it until it is handed over."""
+    """What is known of a connection of an entry point. `arriving` has it until it is handed over."""
 
-    __slots__ = ("arriving", "peer", "port", "secure", "server_name")
+    __slots__ = ("arriving", "entry_point", "peer", "port", "server_name")
 
-    def __init__(self, peer: str, port: int | None, *, secure: bool) -> None:
-        self.peer, self.port, self.secure = peer, port, secure
+    def __init__(self, peer: str, port: int | None, entry_point: EntryPoint) -> None:
+        self.peer = peer
+        self.port = port
+        self.entry_point = entry_point
         self.arriving: Arriving | None = None
         self.server_name: str | None = None
 

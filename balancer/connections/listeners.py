@@ -10,6 +10,17 @@ import errno
 import resource
 import socket
 import sys
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from typing import NamedTuple
+
+
+class Port(NamedTuple):
+    """A port to open, and the name of its socket: `http`, `https`, or the number of a port for Gateways as text."""
+
+    name: str
+    number: int
+
 
 BACKLOG = 4096  # as net.core.somaxconn of current kernels; a burst must wait and not be refused
 
@@ -30,7 +41,8 @@ class CannotListen(Exception):
 def listen(address: str, port: int, *, purpose: str = "") -> socket.socket:
     """A listening TCP socket on `address` (`::` accepts IPv4 too, and becomes 0.0.0.0 if there is no IPv6).
 
-    Port 0 takes any free port. `purpose` is http, https, admin or webhook; the error has it. Raises `CannotListen`.
+    Port 0 takes any free port. `purpose` is http, https, gateway, admin, peer or webhook; the error has it.
+    Raises `CannotListen`.
     """
     (listener,) = listen_together(address, port, count=1, purpose=purpose)
     return listener
@@ -54,6 +66,27 @@ def listen_together(address: str, port: int, *, count: int, purpose: str = "") -
             is_port=error.errno in (errno.EADDRINUSE, errno.EACCES),
         ) from None
     return listeners
+
+
+def open_ports(address: str, ports: Iterable[Port], *, count: int) -> list[dict[str, socket.socket]]:
+    """`count` sets of sockets, each with one socket for each port, by name. Raises `CannotListen`."""
+    places: list[dict[str, socket.socket]] = [{} for _ in range(count)]
+    try:
+        for port in ports:
+            purpose = port.name if port.name in ("http", "https") else "gateway"
+            together = listen_together(address, port.number, count=count, purpose=purpose)
+            for place, listener in zip(places, together, strict=True):
+                place[port.name] = listener
+    except BaseException:
+        for listener in chain.from_iterable(place.values() for place in places):
+            listener.close()
+        raise
+    return places
+
+
+def ports_of(sockets: Mapping[str, socket.socket]) -> dict[str, int]:
+    """The ports to which sockets are bound, by the names of the sockets."""
+    return {name: port_of(listener) for name, listener in sockets.items()}
 
 
 def join(other: tuple[str, int]) -> socket.socket:

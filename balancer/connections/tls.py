@@ -19,11 +19,12 @@ import msgspec
 
 from balancer.connections.asking_contexts import AskingContexts, Terms
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
-from balancer.matching.certificates import by_server_name, certificate_for, covering_name
+from balancer.matching.server_names import Named, ServerNameTable
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
+from balancer.model.routes import INGRESS
 from balancer.model.settings import Http2Settings, ListenerTls
 
 _LOG = logging.getLogger(__name__)
@@ -32,36 +33,35 @@ _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes mill
 
 
 class ServerNames:
-    """Chooses the context of a handshake: exact name, then a wildcard of one label, then the default certificate."""
+    """Chooses the context of a handshake of one route configuration, by the server name."""
 
     __slots__ = (
         "_asking",
-        "_by_name",
         "_chosen",
-        "_ciphers",
+        "_configuration",
         "_contexts",
-        "_demands",
         "_fallback",
         "_goes_by",
-        "_hosts",
         "_on_dear",
         "_protocols",
+        "_table",
         "listener_context",
     )
 
-    def __init__(self, fallback: Certificate, on_dear: Callable[[str], None] = lambda _: None) -> None:
-        """`fallback` serves if the model names no default certificate.
+    def __init__(
+        self, fallback: Certificate, on_dear: Callable[[str], None] = lambda _: None, configuration: str = INGRESS
+    ) -> None:
+        """`fallback` serves if the model names no default certificate. `configuration` is a key.
 
         `on_dear` hears of each handshake that took much CPU time: the host in the model, empty if it was for none.
         """
-        self._fallback, self._on_dear = fallback, on_dear
-        self._by_name: dict[str, Certificate] = {}
-        self._ciphers: dict[str, str] = {}
-        self._hosts: frozenset[str] = frozenset()
+        self._fallback = fallback
+        self._on_dear = on_dear
+        self._configuration = configuration
         self._contexts: dict[tuple[Certificate, str], ssl.SSLContext] = {}
         self._chosen: dict[str | None, ssl.SSLContext] = {}  # by names of hosts only, so there are no more than those
         self._goes_by = RoutingModel()
-        self._demands: dict[str, ClientDemand] = {}
+        self._table = ServerNameTable(self._goes_by, configuration)
         self._asking = AskingContexts()
         self._protocols = _protocols(self._goes_by.proxy.http2)
         self.listener_context = self._make_listener()
@@ -75,7 +75,7 @@ class ServerNames:
         return context
 
     def _tell_dear(self, server_name: str | None) -> None:
-        self._on_dear(covering_name(self._hosts, server_name or "") or "")
+        self._on_dear(self._table.find(server_name).host)
 
     def update(self, model: RoutingModel) -> None:
         """Serves the certificates and the TLS settings of `model` from the next handshake on.
@@ -90,32 +90,31 @@ class ServerNames:
             model.certificates is before.certificates
             and model.hosts is before.hosts
             and model.authorities == before.authorities
-            and model.default_certificate == before.default_certificate
+            and model.listeners == before.listeners
+            and model.route_configurations == before.route_configurations
             and model.proxy.tls == before.proxy.tls
         ):
             return  # endpoints change often, and there may be thousands of certificates
-        shown_before = self._by_name, self._ciphers
-        self._by_name = by_server_name(model)
-        self._hosts = frozenset(host.name for host in model.hosts if host.name)
-        self._ciphers = {host.name: host.ciphers for host in model.hosts if host.ciphers and host.name}
-        if (self._by_name, self._ciphers) != shown_before or model.proxy.tls != before.proxy.tls:
+        shown_before = self._table.shown
+        self._table = table = ServerNameTable(model, self._configuration)
+        if table.shown != shown_before or model.proxy.tls != before.proxy.tls:
             self.listener_context = self._make_listener()
-        self._demands = {host.name: host.client_demand for host in model.hosts if host.client_demand is not None}
-        wanted = {*model.certificates, *self._by_name.values(), self._fallback}
+        wanted = {*model.certificates, *table.certificates, self._fallback}
         if model.proxy.tls != before.proxy.tls:
             self._asking.clear()
-        self._asking.keep(wanted, set(map(self._terms, self._demands.values())), self._trusted_by_digest(model))
-        lists = {*self._ciphers.values(), model.proxy.tls.ciphers}
+        terms = {self._terms(demand, ciphers) for demand, ciphers in table.demands.items()}
+        self._asking.keep(wanted, terms, self._trusted_by_digest(model))
+        lists = {*table.ciphers, model.proxy.tls.ciphers}
         self._contexts = {
             key: context for key, context in self._contexts.items() if key[0] in wanted and key[1] in lists
         }
 
-    def _terms(self, demand: ClientDemand) -> Terms:
-        return self._ciphers.get(demand.host, self._goes_by.proxy.tls.ciphers), demand.digest, demand.depth
+    def _terms(self, demand: ClientDemand, ciphers: str) -> Terms:
+        return ciphers or self._goes_by.proxy.tls.ciphers, demand.digest, demand.depth
 
     def _trusted_by_digest(self, model: RoutingModel) -> dict[str, Authority]:
         known = {each.key: each for each in model.authorities}
-        return {each.digest: known[each.authority] for each in self._demands.values() if each.authority in known}
+        return {each.digest: known[each.authority] for each in self._table.demands if each.authority in known}
 
     def _offer(self, protocols: list[str]) -> None:
         """Chooses among `protocols` from the next handshake on."""
@@ -131,7 +130,7 @@ class ServerNames:
 
     def certificate_for(self, server_name: str | None) -> Certificate:
         """The certificate for a server name as the client sent it (None: the client sent none)."""
-        return certificate_for(self._by_name, server_name or "") or self._fallback
+        return self._table.find(server_name).certificate or self._fallback
 
     def chain_bytes(self, server_name: str | None) -> int:
         """The size, as PEM, of the chain that a handshake for a name shows."""
@@ -140,13 +139,22 @@ class ServerNames:
     @property
     def asks(self) -> bool:
         """Whether handshakes for some name ask for a certificate."""
-        return bool(self._demands)
+        return bool(self._table.demands)
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether a name decides which listener serves the requests of a connection."""
+        return self._table.is_divided
+
+    def _refuses(self, named: Named) -> bool:
+        """Whether a handshake is refused: for an unknown name, or without a certificate that may be shown."""
+        if named.certificate is None and not self._table.has_fallback:
+            return True
+        return not named.host and self._goes_by.proxy.tls.rejects_unknown
 
     def _demand_for(self, server_name: str | None) -> ClientDemand | None:
-        host = covering_name(self._hosts, server_name or "")
-        if host is None and self._goes_by.proxy.tls.rejects_unknown:
-            return None
-        return self._demands.get(host or "")
+        named = self._table.find(server_name)
+        return None if self._refuses(named) else named.demand
 
     def is_ready(self, server_name: str | None) -> bool:
         """Whether `context_for` this name has nothing to read that would hold the event loop."""
@@ -164,10 +172,10 @@ class ServerNames:
         None also if no such context can be made: then the gates of the host refuse every request. What is not ready
         is read at once.
         """
-        demand = self._demand_for(server_name)
+        named, demand = self._table.find(server_name), self._demand_for(server_name)
         if demand is None:
             return None
-        key = (self.certificate_for(server_name), self._terms(demand))
+        key = (named.certificate or self._fallback, self._terms(demand, named.ciphers))
         context = self._asking.context(key, self._fallback, self._goes_by.proxy.tls, self._protocols)
         return context.asking(demand, server_name or "", self._tell_dear) if context is not None else None
 
@@ -179,13 +187,12 @@ class ServerNames:
             connection.chosen_by = server_name
         context = self._chosen.get(server_name)
         if context is None:
-            host = covering_name(self._hosts, server_name or "")
-            tls = self._goes_by.proxy.tls
-            if tls.rejects_unknown and host is None:
+            named = self._table.find(server_name)
+            if self._refuses(named):
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
-            key = (self.certificate_for(server_name), self._ciphers.get(host or "", tls.ciphers))
+            key = (named.certificate or self._fallback, named.ciphers or self._goes_by.proxy.tls.ciphers)
             context = self._contexts.get(key) or self._make(*key)
-            if server_name in self._hosts:
+            if server_name == named.host:
                 self._chosen[server_name] = context
         connection.context = context
         return None
@@ -220,7 +227,7 @@ def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0  # Python cannot set ticket keys, and a ticket would be valid for other hosts
     context.set_alpn_protocols(protocols)
-    _load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
+    load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
     return context
 
 
@@ -234,8 +241,8 @@ def _set_versions(context: ssl.SSLContext, tls: ListenerTls) -> None:
         context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
 
 
-def _load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem: bytes) -> None:
-    """Loads the certificate that handshakes show. Raises ssl.SSLError."""
+def load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem: bytes) -> None:
+    """Makes handshakes of `context` show a certificate, without a file for its key. Raises ssl.SSLError."""
     descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, private_key_pem + b"\n" + chain_pem)
@@ -276,7 +283,7 @@ def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
         except ValueError:  # empty, or not even ASCII
             raise ssl.SSLError("no certificates to trust") from None
     if tls.chain_pem is not None and tls.private_key_pem is not None:
-        _load_certificate(context, tls.chain_pem, tls.private_key_pem)
+        load_certificate(context, tls.chain_pem, tls.private_key_pem)
     return context
 
 

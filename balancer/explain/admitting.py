@@ -26,7 +26,7 @@ class Admission(NamedTuple):
 
 def origin_of(question: Question, forwarded: ForwardedReader | None) -> Origin:
     """The origin of the request, as a trusted proxy says if the client of the question is one."""
-    origin = Origin(peer=question.client, secure=question.secure)
+    origin = Origin(peer=question.client, entry_point=question.entry_point)
     return origin if forwarded is None else forwarded.origin_of(origin, question.request)
 
 
@@ -87,6 +87,8 @@ def _told(answer: Deny | Reply, question: Question) -> str:
     if isinstance(answer, Deny):
         if answer.kind is ErrorKind.CLIENT_BLOCKED:
             return "The ConfigMap blocks this User-Agent or Referer, so the answer is 403."
+        if answer.kind is ErrorKind.BAD_REQUEST:
+            return "The request names no host to be redirected to, so the answer is 400."
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")

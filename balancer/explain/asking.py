@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
+from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 
 _URL = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -42,11 +43,16 @@ class RefusedRequest(BadQuestion):
 
 
 class Question(NamedTuple):
-    """A request, whether it comes over TLS, and the client's address, which is empty if unknown."""
+    """A request, where it comes in, and the client's address, which is empty if unknown."""
 
     request: RequestHead
-    secure: bool
+    entry_point: EntryPoint
     client: str = ""
+
+    @property
+    def secure(self) -> bool:
+        """Whether the request comes over TLS."""
+        return self.entry_point.is_secure
 
 
 def question_of(url: str, fields: Sequence[str] = (), *, read: ReadHead, client: str = "") -> Question:
@@ -71,7 +77,7 @@ def question_of(url: str, fields: Sequence[str] = (), *, read: ReadHead, client:
         raise BadQuestion("write host and header fields in ASCII, and the path in UTF-8") from None
     except Refusal as refusal:
         raise RefusedRequest(str(refusal), refusal.kind, host=match[2].lower(), path=match[3] or "/") from None
-    return Question(request, match[1].lower() == "https", client)
+    return Question(request, HTTPS if match[1].lower() == "https" else HTTP, client)
 
 
 def _is_address(text: str) -> bool:

@@ -25,14 +25,14 @@ _NOBODY = Branch(None, Owner("", "", ""), ServiceName("", ""))
 _ANY = Route(path="/", kind=PathKind.PREFIX, owner=_NOBODY.owner, branches=(_NOBODY,))
 
 
-def host_steps(table: RouteTable, model: RoutingModel, request: RequestHead) -> list[str]:
-    """Which host of the model takes the request, and which other hosts match or nearly match."""
+def host_steps(table: RouteTable, request: RequestHead) -> list[str]:
+    """Which host of the table takes the request, and which other hosts match or nearly match."""
     name = request.host_name.decode()
     chosen = table.host(request.host_name)
     if chosen is None:
         return [f"No Ingress names host {name}, and no rule is without a host."]
     steps = [f"Host {name} is served by the {_said(chosen)}."]
-    for other in model.hosts:
+    for other in table.content.hosts:
         if other.name == chosen.name:
             continue
         if _takes(other, request):

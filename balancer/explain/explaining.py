@@ -34,13 +34,15 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_text,
     rollout_steps,
+    traffic_steps,
     zone_steps,
 )
 from balancer.live import View
-from balancer.matching.certificates import CertificateFacts, by_server_name, certificate_for, facts_of
+from balancer.matching.certificates import CertificateFacts, facts_of
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.served import Match, Served
+from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
 from balancer.picking.backend import BackendRuntime
@@ -53,14 +55,15 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     `live` says that the view serves requests, so health and load are known.
     """
     request = question.request
-    steps: list[Step] = [_asked(question), *host_steps(view.routes, view.model, request)]
+    routes = view.configurations[question.entry_point.key]
+    steps: list[Step] = [_asked(question), *host_steps(routes, request)]
     origin = origin_of(question, view.forwarded)
     steps += origin_steps(question, origin)
     question = question._replace(client=origin.peer)
     told = _nothing_yet(question, view)
     try:
-        steps += path_steps(view.routes, request)
-        match = view.routes.match(request.host_name, request.path, request.target, request)
+        steps += path_steps(routes, request)
+        match = routes.match(request.host_name, request.path, request.target, request)
     except Refusal as refusal:
         told = failing(told, refusal.kind)
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")
@@ -126,7 +129,8 @@ def _replied(told: Explanation, reply: Reply) -> Explanation:
 
 
 def _certificate(question: Question, view: View) -> CertificateFacts:
-    return facts_of(certificate_for(by_server_name(view.model), question.request.host_name.decode()))
+    names = ServerNameTable(view.model, question.entry_point.configuration)
+    return facts_of(names.find(question.request.host_name.decode()).certificate)
 
 
 def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[Explanation, list[str]]:
@@ -156,7 +160,9 @@ def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
     policy, facts = to.zone_policy or runtime.backend.zone_policy, view.model.zones
     outcomes = foresee(runtime, to.zone_policy, to=to, question=question, now=now)
     ready = tuple(endpoint for endpoint in runtime.backend.endpoints if endpoint.ready)
-    limits, endpoints = limits_of(to.policy, runtime.backend), _endpoints(runtime, moment)
+    backend = runtime.backend
+    around = Surroundings(view.own_zone, facts).about(backend.namespace, backend.service)
+    limits, endpoints = limits_of(to.policy, backend), _endpoints(runtime, moment)
     told = msgspec.structs.replace(told, policy=policy_text(policy, ready), limits=limits, endpoints=endpoints)
     return Draft(
         decided(told, outcomes, runtime, live=live),
@@ -166,7 +172,8 @@ def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
             own_zone_step(view.own_zone),
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
-            *load_steps(runtime.backend.endpoints, Surroundings(view.own_zone, facts), policy),
+            *traffic_steps(facts, policy, f"{backend.namespace}/{backend.service}"),
+            *load_steps(backend.endpoints, around, policy),
             *(zone_steps(runtime, now) if live else ()),
             *affinity_steps(to, question, outcomes),
             *decision_steps(outcomes, runtime, live=live),

@@ -40,15 +40,18 @@ class ResponseEditor:
 
 
 class FieldSetter(ResponseEditor):
-    """Adds fields. With `replaces` on, they take the place of earlier fields of the same names."""
+    """Adds fields. With `replaces` on, they take the place of earlier fields of the same names.
+
+    Earlier fields whose names are in `removed`, in lower case, are taken away.
+    """
 
     __slots__ = ("_fields", "_last", "_names")
 
-    def __init__(self, fields: Fields, *, replaces: bool = True) -> None:
+    def __init__(self, fields: Fields, *, replaces: bool = True, removed: frozenset[bytes] = frozenset()) -> None:
         self._fields = fields
         # The newest edit with what it was made of: equal heads with one edit are written once (`http1.fields`).
         self._last: tuple[HeadEdit, HeadEdit] | None = None
-        self._names = frozenset(name.lower() for name, _ in fields) if replaces else frozenset()
+        self._names = removed.union(name.lower() for name, _ in fields) if replaces else removed
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
         last = self._last

@@ -1,9 +1,11 @@
-cdef class Repeated:
+from balancer.http.memos cimport Memo, Remembering
+
+
+cdef class Repeated(Remembering):
     cdef public tuple connection_options
-    cdef public object in_fields, in_lines, noted, request_id
+    cdef public Memo logged
+    cdef public object request_id
 
 
-cdef class Written:
-    cdef public object body_bytes, depends_on, edit, in_lines
-    cdef public tuple fields
-    cdef public bytes head
+cdef class Written(Remembering):
+    pass

@@ -10,6 +10,8 @@ from http import HTTPStatus
 
 import msgspec
 
+from balancer.http.memos import Memo, Remembering
+
 Field = tuple[bytes, bytes]
 """Name and value, without white space around the value.
 
@@ -29,23 +31,21 @@ HTTP_1_1 = "HTTP/1.1"
 HTTP_2_0 = "HTTP/2.0"
 
 
-class Repeated:
+class Repeated(Remembering):
     """What requests with the same authority and the same fields have in common.
 
     Everything here is computed from authority and fields, so nothing of one request reaches another. `request_id` is
-    the client's X-Request-ID, or None. `connection_options` are those of its Connection, in lower case. `noted` belongs
-    to `proxy.accounting`, `in_lines` to HTTP/1 and `in_fields` to HTTP/2: the fields as an endpoint gets them, where
-    another version has read them.
+    the client's X-Request-ID, or None. `connection_options` are those of its Connection, in lower case. Memos hold the
+    fields as endpoints get them. `logged` is the memo of the access log.
     """
 
-    __slots__ = ("connection_options", "in_fields", "in_lines", "noted", "request_id")
+    __slots__ = ("connection_options", "logged", "request_id")
 
     def __init__(self, fields: Fields) -> None:
         self.request_id = field_value(fields, b"x-request-id")
         self.connection_options: tuple[bytes, ...] = ()
-        self.noted: object | None = None
-        self.in_lines: object | None = None
-        self.in_fields: object | None = None
+        self.memo: Memo | None = None
+        self.logged: Memo | None = None
 
 
 class RequestHead(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -73,22 +73,13 @@ class RequestHead(msgspec.Struct, frozen=True, eq=False, gc=False):
     repeated: Repeated
 
 
-class Written:
-    """A response head as it went to the last client, in each version. The rest is all that decided its form.
+class Written(Remembering):
+    """How a response head went to clients: memos hold it as the last client of each version got it."""
 
-    HTTP/1 has `head`, which `depends_on` what is said there, and `in_lines`, the head of another version with what only
-    HTTP/1 knows of one. HTTP/2 has `fields` for an `edit` and `body_bytes`.
-    """
-
-    __slots__ = ("body_bytes", "depends_on", "edit", "fields", "head", "in_lines")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self.depends_on: object = None
-        self.head = b""
-        self.in_lines: object | None = None
-        self.edit: object = None
-        self.body_bytes: int | None = None
-        self.fields: Fields = ()
+        self.memo: Memo | None = None
 
 
 class ResponseHead(msgspec.Struct, frozen=True, eq=False, gc=False):

@@ -1,6 +1,8 @@
-cdef class Origin:
-    cdef public tuple fields
-    cdef public bytes forwarded_for, host, scheme, written
+from balancer.http.memos cimport Remembering
+
+
+cdef class Origin(Remembering):
+    cdef public bytes forwarded_for, host, scheme
     cdef public bint https, is_trusted
-    cdef public str peer
-    cdef public object port, proof
+    cdef public str peer, server_name
+    cdef public object entry_point, port, proof

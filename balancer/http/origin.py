@@ -4,51 +4,67 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from balancer.http.memos import Memo, Remembering
 from balancer.http.proofs import ClientProof
+from balancer.model.entry_points import EntryPoint
 
-HTTP_PORT, HTTPS_PORT = 80, 443
+HTTPS_PORT = 443
 _PEERS_REMEMBERED = 256  # clients that open a connection for each request
 
 
-class Origin:
+class Origin(Remembering):
     """The origin of a request, about which its endpoint is told.
 
     All requests of a client's connection have the same one, unless the settings say that proxies in front of this one
-    are believed. `peer` is the client's address without port. `https` says that the client speaks https, to the proxy
-    or to the load balancer in front of it, and `scheme` is what the client speaks. `port` is the port that the client
-    connected to, from a PROXY header or a trusted proxy, or None; in a PROXY header, as in ingress-nginx, 443 means
-    that the load balancer ended TLS. `host` is the Host that a trusted proxy got, empty if that is not known.
-    `forwarded_for` are the addresses that the endpoint is told, empty if it is `peer` alone. `written` and
-    `fields` are these facts as HTTP/1 and HTTP/2 write them to endpoints, None until the first request. `proof` is what
-    the client has shown in its handshake, None if it was not asked. `is_trusted`: a proxy that is believed about
+    are believed. `peer` is the client's address without port, and `entry_point` is where its connection came in.
+    `server_name` is the name of its handshake, empty for none, where it matters which listener that belongs to;
+    else None. `https` says that the client speaks https, to the proxy or to the load balancer in front of it, and
+    `scheme` is what the client speaks. `port` is the port that the client connected to, from a PROXY header or a
+    trusted proxy, or None; in a PROXY header, as in ingress-nginx, 443 means that the load balancer ended TLS. `host`
+    is the Host that a trusted proxy got, empty if that is not known. `forwarded_for` are the addresses that the
+    endpoint is told, empty if it is `peer` alone. Memos hold these facts as they are written to endpoints. `proof` is
+    what the client has shown in its handshake, None if it was not asked. `is_trusted`: a proxy that is believed about
     everything sent the request.
     """
 
-    __slots__ = ("fields", "forwarded_for", "host", "https", "is_trusted", "peer", "port", "proof", "scheme", "written")
+    __slots__ = (
+        "entry_point",
+        "forwarded_for",
+        "host",
+        "https",
+        "is_trusted",
+        "peer",
+        "port",
+        "proof",
+        "scheme",
+        "server_name",
+    )
 
-    def __init__(self, *, peer: str, secure: bool, port: int | None = None) -> None:
-        """`secure` says that the connection is TLS."""
-        self.peer, self.port = peer, port
-        self.https = secure or port == HTTPS_PORT
+    def __init__(
+        self, *, peer: str, entry_point: EntryPoint, port: int | None = None, server_name: str | None = None
+    ) -> None:
+        self.peer = peer
+        self.port = port
+        self.entry_point = entry_point
+        self.server_name = server_name
+        self.https = entry_point.is_secure or port == HTTPS_PORT
         self.is_trusted = False
         self.scheme = b"https" if self.https else b"http"
-        self.host = self.forwarded_for = b""
-        self.written: bytes | None = None
-        self.fields: tuple[tuple[bytes, bytes], ...] | None = None
+        self.host = b""
+        self.forwarded_for = b""
+        self.memo: Memo | None = None
         self.proof: ClientProof | None = None
 
     @property
     def shown_port(self) -> int:
-        """The port that the endpoint is told: the port of the scheme if the real one is unknown."""
-        if self.port is not None:
-            return self.port
-        return HTTPS_PORT if self.https else HTTP_PORT
+        """The port that the endpoint is told: that of the entry point if no proxy said another one."""
+        return self.entry_point.port if self.port is None else self.port
 
 
 @lru_cache(maxsize=_PEERS_REMEMBERED)
-def shared_origin(peer: str, secure: bool, port: int | None) -> Origin:
+def shared_origin(peer: str, entry_point: EntryPoint, port: int | None, server_name: str | None = None) -> Origin:
     """The origin of connections of one peer that have shown no certificate. What it is written as serves all of them.
 
     Nothing may be put into it that another connection does not say, too.
     """
-    return Origin(peer=peer, secure=secure, port=port)
+    return Origin(peer=peer, entry_point=entry_point, port=port, server_name=server_name)

@@ -15,6 +15,7 @@ from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
 from balancer.http.passing import Passing, passing
+from balancer.model.entry_points import EntryPoint
 
 _NO_NAMES: frozenset[bytes] = frozenset()
 _OF_CLIENTS = passing()
@@ -155,13 +156,14 @@ class RequestServer:
 
 
 class Connection:
-    """A client connection as its holder sees it.
+    """A client connection as its holder sees it. `entry_point` is where it came in.
 
     `idle`: no request is under way, since `idle_since` in the loop's time; 0 before `start`.
     """
 
     __slots__ = ()
 
+    entry_point: EntryPoint
     idle_since: float
 
     @property

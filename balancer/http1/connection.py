@@ -20,6 +20,7 @@ from balancer.http1.collecting import HeadCollector
 from balancer.http1.first_heads import FirstHeads
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.request_stream import Carrier, Http1RequestStream
+from balancer.model.entry_points import EntryPoint
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces, taken
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
@@ -81,11 +82,13 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         "_reader",
         "_reading_paused",
         "_server",
+        "_server_name",
         "_settings",
         "_state",
         "_transport",
         "closed",
         "deadline",
+        "entry_point",
         "idle_since",
         "next_look",
         "place",
@@ -100,16 +103,18 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         settings: CurrentSettings,
         deadlines: Deadlines,
         first_heads: FirstHeads,
-        secure: bool,
+        entry_point: EntryPoint,
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
         port: int | None = None,
+        server_name: str | None = None,
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
         """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
         self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
-        self.secure, self._peer, self._port = secure, peer, port
+        self.entry_point, self.secure, self._server_name = entry_point, entry_point.is_secure, server_name
+        self._peer, self._port = peer, port
         self._loop, self._linger_seconds = deadlines.loop, linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(
@@ -118,7 +123,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         self._reader = RequestHeadReader(limits)
         self._transport: asyncio.Transport | None = None
         self._server: RequestServer | None = None
-        self.stream = Http1RequestStream(self, secure)  # before the transport, which a TLS handshake may pause
+        self.stream = Http1RequestStream(self, self.secure)  # before the transport, which a TLS handshake may pause
         self._state = WAITING
         self.ending = self.eof = self._held = self._is_looking = self._put_off = self._reading_paused = False
         self.closed = False
@@ -240,12 +245,12 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        peer, secure = self._peer or peer_address(transport), self.secure
-        proof = client_proof(transport) if secure else None
+        peer, entry_point, name = self._peer or peer_address(transport), self.entry_point, self._server_name
+        proof = client_proof(transport) if self.secure else None
         if proof is None:
-            origin = shared_origin(peer, secure, self._port)
+            origin = shared_origin(peer, entry_point, self._port, name)
         else:
-            origin = Origin(peer=peer, secure=secure, port=self._port)
+            origin = Origin(peer=peer, entry_point=entry_point, port=self._port, server_name=name)
             origin.proof = proof
         stream = self.stream
         stream.open(transport, origin)

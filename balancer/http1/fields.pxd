@@ -1,18 +1,36 @@
 cimport cython
 
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
+from balancer.http.memos cimport Memo, recalled
 from balancer.http.origin cimport Origin
 from balancer.http.streams cimport Outgoing
 from balancer.http1.heads cimport RepeatedLines
 from balancer.http1.layouts cimport Http1ResponseLayout
 
 
-@cython.locals(origin=Origin, lines=RepeatedLines, head=bytes, method=bytes, request=RequestHeadLayout)
+cdef class OriginLines(Memo):
+    cdef public bytes lines
+
+
+cdef class LinesOfAnother(Memo):
+    cdef public RepeatedLines lines
+
+
+cdef class WrittenHead(Memo):
+    cdef public object depends_on, response
+    cdef public bytes head
+
+
+@cython.locals(origin=Origin, about=OriginLines, lines=RepeatedLines, head=bytes, method=bytes, request=RequestHeadLayout)
 @cython.locals(is_usual=bint, known=tuple, request_id=bytes)
 cpdef bytes endpoint_request_head(Outgoing outgoing)
 @cython.locals(method=bytes, request=RequestHeadLayout)
 cdef bytes _with_more(bytes head, Outgoing outgoing)
+@cython.locals(known=OriginLines)
+cdef OriginLines _origin_lines(Origin origin)
+@cython.locals(known=LinesOfAnother)
 cpdef RepeatedLines lines_of(RequestHeadLayout request)
+@cython.locals(written=WrittenHead)
 cpdef bytes client_response_head(ResponseHeadLayout response, str protocol, bint chunked, bint keep_alive, HeadEditLayout edit)
 cpdef bytes interim_response(ResponseHeadLayout response)
 cpdef bytes switching_response(ResponseHeadLayout response, HeadEditLayout edit)

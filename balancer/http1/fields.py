@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from balancer.http.edits import HeadEdit
+from balancer.http.memos import Memo, recalled
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
 from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, Passing, nominated
@@ -24,6 +25,41 @@ _VERSION, _VERSION_1_0 = b" HTTP/1.1\r\n", b" HTTP/1.0\r\n"
 _NOBODY: frozenset[bytes] = frozenset()
 
 
+class OriginLines(Memo):
+    """The lines about the client, empty until they are made."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self) -> None:
+        self.beside = None
+        self.lines = b""
+
+
+class LinesOfAnother(Memo):
+    """The field lines of a request that another version has read, None until they are made."""
+
+    __slots__ = ("lines",)
+
+    def __init__(self) -> None:
+        self.beside = None
+        self.lines: RepeatedLines | None = None
+
+
+class WrittenHead(Memo):
+    """The `head` of a response as the last client got it, which `depends_on` what is said there.
+
+    `response` is the response of another version with what only HTTP/1 knows of one, None for one that HTTP/1 has read.
+    """
+
+    __slots__ = ("depends_on", "head", "response")
+
+    def __init__(self) -> None:
+        self.beside = None
+        self.depends_on: object = None
+        self.head = b""
+        self.response: Http1Response | None = None
+
+
 def endpoint_request_head(outgoing: Outgoing) -> bytes:
     """The head that goes to the endpoint, ending in the empty line.
 
@@ -37,6 +73,8 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         known = _lines_onward(request, lines, rules=outgoing.passing, host=origin.host, removed=outgoing.removed)
     elif known is None or known[0] is not outgoing.passing:
         known = lines.onward = _lines_onward(request, lines, rules=outgoing.passing)
+    held = origin.memo
+    about = held if isinstance(held, OriginLines) else _origin_lines(origin)
     request_id = outgoing.request_id
     if request_id is None or lines.request_id is not None:
         request_id = b""
@@ -54,7 +92,7 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         b" HTTP/1.1\r\nHost: ",
         outgoing.host or origin.host or request.authority,
         b"\r\n",
-        origin.written or _origin_lines(origin),
+        about.lines,
         known[1],
         b"X-Request-ID: " if request_id else b"",
         request_id,
@@ -97,14 +135,17 @@ def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
     return b"\r\n".join([first, *(line for line in lines if line.partition(b":")[0].lower() not in names)])
 
 
-def _origin_lines(origin: Origin) -> bytes:
+def _origin_lines(origin: Origin) -> OriginLines:
     """The lines about the client, which are the same for every request with one origin and written once."""
+    known = recalled(origin, OriginLines)
+    if known.lines:
+        return known
     address, scheme = origin.peer.encode("ascii", "replace"), origin.scheme
-    origin.written = (
+    known.lines = (
         b"X-Real-IP: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Port: %d\r\n"
         b"X-Forwarded-Proto: %b\r\nX-Forwarded-Scheme: %b\r\nX-Scheme: %b\r\n"
     ) % (address, origin.forwarded_for or address, origin.shown_port, scheme, scheme, scheme)
-    return origin.written
+    return known
 
 
 def lines_of(request: RequestHead) -> RepeatedLines:
@@ -112,12 +153,12 @@ def lines_of(request: RequestHead) -> RepeatedLines:
     lines = request.repeated
     if isinstance(lines, RepeatedLines):
         return lines
-    known = lines.in_lines
-    if not isinstance(known, RepeatedLines):
+    known = recalled(lines, LinesOfAnother)
+    found = known.lines
+    if found is None:
         names = tuple([name for name, _ in request.fields])
-        known = RepeatedLines(request.fields, names, lines.connection_options, lines.request_id)
-        lines.in_lines = known
-    return known
+        found = known.lines = RepeatedLines(request.fields, names, lines.connection_options, lines.request_id)
+    return found
 
 
 def _lines_onward(
@@ -184,7 +225,8 @@ def client_response_head(
     """
     if not isinstance(response, Http1Response):
         response = _as_http1(response)
-    written, depends_on = response.written, (protocol, chunked, keep_alive, edit)
+    held, depends_on = response.written.memo, (protocol, chunked, keep_alive, edit)
+    written = held if isinstance(held, WrittenHead) else recalled(response.written, WrittenHead)
     if written.depends_on == depends_on:
         return written.head
     removed = edit.removed | NOT_FOR_CLIENTS
@@ -204,16 +246,18 @@ def client_response_head(
     elif protocol != HTTP_1_1:
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
-    written.depends_on, written.head = depends_on, b"".join(parts)
+    written.depends_on = depends_on
+    written.head = b"".join(parts)
     return written.head
 
 
 def _as_http1(response: ResponseHead) -> Http1Response:
     """The head of another version with a reason phrase and spelled names."""
-    body_bytes, known = response.body_bytes, response.written.in_lines
-    if isinstance(known, Http1Response) and known.body_bytes == body_bytes:
+    body_bytes, written = response.body_bytes, recalled(response.written, WrittenHead)
+    known = written.response
+    if known is not None and known.body_bytes == body_bytes:
         return known
-    known = response.written.in_lines = Http1Response(
+    known = written.response = Http1Response(
         status=response.status,
         fields=response.fields,
         body_bytes=body_bytes,

@@ -71,7 +71,8 @@ class RepeatedLines(Repeated):
         onward: tuple[Passing, bytes] | None = None,
     ) -> None:
         self.request_id = request_id  # this and what follows as the base class does, which would search for it
-        self.noted = self.in_lines = self.in_fields = None
+        self.memo = None
+        self.logged = None
         self.connection_options = connection_options
         self.names = names
         self.onward = onward

@@ -16,10 +16,10 @@ cdef class Http2Connection(RequestCarrier):
     cdef public Intake _intake
     cdef public Lifetime _lifetime
     cdef public bint _is_noted, closed
-    cdef public object _loop, _on_open, _port, _transport, place
+    cdef public object _loop, _on_open, _port, _transport, entry_point, place
     cdef public ProxySettingsLayout _settings
     cdef public Outflow _outflow
-    cdef public str peer
+    cdef public str _server_name, peer
     cdef public Portions _portions
     cpdef data_received(self, bytes data)
     @cython.locals(is_done=bint, waits=cython.longlong)

@@ -22,6 +22,7 @@ from balancer.http2.lifetime import CLOSE, CLOSING, ENDING, FAULTED, LEAVE, LEAV
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
 from balancer.http2.unread import Unreading
+from balancer.model.entry_points import EntryPoint
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces, taken
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
@@ -47,10 +48,12 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         "_outflow",
         "_port",
         "_portions",
+        "_server_name",
         "_settings",
         "_transport",
         "closed",
         "deadline",
+        "entry_point",
         "idle_since",
         "next_look",
         "peer",
@@ -63,20 +66,23 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         settings: CurrentSettings,
         deadlines: Deadlines,
         flusher: Flusher,
-        secure: bool,
+        entry_point: EntryPoint,
         on_open: Callable[[Connection], None],
         tally: FaultTally,
         serves: Callable[[str], bool] | None = None,
         peer: str = "",
         port: int | None = None,
+        server_name: str | None = None,
     ) -> None:
         """Limits and times are those of `settings` now; how many requests may come is read anew for each of them.
 
         `serves` says whether a host may be asked for on this connection, by its certificate; None: every host.
+        `server_name` as in `Origin`.
         """
         self._deadlines, self.flusher = deadlines, flusher
         self._on_open: Callable[[Connection], None] | None = on_open
-        self.secure, self.peer, self._port = secure, peer, port
+        self.entry_point, self.secure = entry_point, entry_point.is_secure
+        self.peer, self._port, self._server_name = peer, port, server_name
         self._loop = deadlines.loop
         self._settings = settings.proxy
         self.engine = engine = make_server_engine(settings.proxy.http2)
@@ -211,7 +217,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
         self.peer = peer = self.peer or peer_address(transport)
-        origin = Origin(peer=peer, secure=self.secure, port=self._port)
+        origin = Origin(peer=peer, entry_point=self.entry_point, port=self._port, server_name=self._server_name)
         self._intake.origin = origin
         if self.secure:
             origin.proof = client_proof(transport)

@@ -5,6 +5,7 @@ What passes is what passes in HTTP/1: `balancer.http.passing` says so.
 
 from __future__ import annotations
 
+from balancer.http.memos import Memo, recalled
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.passing import NOT_FOR_ENDPOINTS, Passing, name_onward, nominated
@@ -16,6 +17,27 @@ _NOBODY: frozenset[bytes] = frozenset()
 _TE = (b"te", b"trailers")
 
 
+class FieldsOnward(Memo):
+    """The client's fields as an endpoint gets them under `passing`; None before the first."""
+
+    __slots__ = ("fields", "passing")
+
+    def __init__(self) -> None:
+        self.beside = None
+        self.fields: Fields = ()
+        self.passing: Passing | None = None
+
+
+class OriginFields(Memo):
+    """The fields about the client, empty until they are made."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self) -> None:
+        self.beside = None
+        self.fields: Fields = ()
+
+
 def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
     """The fields that go to the endpoint, with their pseudo-fields. `secure`: the endpoint is spoken to in TLS.
 
@@ -24,19 +46,24 @@ def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
     """
     request, origin = outgoing.request, outgoing.origin
     repeated = request.repeated
-    known = repeated.in_fields
+    held = repeated.memo
+    known = held if isinstance(held, FieldsOnward) else recalled(repeated, FieldsOnward)
+    fields_onward = known.fields
     if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
-        known = _fields_onward(request, outgoing.passing, origin.host, outgoing.removed)
-    elif type(known) is not _Onward or known.passing is not outgoing.passing:
-        known = repeated.in_fields = _fields_onward(request, outgoing.passing, b"", _NOBODY)
+        fields_onward = _fields_onward(request, outgoing.passing, origin.host, outgoing.removed)
+    elif known.passing is not outgoing.passing:
+        known.passing = outgoing.passing
+        fields_onward = known.fields = _fields_onward(request, outgoing.passing, b"", _NOBODY)
+    told = origin.memo
+    about = told if isinstance(told, OriginFields) else _origin_fields(origin)
     method = request.method
     fields = (
         (b":method", method),
         (b":scheme", b"https" if secure else b"http"),
         (b":authority", outgoing.host or origin.host or request.authority),
         (b":path", request.target),
-        *(origin.fields or _origin_fields(origin)),
-        *known.fields,
+        *about.fields,
+        *fields_onward,
     )
     if outgoing.request_id is not None and repeated.request_id is None:
         fields += ((b"x-request-id", outgoing.request_id),)
@@ -51,16 +78,7 @@ def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
     return fields
 
 
-class _Onward:
-    """The client's fields as an endpoint gets them, and what they depend on."""
-
-    __slots__ = ("fields", "passing")
-
-    def __init__(self, fields: Fields, passing: Passing) -> None:
-        self.fields, self.passing = fields, passing
-
-
-def _fields_onward(request: RequestHead, passing: Passing, host: bytes, removed: frozenset[bytes]) -> _Onward:
+def _fields_onward(request: RequestHead, passing: Passing, host: bytes, removed: frozenset[bytes]) -> Fields:
     """The client's fields without those named in `removed`. `host` is the Host that the first proxy got, if any."""
     options = request.repeated.connection_options
     ended = nominated(options) if options else NOT_FOR_ENDPOINTS
@@ -74,13 +92,16 @@ def _fields_onward(request: RequestHead, passing: Passing, host: bytes, removed:
                 fields.append(_TE)
         elif name not in ended and (onward := name_onward(name, passing)):
             fields.append(field if onward is name else (onward.lower(), field[1]))  # as it is: perhaps never indexed
-    return _Onward(tuple(fields), passing)
+    return tuple(fields)
 
 
-def _origin_fields(origin: Origin) -> Fields:
+def _origin_fields(origin: Origin) -> OriginFields:
     """The fields about the client, which are the same for every request with one origin and made once."""
+    known = recalled(origin, OriginFields)
+    if known.fields:
+        return known
     address, scheme = origin.peer.encode("ascii", "replace"), origin.scheme
-    origin.fields = (
+    known.fields = (
         (b"x-real-ip", address),
         (b"x-forwarded-for", origin.forwarded_for or address),
         (b"x-forwarded-port", b"%d" % origin.shown_port),
@@ -88,7 +109,7 @@ def _origin_fields(origin: Origin) -> Fields:
         (b"x-forwarded-scheme", scheme),
         (b"x-scheme", scheme),
     )
-    return origin.fields
+    return known
 
 
 def _with_added(fields: Fields, outgoing: Outgoing) -> Fields:

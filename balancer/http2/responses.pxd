@@ -1,7 +1,13 @@
 cimport cython
 
 from balancer.http.layouts cimport HeadEditLayout, ResponseHeadLayout
+from balancer.http.memos cimport Memo, recalled
 from balancer.http.messages cimport Written
+
+
+cdef class WrittenFields(Memo):
+    cdef public object body_bytes, edit
+    cdef public tuple fields
 
 
 cdef class ResponseReader:
@@ -13,5 +19,5 @@ cdef class ResponseReader:
     cpdef tuple trailers(self, tuple fields)
 
 
-@cython.locals(written=Written)
+@cython.locals(written=WrittenFields)
 cpdef tuple client_fields(ResponseHeadLayout head, HeadEditLayout edit)

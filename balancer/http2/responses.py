@@ -9,6 +9,7 @@ import re
 
 from balancer.errors import ErrorKind
 from balancer.http.edits import HeadEdit
+from balancer.http.memos import Memo, recalled
 from balancer.http.messages import Fields, ResponseHead, Trailers
 from balancer.http.passing import NOT_FOR_CLIENTS, NOT_IN_INTERIM, nominated
 from balancer.http2.fields import CONNECTION_FIELDS, MalformedMessage, check_fields, length_of, trailers_of
@@ -18,6 +19,18 @@ _STATUSES = {status: (b":status", b"%d" % status) for status in range(100, 600)}
 _BAD = ErrorKind.INVALID_RESPONSE
 _REMEMBERED_FIELDS_MAX = 40
 _NOT_IN_HTTP2 = CONNECTION_FIELDS | NOT_FOR_CLIENTS | {b"te", b"http2-settings"}
+
+
+class WrittenFields(Memo):
+    """The fields of a response as the last client got them, for an `edit` and `body_bytes`."""
+
+    __slots__ = ("body_bytes", "edit", "fields")
+
+    def __init__(self) -> None:
+        self.beside = None
+        self.edit: HeadEdit | None = None
+        self.body_bytes: int | None = None
+        self.fields: Fields = ()
 
 
 class ResponseReader:
@@ -96,7 +109,8 @@ def client_fields(head: ResponseHead, edit: HeadEdit) -> Fields:
 
     Beside those that `edit` removes, the fields of one hop end here. Names are in lower case.
     """
-    written = head.written
+    held = head.written.memo
+    written = held if isinstance(held, WrittenFields) else recalled(head.written, WrittenFields)
     if written.edit is edit and written.body_bytes == head.body_bytes:
         return written.fields
     removed = edit.removed | _NOT_IN_HTTP2
@@ -107,7 +121,9 @@ def client_fields(head: ResponseHead, edit: HeadEdit) -> Fields:
     if head.body_bytes:
         fields.append((b"content-length", b"%d" % head.body_bytes))
     fields += [(name.lower(), value) for name, value in edit.added if name.lower() not in _NOT_IN_HTTP2]
-    written.edit, written.body_bytes, written.fields = edit, head.body_bytes, tuple(fields)
+    written.edit = edit
+    written.body_bytes = head.body_bytes
+    written.fields = tuple(fields)
     return written.fields
 
 

@@ -73,7 +73,7 @@ class CorsEditor(ResponseEditor):
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:
         allowed = self._origins.allowed(request)
-        varies = self._origins.depends_on_request and not _varies(response.fields)
+        varies = self._origins.depends_on_request and not varies_already(response.fields)
         last = self._last
         if last is not None and last[0] is given and last[1] == (allowed, varies):
             return last[2]
@@ -89,7 +89,7 @@ class CorsEditor(ResponseEditor):
         return HeadEdit(given.removed | self._names, (*kept, (_ALLOWED, allowed), *self._fields))
 
 
-def _varies(fields: Fields) -> bool:
+def varies_already(fields: Fields) -> bool:
     """Whether Vary names Origin already, or everything."""
     listed = (item.strip().lower() for name, value in fields if name == b"vary" for item in value.split(b","))
     return any(item in (b"origin", _ALL) for item in listed)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from balancer.http.streams import Outgoing
 from balancer.matching.affinity import Stickiness
+from balancer.matching.editing import editors_of
+from balancer.matching.request_edits import request_editor_of
 from balancer.matching.variables import TextOf, compile_text
 from balancer.model.endpoints import BackendKey
 from balancer.model.routes import Branch, Route
@@ -24,17 +27,23 @@ class Destination:
 
     `backend` None: they get `error`. `names` are those under which they count, `tenant` is the namespace whose bounds
     they fill. `stickiness` and `hash_text` say which endpoint they are held to; `is_held`: one of the two does.
-    `subset` is to how many endpoints the hash leads.
+    `subset` is to how many endpoints the hash leads. `request_editor` edits what endpoints get, None: nothing does.
+    `editors` change the responses of this destination alone; `is_edited`: there is one of these. `is_bounded`: the
+    policy bounds the rate of bodies, or the time of requests or attempts.
     """
 
     __slots__ = (
         "backend",
         "branch",
+        "editors",
         "error",
         "hash_text",
+        "is_bounded",
+        "is_edited",
         "is_held",
         "names",
         "policy",
+        "request_editor",
         "route",
         "stickiness",
         "subset",
@@ -45,7 +54,8 @@ class Destination:
     def __init__(self, route: Route, branch: Branch) -> None:
         self.route = route
         self.branch = branch
-        self.policy = route.policy
+        self.policy = policy = route.policy
+        self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
         self.backend = branch.backend
         self.error = branch.error
         self.zone_policy = branch.zone_policy
@@ -54,7 +64,15 @@ class Destination:
         self.stickiness = _stickiness(branch)
         self.hash_text = _hash_text(branch)
         self.subset = branch.hash_subset
+        self.request_editor = request_editor_of((*route.request_edits, *branch.request_edits))
+        self.editors = editors_of(branch.response_rules)
+        self.is_edited = self.request_editor is not None or bool(self.editors)
         self.is_held = self.stickiness is not None or self.hash_text is not None
+
+    def edit(self, outgoing: Outgoing) -> None:
+        """Edits the fields that the endpoint gets."""
+        if self.request_editor is not None:
+            self.request_editor.put_on(outgoing)
 
 
 def names_of(branch: Branch) -> DestinationNames:

@@ -50,7 +50,7 @@ class ForwardedReader:
             return origin
         rules = self._rules
         peer = self._first_untrusted(origin.peer, request) if rules.address_field else origin.peer
-        recovered = Origin(peer=peer, secure=origin.https, port=origin.port)
+        recovered = Origin(peer=peer, entry_point=origin.entry_point, port=origin.port, server_name=origin.server_name)
         recovered.proof = origin.proof
         if rules.believes_all:
             self._believe(recovered, origin, request)

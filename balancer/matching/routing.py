@@ -1,55 +1,144 @@
 """Finds the one route that serves a host and a path, in tables compiled from the model.
 
-Hosts: exact, then a wildcard of one label, then the catch-all. A chosen host never falls through to another. What a
+Hosts: exact, then wildcards, then the catch-all, within the most specific listener. The route configuration says how
+many labels a wildcard stands for, and whether a host without a route for a path falls through to the next one. What a
 path leads to within a host is in `host_tables`. All names are bytes, as on the wire.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from typing import NamedTuple
 
 from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.host_compiling import compiling_host
+from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
 from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
 from balancer.model.publication import RoutingModel
-from balancer.model.routes import Host, Route
+from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
+from balancer.model.routes import INGRESS, Host, Route
 from balancer.runtime.steps import finished
 
-_LABEL = re.compile(rb"[A-Za-z0-9_-]+")  # what `*` stands for; real names contain `_`, although RFC 1123 forbids it
+
+class _Empty(HostTable):
+    """The table of a host of whose listener no host covers it: only the default route is left."""
+
+    __slots__ = ("_default",)
+
+    def __init__(self, name: str, default: Match | None) -> None:
+        self.host, self._default = Host(name), default
+
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
+        return self._default
+
+
+class _Falling(HostTable):
+    """The tables of the hosts of one listener that cover a host, the most specific one first, and the default route."""
+
+    __slots__ = ("_default", "_tables")
+
+    def __init__(self, tables: tuple[HostTable, ...], default: Match | None) -> None:
+        self.host = tables[0].host
+        self._tables, self._default = tables, default
+
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
+        for table in self._tables:
+            match = table.match(path, target, request)
+            if match is not None:
+                return match
+        return self._default
+
+
+class Content(NamedTuple):
+    """A route configuration with its listeners and hosts, in the order of the model."""
+
+    configuration: RouteConfiguration
+    listeners: tuple[Listener, ...]
+    hosts: tuple[Host, ...]
 
 
 class RouteTable:
-    """All routes of a model, compiled. `unmatched_gates` judge the requests that no route serves."""
+    """All routes of one route configuration, compiled. `unmatched_gates` judge the requests that no route serves.
 
-    __slots__ = ("_by_name", "_catch_all", "_default", "_exact", "_wildcards", "unmatched_gates")
+    A look-up is one for exact names and one for each label less. Which listener has a host is settled at the swap.
+    """
 
-    def __init__(self, model: RoutingModel, before: RouteTable | None, make: GateMaker) -> None:
+    __slots__ = (
+        "_by_key",
+        "_catch_all",
+        "_default",
+        "_exact",
+        "_is_many",
+        "_labels",
+        "_listeners",
+        "_wildcards",
+        "content",
+        "unmatched_gates",
+    )
+
+    def __init__(self, content: Content, before: RouteTable | None, make: GateMaker) -> None:
         """A table without hosts yet."""
-        self.unmatched_gates = tuple(make(rule) for rule in model.unmatched_gates)
+        configuration = content.configuration
+        self.content = content
+        self.unmatched_gates = tuple(make(rule) for rule in configuration.unmatched_gates)
         self._default: Match | None = None
-        if before is not None and before.default_route == model.default_route:
+        if before is not None and before.default_route == configuration.default_route:
             self._default = before._default
-        elif model.default_route is not None:
-            self._default = Match(Served(model.default_route, make))
-        self._by_name: dict[str, HostTable] = {}
+        elif configuration.default_route is not None:
+            self._default = Match(Served(configuration.default_route, make))
+        self._by_key: dict[tuple[str, str], HostTable] = {}
         self._exact: dict[bytes, HostTable] = {}
         self._wildcards: dict[bytes, HostTable] = {}
         self._catch_all: HostTable | None = None
+        self._is_many = configuration.wildcards is Wildcards.MANY_LABELS
+        self._listeners = ListenerNames(content.listeners, configuration.wildcards)
+        self._labels = 1  # the most that a wildcard has behind its star
 
     def adding(self, host: Host, before: RouteTable | None, make: GateMaker) -> Generator[None, None, None]:
-        """Compiles one host in steps, or takes it over from `before`."""
-        is_kept = before is not None and before._default is self._default
-        past = before._by_name.get(host.name) if before is not None and is_kept else None
-        name = host.name
-        table = (
-            past if past is not None and past.host == host else (yield from compiling_host(host, self._default, make))
-        )
-        self._by_name[name] = table
-        if name.startswith("*."):
-            self._wildcards[name[2:].encode()] = table
+        """Compiles one host in steps, or takes it over from `before`, which has compiled hosts in the same way."""
+        key = host.listener, host.name
+        past = before._by_key.get(key) if before is not None else None
+        if past is None or past.host != host:
+            default = None if self.content.configuration.falls_through else self._default
+            past = yield from compiling_host(host, default, make)
+        self._by_key[key] = past
+
+    def naming(self) -> Generator[None, None, None]:
+        """Settles, in steps, which hosts serve which names."""
+        listeners = self._listeners
+        if not listeners.is_divided and not self.content.configuration.falls_through:
+            (listener,) = listeners.by_hostname.values()
+            for (key, name), table in self._by_key.items():
+                if key == listener.key:
+                    self._put(name, table)
+            return
+        names = dict.fromkeys(listeners.by_hostname)
+        names.update(dict.fromkeys(name for _, name in self._by_key))
+        by_listener: dict[str, dict[str, HostTable]] = {each.key: {} for each in self.content.listeners}
+        for (key, name), table in self._by_key.items():
+            by_listener.setdefault(key, {})[name] = table
+        for name in names:
+            self._settle(name, by_listener)
+            yield
+
+    def _settle(self, name: str, by_listener: Mapping[str, Mapping[str, HostTable]]) -> None:
+        listener = self._listeners.listener_of(name)
+        if listener is None:
+            return
+        configuration, hosts = self.content.configuration, by_listener[listener.key]
+        tables = tuple(hosts[each] for each in covering(name, hosts, configuration.wildcards))
+        if not tables:
+            self._put(name, _Empty(name, self._default))
+        else:
+            self._put(name, _Falling(tables, self._default) if configuration.falls_through else tables[0])
+
+    def _put(self, name: str, table: HostTable) -> None:
+        if name.startswith(WILDCARD):
+            suffix = name.removeprefix(WILDCARD).encode()
+            self._wildcards[suffix] = table
+            self._labels = max(self._labels, 1 + suffix.count(b"."))
         else:
             self._exact[name.encode()] = table
         if not name:
@@ -72,35 +161,104 @@ class RouteTable:
         return table.match(path, target, request) if table is not None else self._default
 
     def host(self, name: bytes) -> Host | None:
-        """The host whose routes `match` searches, or None. `name` as for `match`."""
+        """The host whose routes `match` searches first, or None. `name` as for `match`."""
         table = self._table(name)
-        return table.host if table is not None else None
+        return table.host if table is not None and not isinstance(table, _Empty) else None
+
+    def misdirects(self, server_name: str, host: bytes) -> bool:
+        """Whether a request for `host` came by a handshake for a name of another listener than the host's (RFC 9110
+        15.5.20). False if no listener covers the host.
+
+        `host` is as for `match`, and `server_name` as the client sent it, empty if it sent none.
+        """
+        right = self._listeners.listener_of(host.decode("latin-1"))
+        return right is not None and right is not self._listeners.listener_of(server_name_of(server_name))
 
     def _table(self, host: bytes) -> HostTable | None:
+        if self._is_many:
+            return self._exact.get(host) or self._long_wildcard(host) or self._catch_all
         return self._exact.get(host) or self._wildcard(host) or self._catch_all
 
     def _wildcard(self, host: bytes) -> HostTable | None:
-        """The table of `*.` and all labels but the first (networking.k8s.io/v1 IngressRule: a single label)."""
+        """The table of `*.` and all labels but the first."""
         label, _, suffix = host.partition(b".")
         table = self._wildcards.get(suffix)
-        return table if table is not None and _LABEL.fullmatch(label) else None
+        return table if table is not None and LABEL.fullmatch(label) else None
+
+    def _long_wildcard(self, host: bytes) -> HostTable | None:
+        """The table of the longest wildcard that covers a host. Its look-ups are no more than the labels of the
+        longest wildcard, however many labels a client sends.
+        """
+        _, *labels = host.rsplit(b".", self._labels)
+        while labels:
+            suffix = b".".join(labels)
+            table = self._wildcards.get(suffix)
+            if table is not None:
+                return table if LABELS.fullmatch(host[: -1 - len(suffix)]) else None
+            del labels[0]
+        return None
 
 
-def compile_routes(model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate) -> RouteTable:
-    """The table of a model; it depends on `hosts`, `default_route` and `unmatched_gates` only.
+def compile_routes(
+    model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate, configuration: str = INGRESS
+) -> RouteTable:
+    """The table of one route configuration of a model, by its key.
 
     What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
     of routes.
     """
-    return finished(compiling(model, before, make))
+    return finished(_compiling_one(_contents(model)[configuration], before, make))
 
 
 def compiling(
-    model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate
-) -> Generator[None, None, RouteTable]:
-    """`compile_routes` in steps, of which each takes some milliseconds."""
-    table = RouteTable(model, before, make)
+    model: RoutingModel, before: Mapping[str, RouteTable], make: GateMaker = make_gate
+) -> Generator[None, None, dict[str, RouteTable]]:
+    """The tables of all route configurations of a model, by key, in steps, of which each takes some milliseconds.
+
+    They depend on `route_configurations`, `listeners` and `hosts` only. What has not changed since `before` is taken
+    over: first whole tables, then the tables of hosts, with what they serve.
+    """
+    tables: dict[str, RouteTable] = {}
+    contents = _contents(model)
+    yield
+    for key, content in contents.items():
+        past = before.get(key)
+        if past is not None and past.content == content:
+            tables[key] = past
+        else:
+            tables[key] = yield from _compiling_one(content, past, make)
+        yield
+    return tables
+
+
+def _contents(model: RoutingModel) -> dict[str, Content]:
+    if len(model.route_configurations) == 1:  # as without a Gateway: nothing is to be divided
+        (only,) = model.route_configurations
+        return {only.key: Content(only, model.listeners, model.hosts)}
+    listeners: dict[str, list[Listener]] = {each.key: [] for each in model.route_configurations}
+    hosts: dict[str, list[Host]] = {each.key: [] for each in model.route_configurations}
+    for listener in model.listeners:
+        listeners[listener.configuration].append(listener)
     for host in model.hosts:
+        hosts[host.configuration].append(host)
+    return {
+        each.key: Content(each, tuple(listeners[each.key]), tuple(hosts[each.key]))
+        for each in model.route_configurations
+    }
+
+
+def _compiling_one(content: Content, before: RouteTable | None, make: GateMaker) -> Generator[None, None, RouteTable]:
+    table = RouteTable(content, before, make)
+    if before is not None and not _compiles_alike(before, table):
+        before = None
+    for host in content.hosts:
         yield from table.adding(host, before, make)
         yield
+    yield from table.naming()
     return table
+
+
+def _compiles_alike(table: RouteTable, other: RouteTable) -> bool:
+    """Whether equal hosts have equal tables in both."""
+    falls = table.content.configuration.falls_through, other.content.configuration.falls_through
+    return table._default is other._default and falls[0] is falls[1]

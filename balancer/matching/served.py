@@ -11,8 +11,10 @@ from balancer.matching.destinations import Destination
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of
 from balancer.matching.mirroring import MirrorRequests
+from balancer.matching.path_replacement import PathReplacer
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.stand_ins import stand_ins_of
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Route
 
 
@@ -50,12 +52,12 @@ class Served:
         """`closing`: every request is refused with this error, although the route is open."""
         self.route = route
         self.plain_gates, self.secure_gates = gates_of(route, make)
-        self.editors = editors_of(route)
+        self.editors = editors_of(route.response_rules)
         self.junction = junction_of(route)
         self.main = Destination(route, route.main) if self.junction is None else self.junction.main
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
-        self.rewriting = Rewriter(route.rewriting, route.expression) if route.rewriting is not None else None
+        self.rewriting = _rewriter_of(route)
         self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
         self.closed = route.closed or closing is not None
         self.closed_as = closing or ErrorKind.PATH_CLOSED
@@ -65,6 +67,7 @@ class Served:
             or self.plain_gates
             or self.secure_gates
             or self.junction
+            or self.main.is_edited
             or self.connection
             or self.rewriting
             or self.mirroring
@@ -85,3 +88,10 @@ class Match:
 
     def __init__(self, served: Served, captures: tuple[bytes, ...] = ()) -> None:
         self.served, self.captures = served, captures
+
+
+def _rewriter_of(route: Route) -> Rewriter | PathReplacer | None:
+    rule = route.rewriting
+    if isinstance(rule, Rewriting):
+        return Rewriter(rule, route.expression)
+    return None if rule is None else PathReplacer(rule)

@@ -28,6 +28,11 @@ def scheme(origin: Origin) -> bytes:
     return b"https" if origin.https else b"http"
 
 
+def port_of_scheme(of: bytes) -> int:
+    """The port that a URL of this scheme need not name."""
+    return _HTTPS_PORT if of == b"https" else _HTTP_PORT
+
+
 def own_url(form: UrlForm, request: RequestHead, origin: Origin, path: bytes) -> bytes:
     """The URL of `path`, which begins with `/`, at the host of the request.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
@@ -34,8 +34,8 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
     ZONE_EVACUATIONS,
-    Definition,
 )
+from balancer.metrics.kinds import Definition
 from balancer.metrics.nginx.counting import NginxRecorder
 from balancer.metrics.slots import NO_TENANT, Key, SlotTable, is_overflow
 
@@ -54,7 +54,26 @@ _GRPC_STATUS_MOST: Final = 16  # grpc/doc/statuscodes.md
 _LISTED_STATUSES: Final = frozenset([*map(int, HTTPStatus), 499])
 
 # Namespace, Ingress, Service, own zone, zone of the endpoint, locality, status, reason, error.
-RequestLabels = tuple[str, str, str, str, str, str, int, str | None, str | None]
+
+
+class RequestLabels(NamedTuple):
+    """Under what a request is counted.
+
+    `status` may be any number that an endpoint sent. `reason` is the code of the zone decision, None without one.
+    `error` is the kind of the error that ended the request, or None.
+    """
+
+    namespace: str
+    ingress: str
+    service: str
+    from_zone: str
+    to_zone: str
+    locality: str
+    status: int
+    reason: str | None = None
+    error: str | None = None
+
+
 _RefusalSlots = tuple[int, int, int, int]
 ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
 
@@ -87,34 +106,27 @@ class Recorder:
 
     def request(  # noqa: PLR0917 -- a request passes its facts by position, because names cost a microsecond
         self,
-        namespace: str,
-        ingress: str,
-        service: str,
-        from_zone: str,
-        to_zone: str,
-        locality: str,
-        status: int,
+        labels: RequestLabels,
         seconds: float,
         endpoint_seconds: float | None,
         request_bytes: int,
         response_bytes: int,
         dollars: float = 0.0,
         blind_dollars: float = 0.0,
-        reason: str | None = None,
-        error: str | None = None,
-    ) -> None:
-        """Counts one request at its end, and its zone decision if there is a `reason` code.
+    ) -> ExchangeSlots | None:
+        """Counts one request at its end, and its zone decision if the labels have a `reason`.
 
-        `error` is the kind of the error that ended the request, or None. `status` may be any number that an endpoint
-        sent. `endpoint_seconds` is the time of the last attempt, answered or not. It is None if no endpoint was picked.
-        Then the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is the
-        cost of the bytes, `blind_dollars` their cost for a proxy that does not know zones.
+        `endpoint_seconds` is the time of the last attempt, answered or not. It is None if no endpoint was picked. Then
+        the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is the cost of
+        the bytes, `blind_dollars` their cost for a proxy that does not know zones.
+
+        Returns the slots in which `exchange` counts further requests with these labels; None if no endpoint was picked,
+        or there was no room for them.
         """
-        labels = (namespace, ingress, service, from_zone, to_zone, locality, status, reason, error)
         if endpoint_seconds is not None:
             slots = self._exchanges.get(labels) or self._exchange_slots(labels)
             self.exchange(slots, seconds, endpoint_seconds, request_bytes, response_bytes, dollars, blind_dollars)
-            return
+            return self._exchanges.get(labels)
         requests, responses, duration, decisions = self._refusals.get(labels) or self._refusal_slots(labels)
         values = self._values
         if decisions >= 0:
@@ -123,10 +135,7 @@ class Recorder:
         values[responses] += 1.0
         values[duration + _bucket_of(seconds)] += 1.0
         values[duration + SUM] += seconds
-
-    def known_slots(self, labels: RequestLabels) -> ExchangeSlots | None:
-        """The slots for requests with these labels and an endpoint; None until one such request was counted."""
-        return self._exchanges.get(labels)
+        return None
 
     def exchange(  # noqa: PLR0917 -- by position, as above
         self,
@@ -269,5 +278,5 @@ def _class_of(status: int) -> str:
 
 def _bounded(labels: RequestLabels) -> RequestLabels:
     """The labels under which slots are remembered. A status that IANA does not list becomes its first digit."""
-    status = labels[6]
-    return labels if status in _LISTED_STATUSES else (*labels[:6], status // 100, *labels[7:])
+    status = labels.status
+    return labels if status in _LISTED_STATUSES else labels._replace(status=status // 100)

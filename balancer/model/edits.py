@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.model.cors import CorsPolicy
 from balancer.model.relocation import RewriteCookies, RewriteLocation
 
 
@@ -15,6 +16,29 @@ class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
 
     fields: tuple[tuple[str, str], ...]
     secure_only: bool = False
+
+
+class EditFields(msgspec.Struct, frozen=True, tag="edit_fields"):
+    """Edits fields of responses: those in `set` replace others of their names, those in `add` come beside them.
+
+    Fields named in `remove`, in lower case, are taken away. A name occurs in one of the three only.
+    """
+
+    set: tuple[tuple[str, str], ...] = ()
+    add: tuple[tuple[str, str], ...] = ()
+    remove: tuple[str, ...] = ()
+
+
+class RequestEdit(msgspec.Struct, frozen=True):
+    """Edits fields of requests on their way to endpoints, as `EditFields` does those of responses.
+
+    It edits what the endpoint would get, so also what the proxy itself says. No name frames a message or belongs to one
+    connection, and none is Host.
+    """
+
+    set: tuple[tuple[str, str], ...] = ()
+    add: tuple[tuple[str, str], ...] = ()
+    remove: tuple[str, ...] = ()
 
 
 class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
@@ -29,5 +53,5 @@ class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
     fields: tuple[tuple[str, str], ...] = ()
 
 
-ResponseRule = SetFields | CorsFields | RewriteLocation | RewriteCookies
+ResponseRule = SetFields | EditFields | CorsFields | CorsPolicy | RewriteLocation | RewriteCookies
 """Every kind of response edit that a route may have."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from balancer.model.client_tls import ClientCertificates
+from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
@@ -14,6 +15,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -76,6 +78,8 @@ GateRule = (
     | SlashRedirect
     | TargetRedirect
     | CorsPreflight
+    | CorsPolicyPreflight
+    | RouteRedirect
     | RewrittenRedirect
     | HttpsRedirect
     | FlightLimit
@@ -96,6 +100,8 @@ PHASES: tuple[type[GateRule], ...] = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    CorsPolicyPreflight,
+    RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,
     ClientCertificates,
@@ -116,6 +122,8 @@ _WELCOMING = (
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
+    CorsPolicyPreflight,
+    RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,
 )

@@ -1,6 +1,7 @@
 cdef class RoutePolicyLayout:
-    cdef readonly object body_rate, body_rate_after, connect_timeout_seconds, connection, host, http_1_0, logged
-    cdef readonly object max_body_bytes, read_timeout_seconds, retry_on, retry_seconds, send_timeout_seconds
+    cdef readonly object attempt_seconds, body_rate, body_rate_after, connect_timeout_seconds, connection, host, http_1_0
+    cdef readonly object logged, max_body_bytes, read_timeout_seconds, repeats_endpoints, request_seconds, retry_codes
+    cdef readonly object retry_on, retry_pause_seconds, retry_seconds, send_timeout_seconds
     cdef readonly object spool_memory_bytes, spools_bodies, tries, upgrade_protocols
 
 
@@ -8,7 +9,7 @@ cdef class RouteLayout:
     cdef readonly object branches, closed, conditions, expression, gates, kind, long_expression, mirroring, owner
     cdef readonly object path
     cdef readonly RoutePolicyLayout policy
-    cdef readonly object response_rules, rewriting, stand_ins
+    cdef readonly object request_edits, response_rules, rewriting, stand_ins
 
 
 cdef class ProxySettingsLayout:

@@ -15,6 +15,10 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     `logged`: requests have a line in the access log.
     `body_rate` is the most bytes of a response body in a second, after the first `body_rate_after` bytes; 0 is no
     limit.
+    `request_seconds` bounds a request from its head to the end of its response, `attempt_seconds` one attempt to the
+    end of its response; 0 is no bound, and a tunnel has none. Responses with a status among `retry_codes` are dropped
+    for another attempt. `retry_pause_seconds` is the time before another attempt. `repeats_endpoints`: an endpoint is
+    tried again if there is no other one.
     `spools_bodies`: an endpoint is picked when the whole body is here. Up to `spool_memory_bytes` of it stay in memory.
     """
 
@@ -34,6 +38,11 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     body_rate: int = 0
     body_rate_after: int = 0
     http_1_0: bool = False
+    request_seconds: float = 0.0
+    attempt_seconds: float = 0.0
+    retry_codes: tuple[int, ...] = ()
+    retry_pause_seconds: float = 0.0
+    repeats_endpoints: bool = False
 
 
 class Affinity(msgspec.Struct, frozen=True):

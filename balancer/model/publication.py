@@ -14,33 +14,48 @@ import msgspec
 
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.endpoints import Backend
-from balancer.model.gates import GateRule
+from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 from balancer.model.logins import Logins
-from balancer.model.routes import Host, Route
+from balancer.model.route_configurations import INGRESS_LISTENER, OF_INGRESSES, Listener, RouteConfiguration
+from balancer.model.routes import INGRESS, Host, Route
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import OwnZone, ZoneFacts
 
 _Part = TypeVar("_Part")
 
 
-class RoutingModel(msgspec.Struct, frozen=True):
-    """Everything the data plane serves, whole. Hosts are sorted by name, all other collections by key.
+class Collections(msgspec.Struct, frozen=True):
+    """The collections of a model. Hosts are sorted by listener and name, all others by key."""
 
-    `unmatched_gates` judge the requests that no route serves, which then get 404.
-    """
-
+    entry_points: tuple[EntryPoint, ...] = ()
+    route_configurations: tuple[RouteConfiguration, ...] = ()
+    listeners: tuple[Listener, ...] = ()
     hosts: tuple[Host, ...] = ()
     backends: tuple[Backend, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     authorities: tuple[Authority, ...] = ()
     client_certificates: tuple[ClientCertificate, ...] = ()
     logins: tuple[Logins, ...] = ()
+
+
+class RoutingModel(Collections, frozen=True):
+    """Everything the data plane serves, whole. An empty one has the entry points of Ingresses, with nothing behind."""
+
+    entry_points: tuple[EntryPoint, ...] = (HTTP, HTTPS)
+    route_configurations: tuple[RouteConfiguration, ...] = (OF_INGRESSES,)
+    listeners: tuple[Listener, ...] = (INGRESS_LISTENER,)
     own_zone: OwnZone = OwnZone()
     zones: ZoneFacts = ZoneFacts()
-    default_route: Route | None = None
-    unmatched_gates: tuple[GateRule, ...] = ()
-    default_certificate: str | None = None
     proxy: ProxySettings = ProxySettings()
+
+    def configuration(self, key: str = INGRESS) -> RouteConfiguration:
+        """The route configuration with a key. One that the model does not have has no routes."""
+        found = (each for each in self.route_configurations if each.key == key)
+        return next(found, RouteConfiguration(key))
+
+    def default_routes(self) -> tuple[Route, ...]:
+        """The default routes of all route configurations."""
+        return tuple(each.default_route for each in self.route_configurations if each.default_route is not None)
 
 
 class Publication(msgspec.Struct, frozen=True):

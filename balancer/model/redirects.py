@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from balancer.model.rewriting import PathReplacement
+
 
 class UrlForm(msgspec.Struct, frozen=True):
     """The form of URLs of the own host (ingress-nginx: relative-redirects, use-port-in-redirects).
@@ -63,3 +65,16 @@ class RewrittenRedirect(msgspec.Struct, frozen=True, tag="rewritten_redirect"):
 
     target: str
     expression: str
+
+
+class RouteRedirect(msgspec.Struct, frozen=True, tag="route_redirect"):
+    """Redirects every request of a route; what is not said here stays as in the request.
+
+    `port` 0: that of `scheme`, or without one that of the entry point. A port that is that of the scheme is not named.
+    """
+
+    scheme: str = ""
+    host: str = ""
+    port: int = 0
+    path: PathReplacement | None = None
+    status: int = 302

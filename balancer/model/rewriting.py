@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Rewriting(msgspec.Struct, frozen=True):
+class Rewriting(msgspec.Struct, frozen=True, tag="rewriting"):
     """The path of the target that endpoints get (ingress-nginx: rewrite-target). The query stays.
 
     In `target`, `$1` to `$9` and `$name` stand for what groups captured of the normalised path, and other `$name` for a
@@ -17,3 +17,14 @@ class Rewriting(msgspec.Struct, frozen=True):
     target: str
     expression: str = ""
     forwarded_prefix: str = ""
+
+
+class PathReplacement(msgspec.Struct, frozen=True, tag="path_replacement"):
+    """A literal path instead of that of the request, or of its `prefix`; the query stays.
+
+    `prefix` None: the whole path is replaced. Otherwise it is the prefix by elements that the route has matched, and
+    what follows stays. A slash at the end of `path` or `prefix` does not count then. `path` is as in a request target.
+    """
+
+    path: str
+    prefix: str | None = None

@@ -10,16 +10,19 @@ import msgspec
 from balancer.errors import ErrorKind
 from balancer.model.client_tls import ClientDemand
 from balancer.model.conditions import ANY, Conditions
-from balancer.model.edits import ResponseRule
+from balancer.model.edits import RequestEdit, ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule
 from balancer.model.mirroring import Mirroring
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.rewriting import Rewriting
+from balancer.model.rewriting import PathReplacement, Rewriting
 from balancer.model.secrecy import SECRET
 from balancer.model.stand_ins import StandIns
 from balancer.model.zones import ZonePolicy
+
+INGRESS: Final = "ingress"
+"""The key of the route configuration of Ingresses, and that of its one listener."""
 
 SEARCHED_BYTES_WIDE: Final = 256
 """A longer path is not searched for an expression that may cost much for each byte."""
@@ -108,7 +111,8 @@ class Branch(msgspec.Struct, frozen=True):
     `weight` is the share among the branches that are no canaries. A branch with `canary` takes requests before shares
     count, and leaves them to the main branch while it has no endpoints. `zone_policy` None: the backend's own policy
     holds. `hash_by` is text with variables, whose value chooses the endpoint where there is no `affinity`;
-    `hash_subset`: it chooses so many, one of which serves.
+    `hash_subset`: it chooses so many, one of which serves. `request_edits` and `response_rules` come after those of the
+    route.
     """
 
     backend: BackendKey | None
@@ -121,6 +125,8 @@ class Branch(msgspec.Struct, frozen=True):
     hash_by: str = ""
     hash_subset: int = 1
     zone_policy: ZonePolicy | None = None
+    request_edits: tuple[RequestEdit, ...] = ()
+    response_rules: tuple[ResponseRule, ...] = ()
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -139,7 +145,8 @@ class Route(msgspec.Struct, frozen=True):
 
     `closed`: every request answers 503 on purpose, because zonal does not support something that protects the path or
     decides who answers. `gates` are asked in their order, before anything else. `response_rules` edit every response,
-    also those of the proxy itself. `stand_ins` None: nothing stands in for the backend.
+    also those of the proxy itself. `request_edits` edit what endpoints get, in their order. `stand_ins` None: nothing
+    stands in for the backend.
     """
 
     path: str
@@ -150,10 +157,11 @@ class Route(msgspec.Struct, frozen=True):
     policy: RoutePolicy = RoutePolicy()
     expression: str = ""
     long_expression: str = ""
-    rewriting: Rewriting | None = None
+    rewriting: Rewriting | PathReplacement | None = None
     mirroring: Mirroring | None = None
     closed: bool = False
     gates: tuple[GateRule, ...] = ()
+    request_edits: tuple[RequestEdit, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
     stand_ins: StandIns | None = None
 
@@ -174,7 +182,10 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Host(msgspec.Struct, frozen=True):
-    """A host name with its routes. `name`: exact name, `*.` and a suffix for one leading label, or empty for all hosts.
+    """A host name with its routes. `name`: exact name, `*.` and a suffix for leading labels, or empty for all hosts.
+
+    `listener` is the key of the listener that has the host, and `configuration` that of its route configuration. No two
+    hosts of a listener have the same name.
 
     Expressions are tried in the order of `routes`; routes of other kinds have none. `default` answers the paths that no
     route matches. `certificate` is the key of a `Certificate` in the model. `ciphers` is the OpenSSL list of handshakes
@@ -190,3 +201,5 @@ class Host(msgspec.Struct, frozen=True):
     client_demand: ClientDemand | None = None
     path_parameters: PathParameters = PathParameters.REFUSE
     trailing_slash: TrailingSlash = TrailingSlash.APART
+    configuration: str = INGRESS
+    listener: str = INGRESS

@@ -17,7 +17,7 @@ from balancer.logs.lineformats import LineFormat, Logged
 from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.logs.tracing.spans import SpanContext, finished_span
 from balancer.matching.logged import LoggedRequests
-from balancer.metrics.recorder import Recorder
+from balancer.metrics.recorder import Recorder, RequestLabels
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Foretold
 from balancer.proxy import lines
@@ -123,28 +123,12 @@ class Accounting:
         to_zone = pick.to_zone if pick else UNKNOWN_ZONE
         locality = pick.locality._value_ if pick else "unknown"  # `value` costs two calls
         recorder = self.recorder
-        recorder.request(
-            names.namespace,
-            names.ingress,
-            names.service,
-            from_zone,
-            to_zone,
-            locality,
-            account.status,
-            seconds,
-            account.endpoint_seconds,
-            account.request_bytes,
-            account.response_bytes,
-            dollars,
-            blind_dollars,
-            code,
-            kind,
+        labels = RequestLabels(
+            names.namespace, names.ingress, names.service, from_zone, to_zone, locality, account.status, code, kind
         )
-        if pick is None or error is not None:
-            return
-        named = names.namespace, names.ingress, names.service
-        labels = (*named, from_zone, to_zone, locality, account.status, code, kind)
-        if (slots := recorder.known_slots(labels)) is not None:
+        sent, received, taken = account.request_bytes, account.response_bytes, account.endpoint_seconds
+        slots = recorder.request(labels, seconds, taken, sent, received, dollars, blind_dollars)
+        if pick is not None and error is None and slots is not None:
             note = pick.note
             note.destination, note.status, note.from_zone, note.slots = to, account.status, from_zone, slots
             note.names = ""

@@ -1,8 +1,9 @@
-from balancer.matching.served cimport Match
-from balancer.proxy.holding cimport Holding
+from balancer.proxy.context cimport RequestContext
 
 
-cdef class Answering(Holding):
-    cdef public Match match
-    cdef public long page_status
-    cpdef end(self)
+cpdef write_error(RequestContext context, kind)
+cpdef write_reply(RequestContext context, reply)
+cpdef bint wants_page(RequestContext context, kind, status) except -1
+cdef _respond(RequestContext context, response)
+cdef bint _is_call(RequestContext context) except -1
+cdef bint _is_head_only(RequestContext context) except -1

@@ -14,11 +14,15 @@ from balancer.matching.gates.verdicts import Reply
 
 
 class Answer(NamedTuple):
-    """How an error is answered. `status` 499: nothing is sent. `close`: the connection ends after the answer."""
+    """How an error is answered. `status` 499: nothing is sent. `close`: the connection ends after the answer.
+
+    `grpc_status` is what a gRPC call gets, None for what follows from `status`.
+    """
 
     status: int
     close: bool = False
     fields: Fields = ()
+    grpc_status: int | None = None
 
 
 class Response(NamedTuple):
@@ -46,6 +50,7 @@ ANSWERS = {
     ErrorKind.EXPECTATION_FAILED: Answer(417, close=True),
     ErrorKind.NO_ROUTE: Answer(404),
     ErrorKind.NO_BACKEND: Answer(503),
+    ErrorKind.BACKEND_INVALID: Answer(500, grpc_status=grpc.UNAVAILABLE),
     ErrorKind.PATH_CLOSED: Answer(503),
     ErrorKind.SOURCE_DENIED: Answer(403),
     ErrorKind.MISDIRECTED: Answer(421, close=True),
@@ -91,15 +96,15 @@ def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
     return _response(reply.status, reply.fields, kind=b"", body=reply.body, head_only=head_only, date=date)
 
 
-def grpc_response(response: Response) -> Response:
-    """The same answer to a gRPC call: 200 without a body, and a status of gRPC for that of `response`.
+def grpc_response(response: Response, grpc_status: int) -> Response:
+    """The same answer to a gRPC call: 200 without a body, and `grpc_status`.
 
     The message is the reason phrase, which needs no percent-encoding.
     """
     status = response.head.status
     said = (
         (b"Content-Type", grpc.CONTENT_TYPE),
-        (b"Grpc-Status", b"%d" % grpc.status_for(status)),
+        (b"Grpc-Status", b"%d" % grpc_status),
         (b"Grpc-Message", phrase_of(status).encode()),
         (b"Content-Length", b"0"),
     )

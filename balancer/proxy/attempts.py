@@ -1,71 +1,75 @@
 """Forwards one request: picks an endpoint, tries it, and continues with others while the rules allow.
 
-Which endpoint is next is decided in `succession.py`. This module carries that out and reports results to the endpoint's
-health. Everything runs in callbacks; only a new connection has a task (`connecting.py`).
+Who may be next is decided in `succession.py` and `retries.py`. This module carries that out and reports results to the
+endpoint's health. Everything runs in callbacks; only a new connection has a task (`connecting.py`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http import grpc
+from balancer.http.edits import ResponseEditor
 from balancer.http.streams import EndpointStream, Outgoing
-from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.destinations import Destination
-from balancer.model.policies import RoutePolicy
+from balancer.model.handshakes import Handshake
 from balancer.picking import outcomes
-from balancer.picking.health import Change
+from balancer.picking.backend import BackendRuntime
+from balancer.picking.balancers import Picker
 from balancer.picking.members import Member, Pick
+from balancer.picking.sessions import Session
+from balancer.proxy import holding, reporting, succession, timing
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.connecting import Connecting
-from balancer.proxy.exchange import Exchange
-from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body
-from balancer.proxy.succession import Succession
-from balancer.zones.evacuation import ZoneChange
+from balancer.proxy.context import RequestContext
+from balancer.proxy.exchange import Exchange, ExchangeOwner
+from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 _NOTHING: frozenset[int] = frozenset()
 
 
-class Job(Succession):
-    """Forwards one request, and keeps its view to the end.
+class Attempts(ExchangeOwner):
+    """Forwards one request: tries endpoints until one has answered, none is left, or another try would not be safe.
 
-    The subclass, which serves the request, sets `account`, `alarm`, `editors`, `forwarder`, `stream` and `view` first.
+    Keeps the view of the request to the end; another try takes its endpoint from the view that is newest then.
     """
 
     __slots__ = (
         "_attempt_started",
+        "_chosen",
+        "_context",
+        "_destination",
+        "_following",
+        "_forwarder",
+        "_handshake",
+        "_intercepts",
         "_is_retry",
+        "_picker",
         "_route_editors",
+        "_runtime",
+        "_tried",
         "_was_repeated",
     )
 
-    def connection_wanted(self) -> None:
-        """The subclass must call `connect`."""
-        raise NotImplementedError
+    _attempt_started: float
+    _chosen: Pick | None
+    _destination: Destination
+    _following: Pick
+    _handshake: Handshake | None
+    _intercepts: frozenset[int]
+    _picker: Picker
+    _route_editors: tuple[ResponseEditor, ...]
+    _runtime: BackendRuntime
+    _tried: tuple[Member, ...]
 
-    def waited(self) -> None:
-        """The request does not wait for that connection any more."""
-        raise NotImplementedError
+    def __init__(self, context: RequestContext) -> None:
+        self._context = context
+        self._forwarder = context.supplies.forwarder
+        self._is_retry = False
+        self._was_repeated = False
 
-    def break_off(self) -> None:
-        """Ends the request after an unexpected exception, which is being handled."""
-        raise NotImplementedError
-
-    def hold(self, release: Callable[[], None]) -> None:
-        """Calls `release` when the request is over, however it ends."""
-        raise NotImplementedError
-
-    def pace(self, policy: RoutePolicy) -> None:
-        """The response body must not be sent faster than `policy` says."""
-        raise NotImplementedError
-
-    def forwarded(self, error: AttemptError | None) -> None:
-        """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
-        raise NotImplementedError
-
-    def forward(
+    def begin(
         self,
         outgoing: Outgoing,
         to: Destination,
@@ -73,54 +77,70 @@ class Job(Succession):
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
-        """Tries endpoints until one has answered, none is left, or another try would not be safe.
+        """Tries the first endpoint. The context is told by `forwarded` how it ends.
 
         `now` is of `time.perf_counter`. `kept` is the part of the client's body that was received before. A response
         whose status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        policy, account = to.policy, self.account
-        self.outgoing = outgoing
-        self.policy = policy
-        self.kept = kept
+        context, policy = self._context, to.policy
+        context.outgoing = outgoing
+        context.policy = policy
+        context.kept = kept
+        context.is_call = False
         self._destination = to
         self._intercepts = intercepts
         self._tried = ()
-        self._is_retry = self._was_repeated = self.is_call = False
-        if policy.body_rate:
-            self.pace(policy)
+        if to.is_bounded:
+            self._bound(now)
         if to.is_held:
-            self._route_editors = self.editors
-        runtime = self.view.backends.get(to.backend) if to.backend is not None else None
+            self._route_editors = context.editors
+        runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
-            return self.forwarded(AttemptError(to.error, Sent.NOTHING))
+            return context.forwarded(AttemptError(to.error, Sent.NOTHING))
         load = runtime.load
         if load.in_flight >= runtime.requests_most:
-            return self.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
+            return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
         handshake = runtime.handshake
         if handshake is not None:
-            handshake = self._handshake_of(runtime)
+            handshake = succession.handshake_of(runtime, secure=context.stream.secure)
         self._handshake = handshake
         if runtime.http2 and grpc.is_call(outgoing.request.fields):
             self._begin_call(now)
         budget = runtime.budget
         budget.begin_request()
         balancer = runtime.balancer(to.zone_policy, now)
-        self._picker = picker = self._session(balancer, to) if to.is_held else balancer
+        picker: Picker = balancer
+        if to.is_held:
+            picker = succession.session(balancer, to, runtime, outgoing.request, context.stream)
+        self._picker = picker
         pick = picker.pick((), now)
         if pick is None:
-            refusal = account.refusal = balancer.refusal
+            refusal = context.account.refusal = balancer.refusal
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
         if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
-            self.kept = KeptBody(self.forwarder.bodies, to.tenant)
+            context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
+
+    def _bound(self, now: float) -> None:
+        """Bounds the rate of the response, and the time of the request."""
+        context = self._context
+        policy = context.policy
+        if policy.body_rate:
+            holding.pace(context, policy)
+        if policy.request_seconds or policy.attempt_seconds:
+            timing.limit(context, now)
+            holding.hold(context, self._unlimit)
+
+    def limit_passed(self) -> ErrorKind:
+        return timing.limit_passed(self._context)
 
     def _may_repeat_body(self) -> bool:
         """Whether another endpoint may get the body of the request after it was sent to one."""
-        request, policy = self.outgoing.request, self.policy
+        request, policy = self._context.outgoing.request, self._context.policy
         return keeps_body(
             request.method,
             body_bytes=request.body_bytes,
@@ -131,68 +151,74 @@ class Job(Succession):
 
     def _begin_call(self, now: float) -> None:
         """The request is a gRPC call, which ends when the time is over that its client gives it."""
-        self.is_call = True
-        seconds = grpc.timeout_seconds(self.outgoing.request.fields)
-        if seconds is not None:
-            alarm = self.alarm
-            alarm.limit_to(seconds - (now - self.account.started))
-            self.hold(self._unlimit)
+        context = self._context
+        context.is_call = True
+        if grpc.timeout_seconds(context.outgoing.request.fields) is not None:
+            timing.limit(context, now)
+            holding.hold(context, self._unlimit)
 
     def _unlimit(self) -> None:
-        alarm = self.alarm
-        alarm.unlimit()
+        alarm = self._context.alarm
+        alarm.unlimit()  # a typed method itself cannot be handed out
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
-        account, member = self.account, pick.member
+        context, member = self._context, pick.member
+        account = context.account
         account.pick = pick
         account.tried += member.label_alone
         self._tried += (member,)
         self._attempt_started = now
+        if self._is_retry and context.policy.attempt_seconds:
+            timing.limit(context, now)
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
-        method = self.outgoing.request.method
-        pool = self.forwarder.pools.of(member, self._handshake, self._runtime.http2)
+        method = context.outgoing.request.method
+        pool = self._forwarder.pools.of(member, self._handshake, self._runtime.http2)
         stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
         if stream is not None:
             self._exchange(stream)
         else:
-            self.connection_wanted()
+            self._connect()
 
-    def connect(self) -> None:
+    def _connect(self) -> None:
         """Begins to make a connection. Goes on when there is one, or elsewhere if that takes long."""
-        pick, runtime, forwarder = self.account.pick, self._runtime, self.forwarder
+        context, runtime, forwarder = self._context, self._runtime, self._forwarder
+        context.waiting.waits()
+        pick = context.account.pick
         assert pick is not None
         pool = forwarder.pools.of(pick.member, self._handshake, runtime.http2)
-        Connecting(self, pick, pool, runtime, forwarder).begin(self.policy.connect_timeout_seconds)
+        Connecting(self, pick, pool, runtime, forwarder).begin(context.policy.connect_timeout_seconds)
 
     # What a new connection calls (`connecting.Waiter`).
 
     def seconds_left(self) -> float:
-        alarm = self.alarm
+        alarm = self._context.alarm
         return alarm.left()
 
     def connecting_ended(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
+        context = self._context
         try:
             self._go_on(stream, kind)
         except Exception:
-            self.break_off()
+            context.break_off()
         finally:
-            self.waited()
+            context.waiting.waited()
 
     def goes_elsewhere(self) -> bool:
+        context = self._context
         try:
             if not self._leave():
                 return False
         except Exception:
-            self.break_off()
-        self.waited()
+            context.break_off()
+        context.waiting.waited()
         return True
 
     def _go_on(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
         if stream is None:
             self._failed(kind)
-        elif self.stream.closed:
+        elif self._context.stream.closed:
             stream.release()
             self._failed(ErrorKind.CLIENT_LEFT)
         else:
@@ -204,7 +230,7 @@ class Job(Succession):
         following = self._pick_after(error)
         if following is None:
             return False
-        account, runtime, now = self.account, self._runtime, time.perf_counter()
+        account, runtime, now = self._context.account, self._runtime, time.perf_counter()
         pick, seconds = account.pick, now - self._attempt_started
         assert pick is not None
         pick.member.in_flight -= 1
@@ -216,17 +242,28 @@ class Job(Succession):
         return True
 
     def _exchange(self, endpoint: EndpointStream) -> None:
-        to = self._destination
+        context, to = self._context, self._destination
         if to.is_held:
-            self.editors = self._route_editors + self._cookies(to)
-        Exchange(self, endpoint).begin()
+            request, secure = context.outgoing.request, context.stream.secure
+            cookies = succession.cookies(self._picker, to, request, secure=secure)
+            context.editors = self._route_editors + cookies
+        Exchange(context, self, endpoint).begin()
+
+    # What an exchange calls.
+
+    def passes_over(self, status: int, is_request_here: bool) -> bool:
+        """Chooses the endpoint that answers instead."""
+        self._chosen = None
+        method, policy = self._context.outgoing.request.method, self._context.policy
+        if is_request_here and may_pass_over(status, method=method, on=policy.retry_on, codes=policy.retry_codes):
+            self._chosen = self._choose(nothing_sent=False)
+        return self._chosen is not None or status in self._intercepts
 
     def exchange_ended(self, exchange: Exchange) -> None:
-        """An exchange is over, successful or not."""
-        error, account = exchange.error, self.account
+        error, account = exchange.error, self._context.account
         if error is not None and self._may_repeat(error, exchange.endpoint.reused):
             account.forget_attempt()
-            return self.connection_wanted()
+            return self._connect()
         self._attempted(error, exchange.ended_at, exchange.first_byte_at)
 
     def _may_repeat(self, error: AttemptError, reused: bool) -> bool:
@@ -235,7 +272,7 @@ class Job(Succession):
         Over HTTP/1.1 that ends with the idle connections. Over HTTP/2 it happens once, because a new connection that
         other requests share counts as reused.
         """
-        if is_stale(error, method=self.outgoing.request.method, pooled=reused):
+        if is_stale(error, method=self._context.outgoing.request.method, pooled=reused):
             if not self._runtime.http2:
                 return True
         elif not is_unprocessed(error):
@@ -250,7 +287,9 @@ class Job(Succession):
 
     def _attempted(self, error: AttemptError | None, now: float, answered_at: float) -> None:
         """Reports an attempt to health, then begins another one or ends."""
-        account, pick, started = self.account, self.account.pick, self._attempt_started
+        context, started = self._context, self._attempt_started
+        account = context.account
+        pick = account.pick
         assert pick is not None
         pick.member.in_flight -= 1
         account.endpoint_seconds = now - started
@@ -258,22 +297,92 @@ class Job(Succession):
         runtime = self._runtime
         change = runtime.report(pick, outcome, now, (answered_at or now) - started, account)
         if change is not None:
-            self._tell(change, pick.member, error, now)
+            reporting.tell(context, runtime, change, error, now)
         if self._is_retry:
             self._end_retry()
             if answered_at and account.endpoint_status is not None:
-                self.forwarder.sight.tell_all(runtime, runtime.silence.heard(pick.member, now), now)
+                self._forwarder.sight.tell_all(runtime, runtime.silence.heard(pick.member, now), now)
         if error is None or (following := self._pick_after(error)) is None:
             return self._end_forwarding(error)
         self._retry(following, error, now)
 
+    # The next attempt.
+
+    def _pick_after(self, error: AttemptError) -> Pick | None:
+        """The next pick after a failed attempt; None if route, budget or endpoints allow no other."""
+        if error.kind is ErrorKind.PASSED_OVER:
+            return self._chosen
+        context = self._context
+        if not may_retry(error, method=context.outgoing.request.method, on=context.policy.retry_on):
+            return None
+        is_silent = error.kind is ErrorKind.CONNECT_TIMEOUT
+        return self._choose(nothing_sent=error.sent is Sent.NOTHING, is_silent=is_silent)
+
+    def _choose(self, *, nothing_sent: bool, is_silent: bool = False) -> Pick | None:
+        """`is_silent`: the last endpoint did not even refuse, so endpoints of other zones come first."""
+        context, tried, now = self._context, self._tried, time.perf_counter()
+        if context.stream.closed:
+            return None
+        if not succession.has_tries_left(context.policy, len(tried), now - context.account.started):
+            return None
+        if not self._sees_present(now):
+            return None
+        runtime = self._runtime
+        budget = runtime.budget
+        if not budget.may_retry(runtime.load.in_flight, self._forwarder.reserve, now, nothing_sent):
+            return None
+        picker = self._picker
+        pick = picker.pick(succession.with_neighbours(tried, runtime), now) if is_silent else None
+        pick = pick or picker.pick(tried, now)
+        return picker.pick((), now) if pick is None and context.policy.repeats_endpoints else pick
+
+    def _sees_present(self, now: float) -> bool:
+        """Takes the balancer of the view in use. Returns whether the backend is still there."""
+        before, context = self._runtime, self._context
+        runtime = succession.present(context.newest_view(), self._destination.backend, before)
+        if runtime is None:
+            return False
+        if runtime is not before:
+            self._runtime = runtime
+            self._handshake = succession.handshake_of(runtime, secure=context.stream.secure)
+            balancer, picker = runtime.balancer(self._destination.zone_policy, now), self._picker
+            if isinstance(picker, Session):
+                picker.follow(runtime, balancer)
+            else:
+                self._picker = balancer
+        return True
+
     def _retry(self, following: Pick, error: AttemptError, now: float) -> None:
-        """Begins another attempt."""
-        account, budget = self.account, self._runtime.budget
-        self._note_retry(error)
+        """Begins another attempt, after the pause that the route asks for."""
+        context, self._following = self._context, following
+        reporting.note_retry(context, self._destination, error)
+        pause = context.policy.retry_pause_seconds
+        if not pause:
+            return self._begin_again(following, now)
+        context.waiting.waits()
+        context.supplies.loop.call_later(
+            min(pause, max(timing.request_left(context, now), 0.0)), self._go_on_after_pause
+        )
+
+    def _go_on_after_pause(self) -> None:
+        context, following, now = self._context, self._following, time.perf_counter()
+        try:
+            if context.stream.closed:
+                self._end_forwarding(AttemptError(ErrorKind.CLIENT_LEFT, Sent.NOTHING))
+            elif timing.request_left(context, now) <= 0:
+                self._end_forwarding(AttemptError(ErrorKind.CALL_TIMEOUT, Sent.NOTHING))
+            else:
+                self._begin_again(following, now)
+        except Exception:
+            context.break_off()
+        finally:
+            context.waiting.waited()
+
+    def _begin_again(self, following: Pick, now: float) -> None:
+        account, budget = self._context.account, self._runtime.budget
         account.forget_attempt()
         self._was_repeated = False
-        budget.begin_retry(self.forwarder.reserve, now)
+        budget.begin_retry(self._forwarder.reserve, now)
         self._is_retry = True
         self._attempt(following, now)
 
@@ -282,26 +391,10 @@ class Job(Succession):
         budget.end_retry()
         self._is_retry = False
 
-    def _tell(self, change: Change | ZoneChange, member: Member, error: AttemptError | None, now: float) -> None:
-        """Counts and logs what an attempt has changed about its endpoint, or about a zone."""
-        if isinstance(change, ZoneChange):
-            return self.forwarder.sight.tell_zone(self._runtime, change, now)
-        if self.account.grpc_status:
-            why = f"grpc-status {self.account.grpc_status}"
-        elif error is None or error.kind is ErrorKind.PASSED_OVER:
-            why = f"status {self.account.endpoint_status}"
-        else:
-            why = error.kind.value
-        self.forwarder.sight.tell(self._runtime, member, change, now, why)
-
-    def _note_retry(self, error: AttemptError) -> None:
-        account, names, recorder = self.account, self._destination.names, self.forwarder.recorder
-        recorder.retry(names.namespace, names.service, error.kind.value)
-        attempt = FailedAttempt(status=account.endpoint_status, duration=account.endpoint_seconds or 0.0)
-        account.failed_attempts = (*account.failed_attempts, attempt)
-
     def _end_forwarding(self, error: AttemptError | None) -> None:
         self._runtime.load.in_flight -= 1
-        if self.kept is not None:
-            self.kept.close()
-        self.forwarded(error)
+        context = self._context
+        kept = context.kept
+        if kept is not None:
+            kept.close()
+        context.forwarded(error)

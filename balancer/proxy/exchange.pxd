@@ -1,30 +1,21 @@
 from cpython cimport time
 
 from balancer.http.consumers cimport ResponseConsumer
-from balancer.http.streams cimport EndpointStream, Outgoing, RequestStream
-from balancer.model.layouts cimport RoutePolicyLayout
-from balancer.live cimport View
+from balancer.http.streams cimport EndpointStream, RequestStream
 from balancer.proxy.account cimport Account
-from balancer.runtime.deadlines cimport Alarm
+from balancer.proxy.context cimport RequestContext
 
 
 cdef class ExchangeOwner:
-    cdef public Account account
-    cdef public Alarm alarm
-    cdef public tuple editors
-    cdef public bint is_call
-    cdef public Outgoing outgoing
-    cdef public object kept
-    cdef public RoutePolicyLayout policy
-    cdef public RequestStream stream
-    cdef public View view
     cpdef bint passes_over(self, long status, bint is_request_here) except -1
+    cpdef limit_passed(self)
     cpdef exchange_ended(self, Exchange exchange)
 
 
 cdef class Exchange(ResponseConsumer):
     cdef public Account _account
     cdef public RequestStream _client
+    cdef public RequestContext _context
     cdef public bint _ended, _is_repeated, _request_done, _tunnelled
     cdef public object _filter, _source, error
     cdef public frozenset _hidden

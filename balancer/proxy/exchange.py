@@ -13,47 +13,34 @@ from collections.abc import Iterator
 from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
 from balancer.http import grpc
 from balancer.http.consumers import ResponseConsumer
-from balancer.http.edits import HeadEdit, ResponseEditor
+from balancer.http.edits import HeadEdit
 from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
-from balancer.http.streams import EndpointStream, Outgoing, RequestStream
+from balancer.http.streams import EndpointStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
-from balancer.live import View
-from balancer.model.policies import RoutePolicy
 from balancer.picking.outcomes import pause_asked
-from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
+from balancer.proxy.context import RequestContext
 from balancer.proxy.retries import PASSED_OVER_LEAST
-from balancer.runtime.deadlines import Alarm
 
 _UNAVAILABLE = 503
 _PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment only
 
 
 class ExchangeOwner:
-    """Owns exchanges: what the attempts of one request have in common.
+    """Makes the attempts of one request, and hears how each of them ends."""
 
-    `account` learns what an exchange finds out. `editors` change the head of a relayed response. `kept` is the received
-    part of the body if the request may be repeated, else None. `is_call`: the request is a gRPC call.
-    """
-
-    __slots__ = ("account", "alarm", "editors", "is_call", "kept", "outgoing", "policy", "stream", "view")
-
-    account: Account
-    stream: RequestStream
-    outgoing: Outgoing
-    policy: RoutePolicy
-    view: View
-    alarm: Alarm
-    editors: tuple[ResponseEditor, ...]
-    kept: KeptBody | None
-    is_call: bool
+    __slots__ = ()
 
     def passes_over(self, status: int, is_request_here: bool) -> bool:
         """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
 
         `is_request_here`: another endpoint can get the whole request.
         """
+        raise NotImplementedError
+
+    def limit_passed(self) -> ErrorKind:
+        """Why the exchange must end: no time is left to the request, or to the attempt."""
         raise NotImplementedError
 
     def exchange_ended(self, exchange: Exchange) -> None:
@@ -72,6 +59,7 @@ class Exchange(ResponseConsumer):
     __slots__ = (
         "_account",
         "_client",
+        "_context",
         "_ended",
         "_filter",
         "_hidden",
@@ -89,9 +77,12 @@ class Exchange(ResponseConsumer):
     ended_at: float
     _hidden: frozenset[bytes]  # names in the head of a response whose body goes on
 
-    def __init__(self, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
-        self._owner, self.endpoint = owner, endpoint
-        self._client, self._account = self._owner.stream, self._owner.account  # the typed attribute needs no look-up
+    def __init__(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
+        self._context = context
+        self._owner = owner
+        self.endpoint = endpoint
+        self._client = self._context.stream  # the typed attribute needs no look-up
+        self._account = self._context.account
         self._is_repeated = self._ended = self._tunnelled = False
         self.first_byte_at = 0.0
         self.error: AttemptError | None = None
@@ -100,21 +91,21 @@ class Exchange(ResponseConsumer):
 
     def begin(self) -> None:
         """Sends the request with its body and relays the response."""
-        owner, client = self._owner, self._client
-        outgoing = owner.outgoing
+        context, client = self._context, self._client
+        outgoing = context.outgoing
         self._request_done = is_done = outgoing.request.body_bytes == 0
         client.attach(self)
-        alarm = owner.alarm
+        alarm = context.alarm
         alarm.owner = self
-        if is_done or owner.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
-            alarm.set(owner.policy.read_timeout_seconds)
+        if is_done or context.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
+            alarm.set(context.policy.read_timeout_seconds)
         else:
-            alarm.set(owner.view.proxy.client_body_timeout_seconds)
+            alarm.set(context.view.proxy.client_body_timeout_seconds)
         endpoint = self.endpoint
         endpoint.begin(self, outgoing)
         if is_done:
             return
-        kept = owner.kept
+        kept = context.kept
         if kept is not None and client.body_begun:
             self._is_repeated = True
             self._source = kept.pieces()
@@ -158,10 +149,10 @@ class Exchange(ResponseConsumer):
     # From the client.
 
     def request_data(self, data: bytes) -> None:
-        owner, endpoint = self._owner, self.endpoint
+        context, endpoint = self._context, self.endpoint
         if self._takes(data):
-            alarm = owner.alarm
-            alarm.set(owner.view.proxy.client_body_timeout_seconds)
+            alarm = context.alarm
+            alarm.set(context.view.proxy.client_body_timeout_seconds)
             endpoint.send(data)
         elif self._tunnelled and not self._ended:
             self._account.request_bytes += len(data)
@@ -178,35 +169,35 @@ class Exchange(ResponseConsumer):
 
     def _takes(self, data: bytes) -> bool:
         """Counts and keeps a piece of the body. Whether it goes to the endpoint."""
-        owner, account = self._owner, self._account
+        context, account = self._context, self._account
         if self._ended or self._tunnelled or self._request_done:  # an error page answers without the rest of the body
             return False
         account.request_bytes += len(data)
-        limit = owner.policy.max_body_bytes
+        limit = context.policy.max_body_bytes
         if limit and account.request_bytes > limit:
             self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
             return False
-        if owner.kept is not None:
-            owner.kept.add(data)
+        if context.kept is not None:
+            context.kept.add(data)
         return True
 
     def _end_request(self, trailers: Trailers, data: bytes) -> None:
-        if self._owner.kept is not None:
-            self._owner.kept.end(trailers)
+        if self._context.kept is not None:
+            self._context.kept.end(trailers)
         self._finish_request(trailers, data)
 
     def _finish_request(self, trailers: Trailers, data: bytes = b"") -> None:
         self._request_done = True
         self._await_endpoint()
         if trailers:
-            trailers = trailers_for_endpoint(trailers, self._owner.outgoing)
+            trailers = trailers_for_endpoint(trailers, self._context.outgoing)
         endpoint = self.endpoint
         endpoint.finish(trailers, data)
 
     def _await_endpoint(self) -> None:
-        owner = self._owner
-        alarm = owner.alarm
-        alarm.set(owner.policy.read_timeout_seconds)
+        context = self._context
+        alarm = context.alarm
+        alarm.set(context.policy.read_timeout_seconds)
 
     def request_failed(self, refusal: Refusal) -> None:
         if self._tunnelled:
@@ -230,9 +221,10 @@ class Exchange(ResponseConsumer):
         self._arm()
 
     def expired(self) -> None:
-        alarm, endpoint = self._owner.alarm, self.endpoint
+        alarm, endpoint = self._context.alarm, self.endpoint
         if alarm.left() <= 0:
-            self._fail(ErrorKind.CALL_TIMEOUT)
+            owner = self._owner
+            self._fail(owner.limit_passed())
         elif self._tunnelled:
             endpoint.reset()
             self._finish(time.perf_counter())
@@ -247,7 +239,7 @@ class Exchange(ResponseConsumer):
 
     def interim(self, response: ResponseHead) -> None:
         # A client gets no 100 for a body that it has already begun to send to an earlier endpoint.
-        if response.status != 100 or (self._owner.outgoing.request.expects_continue and not self._is_repeated):
+        if response.status != 100 or (self._context.outgoing.request.expects_continue and not self._is_repeated):
             client = self._client
             client.interim(response)
             if response.status == 100 and not self._request_done:
@@ -259,28 +251,30 @@ class Exchange(ResponseConsumer):
         account.status = account.endpoint_status = 101
         account.response_bytes = len(data)
         self._tunnelled = True
+        alarm = self._context.alarm
+        alarm.unlimit()  # a tunnel has no end that could be foreseen
         self._await_endpoint()
-        client, edits = self._client, self._owner.view.edits
+        client, edits = self._client, self._context.view.edits
         edit = edits.secure if client.secure else edits.plain
         client.switch(response, self._edited(response, HeadEdit(edit.removed)), data)
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
-        owner, client, account = self._owner, self._client, self._account
+        context, client, account = self._context, self._client, self._account
         self.first_byte_at = time.perf_counter()
         account.endpoint_status = status = response.status
         if status >= PASSED_OVER_LEAST and self._passes_over(response):
             self._pass_over(whole=trailers is not None)
             return
-        if owner.kept is not None and self._source is None:
-            owner.kept.drop()
+        if context.kept is not None and self._source is None:
+            context.kept.drop()
         account.status = status
         account.response_bytes = len(data)
-        view = owner.view
+        view = context.view
         edit = view.secure_edit if client.secure else view.plain_edit
-        if owner.editors:
+        if context.editors:
             edit = self._edited(response, edit)
         if (compressor := view.compressor) is not None:
-            begun = compressor.begin(owner.outgoing.request, response, edit, data, is_whole=trailers is not None)
+            begun = compressor.begin(context.outgoing.request, response, edit, data, is_whole=trailers is not None)
             response, edit, data, self._filter = begun
         if trailers is None:
             self._hidden = edit.removed
@@ -288,7 +282,7 @@ class Exchange(ResponseConsumer):
             trailers = trailers_for_client(trailers, edit.removed)
         client.respond(response, edit, data, trailers)
         if trailers is not None:
-            if owner.is_call:  # without a message the status stands in the head
+            if context.is_call:  # without a message the status stands in the head
                 account.grpc_status = grpc.status_in(trailers or response.fields)
             self._finish(self.first_byte_at)
         elif not client.writing_paused:
@@ -303,8 +297,8 @@ class Exchange(ResponseConsumer):
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
-        request, origin = self._owner.outgoing.request, self._client.origin
-        for editor in self._owner.editors:
+        request, origin = self._context.outgoing.request, self._client.origin
+        for editor in self._context.editors:
             edit = editor.edit(request, origin, response, edit)
         return edit
 
@@ -322,7 +316,7 @@ class Exchange(ResponseConsumer):
         client = self._client
         if self._filter is not None:
             client.send(self._filter.end())
-        if trailers and self._owner.is_call:
+        if trailers and self._context.is_call:
             self._account.grpc_status = grpc.status_in(trailers)
         client.finish(trailers_for_client(trailers, self._hidden) if trailers else trailers)
         self._finish(time.perf_counter())
@@ -345,27 +339,27 @@ class Exchange(ResponseConsumer):
             client = self._client
             client.resume()
         else:
-            kept = self._owner.kept
+            kept = self._context.kept
             if kept is not None:
                 self._send_kept(kept)
         self._arm()
 
     def _arm(self) -> None:
         """Sets the deadline of whatever is awaited now: a peer that does not read, a request body, or the endpoint."""
-        owner = self._owner
-        alarm, policy = owner.alarm, owner.policy
+        context = self._context
+        alarm, policy = context.alarm, context.policy
         if self._client.writing_paused or self.endpoint.writing_paused:
             alarm.set(policy.send_timeout_seconds)
         elif self._tunnelled or self._request_done:
             alarm.set(policy.read_timeout_seconds)
         else:
-            alarm.set(owner.view.proxy.client_body_timeout_seconds)
+            alarm.set(context.view.proxy.client_body_timeout_seconds)
 
     # The end.
 
     def _is_request_here(self) -> bool:
         """Whether another endpoint can get the whole request: all received bytes of its body are still in memory."""
-        return not self._client.body_begun or (self._owner.kept is not None and self._owner.kept.is_whole)
+        return not self._client.body_begun or (self._context.kept is not None and self._context.kept.is_whole)
 
     def _sent(self) -> Sent:
         if not self._client.body_begun:
@@ -392,8 +386,8 @@ class Exchange(ResponseConsumer):
     def _finish(self, now: float) -> None:
         self._ended = True
         self.ended_at = now
-        owner, client, endpoint = self._owner, self._client, self.endpoint
-        alarm = owner.alarm
+        context, owner, client, endpoint = self._context, self._owner, self._client, self.endpoint
+        alarm = context.alarm
         alarm.clear()
         client.detach()
         endpoint.release()

@@ -6,34 +6,28 @@ from collections.abc import Callable
 
 from balancer.errors import AttemptError
 from balancer.model.policies import RoutePolicy
-from balancer.proxy.attempts import Job
+from balancer.proxy.context import RequestContext
 from balancer.proxy.pacing import PacedStream
 
 
-class Holding(Job):
-    """Forwards one request that may hold something. `held` are the functions that give it back at the end."""
+def hold(context: RequestContext, release: Callable[[], None]) -> None:
+    """Calls `release` when the request is over, however it ends."""
+    context.held += (release,)
 
-    __slots__ = ("held",)
 
-    held: tuple[Callable[[], None], ...]
+def pace(context: RequestContext, policy: RoutePolicy) -> None:
+    """The response body must not be sent faster than `policy` says."""
+    if not isinstance(context.stream, PacedStream):
+        context.stream = stream = PacedStream(context.stream, policy, context.alarm)
+        hold(context, stream.stop)
 
-    def hold(self, release: Callable[[], None]) -> None:
-        self.held += (release,)
 
-    def pace(self, policy: RoutePolicy) -> None:
-        if not isinstance(self.stream, PacedStream):
-            self.stream = stream = PacedStream(self.stream, policy, self.alarm)
-            self.hold(stream.stop)
-
-    def lets_go(self) -> bool:
-        """Gives back what is held. False: the response is still being written, and `forwarded` is called after that."""
-        stream = self.stream
-        if isinstance(stream, PacedStream) and not stream.is_delivered(self._delivered):
-            return False
-        held, self.held = self.held, ()
-        for release in held:
-            release()
-        return True
-
-    def _delivered(self, error: AttemptError | None) -> None:
-        self.forwarded(error)  # a typed method itself cannot be handed out
+def lets_go(context: RequestContext, delivered: Callable[[AttemptError | None], None]) -> bool:
+    """Gives back what is held. False: the response is still being written, and `delivered` is called after that."""
+    stream = context.stream
+    if isinstance(stream, PacedStream) and not stream.is_delivered(delivered):
+        return False
+    held, context.held = context.held, ()
+    for release in held:
+        release()
+    return True

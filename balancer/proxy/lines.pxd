@@ -2,12 +2,13 @@ cimport cython
 from cpython cimport time
 
 from balancer.http.layouts cimport RequestHeadLayout
+from balancer.http.memos cimport Memo
 from balancer.logs.accesslines cimport JsonLine
 from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy.account cimport Account
 
 
-cdef class Noted:
+cdef class Noted(Memo):
     cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
     cdef public bint has_id
     cdef public bytes method, target

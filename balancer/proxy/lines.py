@@ -10,6 +10,7 @@ import time
 
 import msgspec
 
+from balancer.http.memos import Memo
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
@@ -38,7 +39,7 @@ _NO_REQUEST = RequestHead(
 )
 
 
-class Noted:
+class Noted(Memo):
     """What the lines of requests with the same fields have in common. `has_id`: the client names the request.
 
     `opening` is the part of a JSON line from the client to the status, `closing` the end after the size of the head.
@@ -60,6 +61,7 @@ class Noted:
     )
 
     def __init__(self, request: RequestHead) -> None:
+        self.beside = None
         self.host = request.authority.decode("latin-1")
         values: dict[bytes, bytes] = {}
         for name, value in request.fields:
@@ -149,9 +151,9 @@ def names_of(account: Account) -> DestinationNames:
 def noted_of(request: RequestHead) -> Noted:
     """What is noted with the fields of `request`."""
     repeated = request.repeated
-    noted = repeated.noted
+    noted = repeated.logged
     if not isinstance(noted, Noted):
-        repeated.noted = noted = Noted(request)
+        repeated.logged = noted = Noted(request)
     return noted
 
 

@@ -53,9 +53,12 @@ def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int, 
     return refusable or method in REPEATABLE or "non_idempotent" in on
 
 
-def may_pass_over(status: int, *, method: bytes, on: Words) -> bool:
-    """Whether a response of `status` may be dropped for that of another endpoint. The whole body must be available."""
-    return status in _statuses(on) and (method in REPEATABLE or "non_idempotent" in on)
+def may_pass_over(status: int, *, method: bytes, on: Words, codes: tuple[int, ...] = ()) -> bool:
+    """Whether a response of `status` may be dropped for that of another endpoint. The whole body must be available.
+
+    The statuses are those in `on` and `codes`.
+    """
+    return (status in codes or status in _statuses(on)) and (method in REPEATABLE or "non_idempotent" in on)
 
 
 def is_stale(error: AttemptError, *, method: bytes, pooled: bool) -> bool:

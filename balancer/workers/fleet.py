@@ -19,15 +19,11 @@ class NoAnswer(Exception):
 
 
 class Fleet(Protocol):
-    """Workers that serve on the same two ports."""
+    """Workers that serve on the same ports."""
 
     @property
-    def http_port(self) -> int:
-        """The port in use, once open."""
-
-    @property
-    def https_port(self) -> int:
-        """The port in use, once open."""
+    def ports(self) -> Mapping[str, int]:
+        """The ports in use by the names of their sockets, once open."""
 
     def open(self) -> None:
         """Binds the ports and begins to start workers. Raises `CannotListen`."""

@@ -7,11 +7,11 @@ import logging
 import mmap
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from socket import socket
 from typing import Final
 
-from balancer.connections.listeners import listen, port_of
+from balancer.connections.listeners import Port, open_ports, ports_of
 from balancer.explain.drafts import Draft
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -37,8 +37,7 @@ class InProcessFleet:
         self,
         *,
         address: str,
-        http_port: int,
-        https_port: int,
+        ports: Iterable[Port],
         access_log: AccessLogFormat,
         fallback: Certificate,
         new_log: Callable[[], int],
@@ -47,7 +46,8 @@ class InProcessFleet:
     ) -> None:
         """`new_log` returns the write end of a new pipe for access log lines. The rest is as for a `Worker`."""
         self._address = address
-        self.http_port, self.https_port = http_port, https_port
+        self._wanted = tuple(ports)
+        self.ports: Mapping[str, int] = {}
         self._counters = mmap.mmap(-1, TABLE_BYTES)  # pages that are never touched cost nothing
         recorder = Recorder(SlotTable(self._counters))
         self._log = new_log()
@@ -64,25 +64,18 @@ class InProcessFleet:
             failed=_tell_failure,
             later=asyncio.get_running_loop().call_later,
         )
-        self._listeners: tuple[socket, socket] | None = None
+        self._sockets: dict[str, socket] = {}
         self._lag = LoopLag()
 
     def open(self) -> None:
         """Binds the ports. Raises `CannotListen`."""
-        http = listen(self._address, self.http_port, purpose="http")
-        try:
-            https = listen(self._address, self.https_port, purpose="https")
-        except BaseException:
-            http.close()
-            raise
-        self._listeners = http, https
-        self.http_port, self.https_port = port_of(http), port_of(https)
+        (self._sockets,) = open_ports(self._address, self._wanted, count=1)
+        self.ports = ports_of(self._sockets)
 
     async def start(self) -> None:
         """Accept connections."""
-        assert self._listeners is not None, "open comes first"
-        http, https = self._listeners
-        await self._worker.listen(http=http, https=https)
+        assert self._sockets, "open comes first"
+        await self._worker.listen(self._sockets)
 
     def publish(self, publication: Publication) -> None:
         """Serves `publication` soon. If that fails because of a bug, the last publication stays."""
@@ -126,7 +119,7 @@ class InProcessFleet:
         """Cuts the remaining connections and writes the last log lines."""
         self._lag.stop()
         await self._worker.stop()
-        for listener in self._listeners or ():
+        for listener in self._sockets.values():
             listener.close()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         os.close(self._log)

@@ -28,13 +28,12 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`. `has_publication`
     says that a publication is already on its way; the worker accepts no connection before it serves this publication.
     With `places`, the sockets of all places, the worker stands by: it accepts on the sockets of the place that
-    `TakePlace` names, instead of `http` and `https`.
+    `TakePlace` names, instead of `sockets`, which are descriptors by the names of sockets.
     """
 
     number: int
     channel: int
-    http: int
-    https: int
+    sockets: tuple[tuple[str, int], ...]
     counters: int
     seat: tuple[int, int, int]
     access_log: int
@@ -44,7 +43,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     event_loop: str = "auto"
     compat_metrics: bool = False
     has_publication: bool = False
-    places: tuple[tuple[int, int], ...] = ()
+    places: tuple[tuple[tuple[str, int], ...], ...] = ()
 
 
 class Fallback(msgspec.Struct, frozen=True, tag=True):

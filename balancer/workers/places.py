@@ -6,6 +6,7 @@ Does not know processes, nor when a place has been empty for so long that its so
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from socket import socket
 
 from balancer.connections.listeners import join, place_of
@@ -15,20 +16,20 @@ from balancer.workers.lifecycle import Slot
 class Place:
     """A place that workers take one after the other."""
 
-    __slots__ = ("_at", "http", "https", "number", "slot", "tried")
+    __slots__ = ("_at", "number", "slot", "sockets", "tried")
 
-    def __init__(self, number: int, *, http: socket, https: socket, slot: Slot) -> None:
+    def __init__(self, number: int, sockets: Mapping[str, socket], slot: Slot) -> None:
+        """`sockets` are by name."""
         self.number = number
-        self.http = http
-        self.https = https
+        self.sockets = dict(sockets)
         self.slot = slot
         self.tried = asyncio.Event()  # a first start has succeeded or failed
-        self._at = place_of(http), place_of(https)
+        self._at = {name: place_of(listener) for name, listener in sockets.items()}
 
     @property
     def is_open(self) -> bool:
         """Whether its sockets are open."""
-        return self.http.fileno() >= 0
+        return all(listener.fileno() >= 0 for listener in self.sockets.values())
 
     def was_tried(self, _: object) -> None:
         """Lets whoever waits for the first start go on, also if the task that keeps the place has failed."""
@@ -36,16 +37,16 @@ class Place:
 
     def close(self) -> None:
         """Stops accepting connections and resets waiting ones."""
-        self.http.close()
-        self.https.close()
+        for listener in self.sockets.values():
+            listener.close()
 
     def reopen(self) -> None:
         """Opens sockets again. They get connections when a worker accepts. Raises OSError."""
-        if not self.is_open:
-            http, https = self._at
-            self.http = join(http)
-            try:
-                self.https = join(https)
-            except OSError:
-                self.http.close()
-                raise
+        if self.is_open:
+            return
+        try:
+            for name, at in self._at.items():
+                self.sockets[name] = join(at)
+        except OSError:
+            self.close()
+            raise

@@ -102,7 +102,7 @@ class WorkerProcess:
         await self._may_accept.wait()
         listeners = await self._listeners()
         if listeners is not None and not self._told_to_drain.done():
-            await self._worker.listen(http=listeners[0], https=listeners[1])
+            await self._worker.listen(listeners)
             self._say(Accepting())
         drain = await self._told_to_drain
         await self._worker.drain(grace_seconds=drain.grace_seconds, limit_seconds=drain.limit_seconds)
@@ -110,22 +110,21 @@ class WorkerProcess:
         self._access_log.close(_LOG_FLUSH_SECONDS)
         self._channel.close()
 
-    async def _listeners(self) -> tuple[socket.socket, socket.socket] | None:
-        """The own sockets; for a worker that stands by, those of the place that it takes, None if it has to drain."""
+    async def _listeners(self) -> dict[str, socket.socket] | None:
+        """The own sockets by name; for a worker that stands by, those of the place that it takes, None if it drains."""
         start = self._start
         if not start.places:
-            return socket.socket(fileno=start.http), socket.socket(fileno=start.https)
+            return _opened(start.sockets)
         self._say(StandingBy())
         number = await self._place
         configure_logs(level=start.log_level, log_format=start.log_format, worker=number)
         for other, descriptors in enumerate(start.places):
             if other != number:
-                for descriptor in descriptors:
+                for _, descriptor in descriptors:
                     os.close(descriptor)
         if number is None:
             return None
-        http, https = start.places[number]
-        return socket.socket(fileno=http), socket.socket(fileno=https)
+        return _opened(start.places[number])
 
     def _say(self, message: ToParent) -> None:
         self._channel.send(encode(message))
@@ -245,6 +244,10 @@ class WorkerProcess:
         if not self._told_to_drain.done():
             _LOG.info("told to end; serving until a successor serves")
             self._say(Retiring())
+
+
+def _opened(sockets: tuple[tuple[str, int], ...]) -> dict[str, socket.socket]:
+    return {name: socket.socket(fileno=descriptor) for name, descriptor in sockets}
 
 
 def _end_with_parent(reason: str) -> NoReturn:

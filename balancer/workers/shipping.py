@@ -8,15 +8,16 @@ messages.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 from weakref import WeakValueDictionary
 
-from balancer.model.certificates import Authority, Certificate, ClientCertificate
-from balancer.model.endpoints import Backend
+from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication, RoutingModel
 from balancer.model.routes import Host
 from balancer.runtime.steps import nothing
 from balancer.workers.deltas import Delta, Piece, delta, pieces
 from balancer.workers.messages import Fallback, NotSayable, encode
+from balancer.workers.parts import PARTS
 
 NOTHING = Publication(generation=0, model=RoutingModel())
 """The publication of a worker that was never sent anything."""
@@ -62,20 +63,17 @@ def _pieces(before: Publication, target: Publication, let_in: Callable[[], None]
 def _place(piece: Piece) -> str:
     """Names the owner of a piece that cannot be encoded, so that a person can find it."""
     change = piece.delta
-    alone = [Delta(hosts=(each,)) for each in change.hosts]
-    alone += [Delta(backends=(each,)) for each in change.backends]
-    alone += [Delta(certificates=(each,)) for each in change.certificates]
-    alone += [Delta(authorities=(each,)) for each in change.authorities]
-    alone += [Delta(client_certificates=(each,)) for each in change.client_certificates]
-    for part in alone:
-        try:
-            encode(Piece(piece.generation, last=False, delta=part))
-        except NotSayable:
-            return _name(*part.hosts, *part.backends, *part.certificates, *part.authorities, *part.client_certificates)
+    for collection in PARTS:
+        for part in getattr(change, collection.name):
+            alone: dict[str, Any] = {collection.name: (part,)}
+            try:
+                encode(Piece(piece.generation, last=False, delta=Delta(**alone)))
+            except NotSayable:
+                return _name(part)
     return "what is not of one host, backend or certificate"
 
 
-def _name(part: Host | Backend | Certificate | Authority | ClientCertificate) -> str:
+def _name(part: Any) -> str:
     if not isinstance(part, Host):
         return f"{type(part).__name__} {part.key}"
     owners = sorted({route.owner.full_name for route in part.routes})[:_OWNERS_NAMED]

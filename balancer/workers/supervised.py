@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, count
 from typing import Final
 
@@ -73,12 +73,11 @@ class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
     `log` is the write end of a pipe, which the worker alone owns from then on.
     """
 
-    http: socket.socket
-    https: socket.socket
+    sockets: Mapping[str, socket.socket]
     table: Table
     seat: Seat
     log: int
-    places: tuple[tuple[socket.socket, socket.socket], ...] = ()
+    places: tuple[Mapping[str, socket.socket], ...] = ()
 
 
 class Supervised:
@@ -297,18 +296,21 @@ def _start(
     return WorkerStart(
         number=number,
         channel=channel.fileno(),
-        http=inheritance.http.fileno(),
-        https=inheritance.https.fileno(),
+        sockets=_descriptors(inheritance.sockets),
         counters=inheritance.table.descriptor,
         seat=inheritance.seat,
         access_log=inheritance.log,
-        places=tuple((http.fileno(), https.fileno()) for http, https in inheritance.places),
+        places=tuple(map(_descriptors, inheritance.places)),
         has_publication=dispatch.newest.generation > 0,
         **msgspec.structs.asdict(settings),
     )
 
 
+def _descriptors(sockets: Mapping[str, socket.socket]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, listener.fileno()) for name, listener in sockets.items())
+
+
 def _spawned(start: WorkerStart, *, command: Command, on_end: Callable[[], None]) -> Process:
-    sockets = {start.http, start.https, *chain.from_iterable(start.places)}
+    sockets = {descriptor for _, descriptor in chain(start.sockets, *start.places)}
     descriptors = (start.channel, *sockets, start.counters, start.seat[0], start.access_log)
     return Process(command(msgspec.json.encode(start)), descriptors=descriptors, on_end=on_end)

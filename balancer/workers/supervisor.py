@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from balancer.connections.listeners import descriptor_limit, listen_together, port_of
+from balancer.connections.listeners import Port, descriptor_limit, open_ports, ports_of
 from balancer.explain.asking import BadQuestion
 from balancer.explain.drafts import Draft
 from balancer.metrics.recorder import Recorder
@@ -53,8 +53,7 @@ class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
     count: int
     stands_by: bool = False
     address: str
-    http_port: int
-    https_port: int
+    ports: tuple[Port, ...]
     settings: WorkerSettings = WorkerSettings()
     retire_limit_seconds: float = 240.0
 
@@ -95,22 +94,15 @@ class ProcessFleet:
         self._standby = Standby(self._begin_standby, self._times) if options.stands_by else None
         self._restarts = Restarts(self._times)
         self._succeeded = asyncio.Event()  # set for a moment only
-        self.http_port = self.https_port = 0
+        self.ports: Mapping[str, int] = {}
 
     def open(self) -> None:
         """Binds the ports and starts the first processes. Raises `CannotListen`."""
         options = self._options
         descriptor_limit()  # raises the limit, because the parent has several descriptors for each worker
-        http = listen_together(options.address, options.http_port, count=options.count, purpose="http")
-        try:
-            https = listen_together(options.address, options.https_port, count=options.count, purpose="https")
-        except BaseException:
-            for listener in http:
-                listener.close()
-            raise
-        self.http_port, self.https_port = port_of(http[0]), port_of(https[0])
-        for number, (plain, secure) in enumerate(zip(http, https, strict=True)):
-            place = Place(number, http=plain, https=secure, slot=Slot(self._times))
+        for number, sockets in enumerate(open_ports(options.address, options.ports, count=options.count)):
+            self.ports = self.ports or ports_of(sockets)
+            place = Place(number, sockets, Slot(self._times))
             self._places.append(place)
             self._keeping.append(self._loop.create_task(self._keep(place)))
             self._keeping[-1].add_done_callback(place.was_tried)
@@ -270,12 +262,11 @@ class ProcessFleet:
             worker = Supervised(
                 number,
                 Inheritance(
-                    http=place.http,
-                    https=place.https,
+                    sockets=place.sockets,
                     table=table,
                     seat=seat,
                     log=self._new_log(),
-                    places=tuple((each.http, each.https) for each in self._places) if stands_by else (),
+                    places=tuple(each.sockets for each in self._places) if stands_by else (),
                 ),
                 settings=self._options.settings,
                 command=self._command,

@@ -12,19 +12,19 @@ import os
 import random
 import socket
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
+from balancer.connections.configured_names import ConfiguredNames
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.places import ClientPlaces
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import Probes
-from balancer.connections.tls import ServerNames
 from balancer.explain.asking import RefusedRequest, question_of
 from balancer.explain.drafts import Draft
 from balancer.explain.explaining import explain, refused
@@ -42,6 +42,7 @@ from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
+from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
@@ -64,6 +65,7 @@ _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
 _CHECKED_A_STEP = 128  # backends whose active checks are judged at once
 _CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
+_LEAVING_LOOK_SECONDS = 0.1
 _TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last bytes when its tunnel ends
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
@@ -73,12 +75,15 @@ _SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach th
 class WorkerTimes(NamedTuple):
     """How long a worker waits for clients, in seconds.
 
+    Connections whose entry point is gone may end their requests and tunnels for `leave_seconds`.
+
     A TLS handshake may take `handshake_seconds` as a whole (asyncio would wait for 60). A drain closes connections that
     have been idle for `idle_grace_seconds`, because a request may be on its way to one that has just become idle.
     """
 
     handshake_seconds: float = 10.0
     idle_grace_seconds: float = 1.0
+    leave_seconds: float = 240.0
 
 
 USUAL_TIMES: Final = WorkerTimes()
@@ -130,21 +135,25 @@ class Worker:
         self._checks = Checks(
             lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
         )
-        self._names = ServerNames(fallback, recorder.dear_handshake)
+        self._names = ConfiguredNames(fallback, recorder.dear_handshake)
         self._clients: set[Connection] = set()
         self._places: ClientPlaces[Any] = ClientPlaces()
         self._nobody_left, self._draining = asyncio.Event(), False
-        self._reception = Reception(
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._reception = self._made_reception(recorder, transports)
+        self._reception.use(self.live.view.model.entry_points)
+
+    def _made_reception(self, recorder: Recorder, transports: TcpTransports | None) -> Reception:
+        return Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
-            tls=lambda: self._names.listener_context,
-            asking=self._names,
+            names=self._names.at,
             places=self._places,
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
             tally=recorder,
-            handshake_seconds=times.handshake_seconds,
+            handshake_seconds=self._times.handshake_seconds,
             flusher=self._pools.flusher,
             transports=transports,
         )
@@ -168,6 +177,7 @@ class Worker:
         self._logins.update(model)
         self._names.update(model)
         self.live.use(coming)
+        self._use(model.entry_points)
         self._spans.follow(model.proxy.spans)
         yield
         for first in range(0, len(coming.concerned), _CHECKED_A_STEP):
@@ -178,12 +188,37 @@ class Worker:
             yield
         yield from coming.settle()
 
-    async def listen(self, *, http: socket.socket, https: socket.socket) -> None:
-        """Accepts connections on two bound sockets. A socket that does not listen yet begins to."""
-        for listener in (http, https):
+    def _use(self, entry_points: Iterable[EntryPoint]) -> None:
+        """Accepts connections of these entry points. Those of entry points that are gone end."""
+        gone = {each.key for each in self._reception.use(entry_points)}
+        clients = [client for client in self._clients if client.entry_point.key in gone] if gone else []
+        if clients:
+            leaving = self._loop.create_task(self._leave(clients))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+
+    async def _leave(self, clients: list[Connection]) -> None:
+        """Ends connections whose entry point is gone, as a drain does."""
+        for number, client in enumerate(clients, 1):
+            client.end_soon()
+            if number % _ENDED_A_TURN == 0:
+                await asyncio.sleep(0)
+        deadline = self._loop.time() + self._times.leave_seconds
+        tunnels_until = deadline - min(_TUNNEL_SECONDS, self._times.leave_seconds / 2)
+        while (now := self._loop.time()) < deadline and (left := self._clients.intersection(clients)):
+            await self._shut_down(left, now - self._times.idle_grace_seconds, now >= tunnels_until)
+            await asyncio.sleep(min(_LEAVING_LOOK_SECONDS, deadline - now))
+        for client in self._clients.intersection(clients):
+            client.abort()
+
+    async def listen(self, sockets: Mapping[str, socket.socket]) -> None:
+        """Accepts connections on bound sockets, by name, for the entry points that stand on them now or later.
+
+        A socket that does not listen yet begins to.
+        """
+        for listener in sockets.values():
             listener.listen(BACKLOG)
-        self._reception.listen(http, secure=False)
-        self._reception.listen(https, secure=True)
+        self._reception.open(sockets)
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Stops without failing a request: accepts for `grace_seconds` more, then finishes what is in flight.
@@ -198,7 +233,7 @@ class Worker:
         deadline = self._loop.time() + limit_seconds
         tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
         while (now := self._loop.time()) < deadline:
-            await self._shut_down_clients(now - self._times.idle_grace_seconds, now >= tunnels_until)
+            await self._shut_down(self._clients, now - self._times.idle_grace_seconds, now >= tunnels_until)
             if not self._clients and not self._reception.arriving:
                 break
             await self._wait(min(0.1, deadline - now))
@@ -207,6 +242,8 @@ class Worker:
 
     async def stop(self, *, spans_seconds: float = _SPANS_SECONDS) -> None:
         """Cuts everything that is left at once. Waiting spans have `spans_seconds` to leave."""
+        for leaving in self._leaving:
+            leaving.cancel()
         self._checks.stop()
         self._reception.stop()
         for client in tuple(self._clients):
@@ -248,6 +285,8 @@ class Worker:
         return judging(self.live, about)
 
     def _serve(self, client: Connection) -> None:
+        if client.entry_point.key not in self.live.view.configurations:
+            client.abort()  # its entry point has gone while it shook hands
         if self._draining:
             client.end_soon()
         self._clients.add(client)
@@ -266,9 +305,9 @@ class Worker:
             async with asyncio.timeout(seconds):
                 await self._nobody_left.wait()
 
-    async def _shut_down_clients(self, idle_before: float, ends_tunnels: bool) -> None:
+    async def _shut_down(self, clients: Iterable[Connection], idle_before: float, ends_tunnels: bool) -> None:
         """Closes a few in each turn of the loop, because closing many must not delay requests in flight."""
-        for number, client in enumerate(tuple(self._clients), 1):
+        for number, client in enumerate(tuple(clients), 1):
             client.shut_down(idle_before, ends_tunnels)
             if number % _ENDED_A_TURN == 0:
                 await asyncio.sleep(0)

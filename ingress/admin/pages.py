@@ -42,6 +42,7 @@ _INDEX: Final = """\
 /metrics         Metrics for Prometheus.
 /debug/model     The model that is served, and the endpoints that are not well, as JSON.
 /debug/findings  What is wrong with objects of the cluster, the most harmful first, as JSON.
+/debug/gateway   What the statuses of objects of Gateway API should say, as JSON.
 /debug/explain   Where a request goes and why, as JSON: ?url=http://shop.example/cart&header=NAME:VALUE&client=ADDRESS
 /debug/overview  What this replica knows about its traffic, as JSON: ?parts=flows,services&service=NAMESPACE/NAME
 
@@ -73,6 +74,9 @@ class AdminSource(Protocol):
     def findings(self) -> list[Document]:
         """All present findings, the most harmful first: kind, namespace, name, reason, message, effect, severity."""
 
+    def statuses(self) -> list[Document]:
+        """What statuses of Gateway API should say, sorted by kind, namespace and name, which stand beside `status`."""
+
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         """Where a request for `url` with header `fields` (`name:value`) goes. Raises `BadQuestion` and `NoAnswer`."""
 
@@ -103,6 +107,7 @@ def build_admin(source: AdminSource, overview: OverviewPages, *, debug_remote: b
     app.router.add_get("/metrics", pages.metrics)
     app.router.add_get("/debug/model", debugging(pages.model))
     app.router.add_get("/debug/findings", debugging(pages.findings))
+    app.router.add_get("/debug/gateway", debugging(pages.statuses))
     app.router.add_get("/debug/explain", debugging(pages.explain))
     app.router.add_get("/debug/overview", debugging(pages.overview))
     app.router.add_get("/ui/events", debugging(pages.events), allow_head=False)
@@ -172,6 +177,9 @@ class _Pages:
 
     async def findings(self, _request: web.Request) -> web.Response:
         return _json(msgspec.json.encode(self._source.findings()))
+
+    async def statuses(self, _request: web.Request) -> web.Response:
+        return _json(msgspec.json.encode({"statuses": self._source.statuses()}))
 
     async def explain(self, request: web.Request) -> web.Response:
         query = request.query

@@ -20,6 +20,7 @@ from ingress.cli.showing import COMMANDS
 if TYPE_CHECKING:
     from ingress.objects.kinds import PublishedAddress
     from ingress.settings.context import TranslationContext
+    from ingress.settings.gateway_ports import GatewayPorts
     from ingress.settings.options import ClusterAccess, RunOptions
 
 _VERSION = "Show the version, and whether the data plane is compiled, and exit."
@@ -64,6 +65,14 @@ def _expected_status(_context: click.Context, _option: click.Parameter, value: s
     raise BadInput("--expect-status takes a status such as 503, or endpoint")
 
 
+def _peers(_context: click.Context, _option: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    for place in value:
+        host, colon, port = place.rpartition(":")
+        if not (host and colon and port.isdigit() and 0 < int(port) < 65536):
+            raise BadInput(f"--peer {place!r} is not HOST:PORT")
+    return value
+
+
 def _say_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
     """Prints the version, and which build of the data plane runs."""
     if not is_asked or context.resilient_parsing:
@@ -95,10 +104,14 @@ def cli() -> None:
     "Ports",
     option("--http-port", type=_PORT, default=8080, help="Port for HTTP; 0 takes any free port."),
     option("--https-port", type=_PORT, default=8443, help="Port for HTTPS."),
+    option("--gateway-ports", default="", help="Ports for Gateways: FIRST-LAST, or PORT=BOUND,...; none by default."),
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
     option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
     option("--admin-address", default="127.0.0.1", help="Address of the admin port."),
     switch("--debug-remote", help="Let peers beyond loopback read /debug."),
+    option("--peer-port", type=_PORT, help="Port on which other replicas are heard; default: none."),
+    option("--peer", multiple=True, callback=_peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
+    option("--peer-secret", type=_FILE, help="A file of at least 32 bytes that all replicas have."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )
@@ -177,8 +190,12 @@ def run(**given: Any) -> None:
         bind_address=given["bind_address"],
         http_port=given["http_port"],
         https_port=given["https_port"],
+        gateway_ports=_gateway_ports(given["gateway_ports"]),
         admin_address=given["admin_address"],
         admin_port=given["admin_port"],
+        peer_port=given["peer_port"],
+        peers=given["peer"],
+        peer_secret=given["peer_secret"],
         workers=workers,
         standby_worker=given["standby_worker"],
         debug_remote=given["debug_remote"],
@@ -301,10 +318,19 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
     )
 
 
+def _gateway_ports(text: str) -> GatewayPorts:
+    from ingress.settings.gateway_ports import read_gateway_ports
+
+    try:
+        return read_gateway_ports(text)
+    except ValueError as problem:
+        raise BadInput(f"--gateway-ports {problem}") from None
+
+
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
-    from ingress.settings.options import option_of_port
+    from ingress.settings.options import PeerSecretUnusable, option_of_port
     from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
 
@@ -312,7 +338,7 @@ def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> N
         run_app(options)
     except CannotListen as error:
         raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
-    except (CannotFollow, FolderUnreadable, NoEventLoop) as error:
+    except (CannotFollow, FolderUnreadable, NoEventLoop, PeerSecretUnusable) as error:
         raise BadInput(str(error)) from None
 
 

@@ -19,11 +19,12 @@ from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
-from balancer.model.zones import UNKNOWN_ZONE
+from balancer.model.zones import UNKNOWN_ZONE, ZoneTraffic
 from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
+from ingress.translation.gateway.standings import ObjectStanding
 
 _Place = tuple[str, str, str, str]
 _Service = tuple[str, str]
@@ -32,21 +33,37 @@ _Service = tuple[str, str]
 class Published:
     """The newest publication and its findings: those of its translation, and those that requests have shown.
 
-    Only one task may call `publish`.
+    Only one task may call `publish`; `use_traffic` is called between its calls.
     """
 
-    __slots__ = ("_counted", "_own", "_seen", "_serve", "_snapshot", "_translated", "findings", "publication")
+    __slots__ = (
+        "_counted",
+        "_model",
+        "_own",
+        "_seen",
+        "_serve",
+        "_snapshot",
+        "_traffic",
+        "_translated",
+        "findings",
+        "publication",
+        "standings",
+    )
 
     def __init__(self, serve: Callable[[Publication], None], *, own: tuple[Finding, ...] = ()) -> None:
         """`serve` makes the data plane use a publication. It must not fail. `own` are findings about this process."""
         self._serve = serve
         self.publication: Publication | None = None
         self.findings: tuple[Finding, ...] = ()
+        self.standings: tuple[ObjectStanding, ...] = ()
+        """What statuses of Gateway API should say."""
         self._translated: tuple[Finding, ...] | None = None  # before the first publication
         self._own = own
         self._seen: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
+        self._model = RoutingModel()  # as the last translation made it
+        self._traffic: tuple[tuple[str, ZoneTraffic], ...] = ()
 
     @property
     def version(self) -> str:
@@ -66,19 +83,23 @@ class Published:
     def publish(self, translation: Translation, *, translation_seconds: float) -> bool:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last = self.publication
+        self.standings = translation.standings
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings
             self._put_together()
-        changed = last is None or translation.model != last.model
+        self._model = translation.model
+        model = self._with_traffic()
+        changed = last is None or model != last.model
         if changed:
-            generation = last.generation + 1 if last is not None else 1
-            self.publication = Publication(generation=generation, model=translation.model)
-            self._serve(self.publication)
-            self._snapshot = msgspec.structs.replace(
-                self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
-            )
+            self._publish(model)
         self._snapshot = msgspec.structs.replace(self._snapshot, translation_seconds=translation_seconds)
         return changed
+
+    def use_traffic(self, traffic: tuple[tuple[str, ZoneTraffic], ...]) -> None:
+        """Serves the last model with the requests of Services by zone, as all replicas tell; see `ZoneFacts`."""
+        self._traffic = traffic
+        if self.publication is not None and self.publication.model.zones.traffic != traffic:
+            self._publish(self._with_traffic())
 
     def see(self, findings: tuple[Finding, ...]) -> bool:
         """Takes all findings that requests have shown, in place of the last ones. Returns whether they differ."""
@@ -87,6 +108,20 @@ class Published:
         self._seen = findings
         self._put_together()
         return True
+
+    def _with_traffic(self) -> RoutingModel:
+        model = self._model
+        if not self._traffic:
+            return model
+        return msgspec.structs.replace(model, zones=msgspec.structs.replace(model.zones, traffic=self._traffic))
+
+    def _publish(self, model: RoutingModel) -> None:
+        generation = self.publication.generation + 1 if self.publication is not None else 1
+        self.publication = Publication(generation=generation, model=model)
+        self._serve(self.publication)
+        self._snapshot = msgspec.structs.replace(
+            self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
+        )
 
     def _put_together(self) -> None:
         translated, others = self._translated or (), (*self._own, *self._seen)
@@ -126,7 +161,7 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
 
 def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
     """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
-    if model.hosts is not before.hosts or model.default_route is not before.default_route:
+    if model.hosts is not before.hosts or model.route_configurations is not before.route_configurations:
         snapshot = msgspec.structs.replace(
             snapshot, routes=_routes(model), missing=_missing(model), certified=_certified(model)
         )
@@ -157,7 +192,7 @@ def _certified(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
 
 def _all_routes(model: RoutingModel) -> list[Route]:
     routes = [route for host in model.hosts for route in (*host.routes, host.default) if route is not None]
-    return routes if model.default_route is None else [*routes, model.default_route]
+    return [*routes, *model.default_routes()]
 
 
 def _missing(model: RoutingModel) -> frozenset[_Service]:

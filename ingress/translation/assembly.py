@@ -13,7 +13,6 @@ from operator import attrgetter
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.gates import in_phases
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import ZonePolicyName
@@ -35,20 +34,25 @@ from ingress.translation.cluster.cluster_settings import cluster_settings
 from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
-from ingress.translation.defaults import default_certificate, default_route, gates_of_everybody
+from ingress.translation.defaults import default_certificate, default_route, route_configuration
+from ingress.translation.gateway.findings import note_standings
+from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.settling import settled_hosts
-from ingress.translation.memory import Memory, View
+from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.route_making import HostMemory, RouteMaker
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
+from ingress.translation.services.backend_memories import BackendMemories
 from ingress.translation.services.backend_overrides import backend_overrides
-from ingress.translation.services.backends import BackendMemories, Backends
+from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.services.zone_facts import zone_facts
 
@@ -59,9 +63,10 @@ class Translation(msgspec.Struct, frozen=True):
     """What the cluster asks for as far as it can be carried out, and findings about the rest.
 
     `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
-    about slices) are for `with_endpoints`. `services` are those that anything refers to. `is_partial`: some Secrets
-    are seen as they were, and the next translation judges more of them. `ends_at_epoch_seconds` is when a new
-    translation is due although nothing has changed; None: never.
+    about slices) are for `with_endpoints`. `services` are those that anything refers to. `standings` are what
+    statuses of Gateway API should say. `is_partial`: some Secrets are seen as they were, and the next translation
+    judges more of them. `ends_at_epoch_seconds` is when a new translation is due although nothing has changed; None:
+    never.
     """
 
     model: RoutingModel
@@ -70,6 +75,7 @@ class Translation(msgspec.Struct, frozen=True):
     plan: EndpointPlan = EndpointPlan()
     other_findings: tuple[Finding, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
+    standings: tuple[ObjectStanding, ...] = ()
     is_partial: bool = False
     ends_at_epoch_seconds: float | None = None
 
@@ -116,7 +122,7 @@ class Memories:
             self._forget()
         if settings != self.settings:
             self.settings = settings
-        view = View(inventory)
+        view = InventoryView(inventory)
         self.claims.begin(view)
         self.backends.begin(view)
         self.hosts.begin()
@@ -153,6 +159,11 @@ def translate(
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
     settings = memories.begin(inventory, context, settings)
     desired = _desired(inventory, context, settings, before=before, memories=memories, findings=findings)
+    options = GatewayOptions(
+        context.controller_class, frozenset(context.gateway_ports), allow_external=context.allow_external_name
+    )
+    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, shelf.materials))
+    note_standings(gateways.standings, findings)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
         desired,
@@ -163,10 +174,23 @@ def translate(
         findings=findings,
         now=now_epoch_seconds,
     )
+    made = _with_gateways(made, gateways)
     shelf.turns.saw(made.wanted.secrets, inventory)
     drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
     ends_at = next_end(drains, now_epoch_seconds=now_epoch_seconds)
     return msgspec.structs.replace(made, is_partial=bool(held_back), ends_at_epoch_seconds=ends_at)
+
+
+def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
+    """`made` with what Gateway API needs beside it, and with its standings."""
+    wanted = msgspec.structs.replace(
+        made.wanted,
+        secrets=made.wanted.secrets | gateways.secrets,
+        config_maps=made.wanted.config_maps | gateways.config_maps,
+    )
+    return msgspec.structs.replace(
+        made, wanted=wanted, services=made.services | gateways.services, standings=gateways.standings
+    )
 
 
 class DesiredState(msgspec.Struct, frozen=True):
@@ -233,7 +257,7 @@ def _resolved(
     now: float,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings, hosts = desired.settings, desired.hosts
+    settings = desired.settings
     backends = Backends(
         inventory=inventory,
         settings=settings,
@@ -243,22 +267,8 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    default = default_route(context, settings, backends=backends, findings=findings)
-    maker = RouteMaker(
-        backends=backends,
-        certificates=certificates,
-        findings=findings,
-        default=default,
-        allow_local=context.allow_local_endpoints,
-        path_parameters=settings.access.path_parameters,
-        plain_paths=settings.redirects.plain_http_paths,
-        memory=memories.hosts,
-    )
-    routes = RoutingModel(
-        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("name"))),
-        default_route=default,
-        default_certificate=default_certificate(context, certificates, findings=findings),
-        proxy=proxy_with_fields(settings, inventory, findings),
+    routes = _routed(
+        desired, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
@@ -268,7 +278,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        unmatched_gates=in_phases(gates_of_everybody(settings)),
+        proxy=proxy_with_fields(settings, inventory, findings),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
@@ -284,6 +294,36 @@ def _resolved(
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
+    )
+
+
+def _routed(
+    desired: DesiredState,
+    context: TranslationContext,
+    *,
+    backends: Backends,
+    certificates: Certificates,
+    memory: HostMemory,
+    findings: Findings,
+) -> RoutingModel:
+    """A model of hosts and of what serves requests that no host claims. Their backends are in `backends` then."""
+    settings = desired.settings
+    default = default_route(context, settings, backends=backends, findings=findings)
+    maker = RouteMaker(
+        backends=backends,
+        certificates=certificates,
+        findings=findings,
+        default=default,
+        allow_local=context.allow_local_endpoints,
+        path_parameters=settings.access.path_parameters,
+        plain_paths=settings.redirects.plain_http_paths,
+        memory=memory,
+    )
+    return RoutingModel(
+        hosts=tuple(maker.host(each) for each in sorted(desired.hosts, key=attrgetter("name"))),
+        route_configurations=(
+            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
+        ),
     )
 
 

@@ -5,7 +5,8 @@ Options of the process and settings of the cluster say what these are. Does not 
 
 from __future__ import annotations
 
-from balancer.model.gates import GateRule
+from balancer.model.gates import in_phases
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Branch, Owner, PathKind, Route, ServiceName
 from ingress.findings import Findings, Subject
 from ingress.objects.kinds import ServiceReference
@@ -58,6 +59,14 @@ def default_certificate(context: TranslationContext, certificates: Certificates,
     return certificates.resolve(f"{namespace}/{name}", "", report=report)
 
 
-def gates_of_everybody(settings: ClusterSettings) -> tuple[GateRule, ...]:
-    """The gates that block clients wherever they go, also where no host claims the request."""
-    return (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
+def route_configuration(
+    settings: ClusterSettings, default: Route | None, certificate: str | None
+) -> RouteConfiguration:
+    """The route configuration of Ingresses, with its default route and the key of its default certificate.
+
+    The gates that block clients hold wherever they go, also where no host claims the request.
+    """
+    blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
+    return RouteConfiguration(
+        default_route=default, unmatched_gates=in_phases(blocking), default_certificate=certificate
+    )

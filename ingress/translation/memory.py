@@ -45,7 +45,7 @@ class FindingNotes(Findings):
             into.add(subject, reason=reason, message=message, effect=effect, severity=severity)
 
 
-class _Remembered(Generic[_Made]):
+class _Kept(Generic[_Made]):
     """What was made, of which values and looks, with which findings, and the stamp at which that held."""
 
     __slots__ = ("findings", "given", "kinds", "looks", "made", "stamp")
@@ -61,7 +61,7 @@ class _Remembered(Generic[_Made]):
         self.stamp = stamp
 
 
-class View:
+class InventoryView:
     """An inventory during one translation, as memories read it."""
 
     __slots__ = ("_changed", "holds_back", "recorded", "stamps")
@@ -86,12 +86,12 @@ class Memory(Generic[_Made]):
     __slots__ = ("_before", "_made", "_view", "_was_held_back")
 
     def __init__(self) -> None:
-        self._before: dict[Hashable, _Remembered[_Made]] = {}
-        self._made: dict[Hashable, _Remembered[_Made]] = {}
-        self._view: View | None = None
+        self._before: dict[Hashable, _Kept[_Made]] = {}
+        self._made: dict[Hashable, _Kept[_Made]] = {}
+        self._view: InventoryView | None = None
         self._was_held_back = False
 
-    def begin(self, view: View) -> None:
+    def begin(self, view: InventoryView) -> None:
         """Begins a translation of what `view` shows. Another inventory than before has nothing in common with it."""
         last = self._view
         if last is not None and last.stamps is not view.stamps:
@@ -125,13 +125,13 @@ class Memory(Generic[_Made]):
             looks = view.recorded.take_looks()
             if found is not None and found.made == made:
                 made = found.made  # the same object, so that who compares it later need not look into it
-            found = _Remembered(made, given, looks, notes if notes.has_some else None, view.stamps.now)
+            found = _Kept(made, given, looks, notes if notes.has_some else None, view.stamps.now)
         self._made[key] = found
         if found.findings is not None:
             found.findings.repeat(findings)
         return found.made
 
-    def _holds(self, found: _Remembered[_Made], given: tuple[object, ...], view: View) -> bool:
+    def _holds(self, found: _Kept[_Made], given: tuple[object, ...], view: InventoryView) -> bool:
         if found.given != given:
             return False
         if not found.looks:

@@ -23,7 +23,7 @@ from ingress.translation.memory import FindingNotes
 from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.protection import protected
 from ingress.translation.secrets.certificates import Certificates
-from ingress.translation.services.backends import Asked, Backends
+from ingress.translation.services.backends import AskedBackend, Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 _PATHS_CLOSED = "The paths that lead there answer 503."
@@ -37,7 +37,7 @@ class MadeHost(msgspec.Struct, frozen=True):
 
     host: Host
     given: tuple[object, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedBackend, ...]
     policies: tuple[tuple[BackendKey, ZonePolicy], ...]
     findings: FindingNotes
 

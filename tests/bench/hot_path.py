@@ -26,9 +26,10 @@ from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
 from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
 from balancer.matching.routing import RouteTable, compile_routes
-from balancer.metrics.recorder import Recorder
+from balancer.metrics.recorder import Recorder, RequestLabels
 from balancer.metrics.slots import SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.entry_points import HTTP
 from balancer.model.publication import RoutingModel
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Branch, Host, Owner, PathKind, Route, ServiceName
@@ -93,7 +94,7 @@ def steps(rig: Rig) -> dict[str, Step]:
     short, browser = requests.read(SHORT_REQUEST), requests.read(BROWSER_REQUEST)
     response = responses.read(RESPONSE, b"GET")
     alarm = rig.alarm()
-    origin = Origin(peer="192.0.2.1", secure=False)
+    origin = Origin(peer="192.0.2.1", entry_point=HTTP)
     return {
         "open a client's connection": lambda: rig.open_client(StillTransport()),
         "collect a head (4 lines)": collecting(SHORT_REQUEST),
@@ -204,7 +205,7 @@ def writing_response(response: Http1Response, *, is_known: bool) -> Step:
 
     def write() -> bytes:
         if not is_known:
-            response.written.depends_on = None
+            response.written.memo = None
         return client_response_head(response, HTTP_1_1, False, True, edit)
 
     return write
@@ -231,23 +232,8 @@ def logging() -> Step:
 def counting() -> Step:
     recorder = Recorder(SlotTable(bytearray(64 * 1024)))
 
-    def count() -> None:
-        recorder.request(
-            namespace="shop",
-            ingress="shop",
-            service="storefront",
-            from_zone="zone-a",
-            to_zone="zone-a",
-            locality="local",
-            status=200,
-            seconds=0.004,
-            endpoint_seconds=0.003,
-            request_bytes=0,
-            response_bytes=107,
-            reason="zone_local",
-        )
-
-    return count
+    labels = RequestLabels("shop", "shop", "storefront", "zone-a", "zone-a", "local", 200, "zone_local")
+    return lambda: recorder.request(labels, 0.004, 0.003, 0, 107)
 
 
 def route(place: int) -> Route:

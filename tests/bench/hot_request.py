@@ -22,6 +22,7 @@ from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
+from balancer.model.entry_points import HTTP
 from balancer.model.publication import Publication, RoutingModel
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
@@ -84,7 +85,7 @@ class Rig:
             settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             first_heads=self._first_heads,
-            secure=False,
+            entry_point=HTTP,
             on_open=lambda _: None,
         )
         client.connection_made(transport)

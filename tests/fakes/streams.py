@@ -21,6 +21,7 @@ from balancer.http.streams import (
     RequestServer,
     RequestStream,
 )
+from balancer.model.entry_points import HTTP
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 
@@ -29,7 +30,7 @@ class MemoryStream(RequestStream):
     """One request of a client: what it got is in `head`, `edit`, `body` and `trailers`."""
 
     def __init__(self) -> None:
-        self.origin = Origin(peer="192.0.2.7", secure=False)
+        self.origin = Origin(peer="192.0.2.7", entry_point=HTTP)
         self.secure = self.closed = self.writing_paused = self.body_begun = self.last = False
         self.consumer: RequestConsumer | None = None
         self.head: ResponseHead | None = None

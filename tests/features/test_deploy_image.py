@@ -132,10 +132,12 @@ def test_every_package_comes_from_the_lock_with_its_hash() -> None:
     installs = [each for stage in stages() for each in commands(stage, "RUN") if "install" in each]
     assert [each for each in installs if not {"--require-hashes", "--no-index"} & set(each)] == []
     locked = {each[each.index("--requirement") + 1] for each in installs if "--requirement" in each}
-    assert locked == {"requirements/build.txt", "requirements/otel.txt", "requirements/typed.txt"}
+    assert locked == {f"requirements/{name}.txt" for name in ("build", "otel", "sbom", "typed")}
 
 
-@pytest.mark.parametrize(("name", "least"), [("build.txt", 4), ("run.txt", 4), ("otel.txt", 4), ("typed.txt", 1)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("build.txt", 4), ("run.txt", 4), ("otel.txt", 4), ("typed.txt", 1), ("sbom.txt", 4)]
+)
 def test_every_line_of_a_lock_is_an_exact_version_with_a_hash(name: str, least: int) -> None:
     text = (ROOT / "requirements" / name).read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
@@ -173,6 +175,15 @@ def test_the_image_starts_the_command_and_exposes_its_ports() -> None:
     ports = {each.name: each.default for each in cli.commands["run"].params}
     (exposed,) = [rest.split() for word, rest in last if word == "EXPOSE"]
     assert exposed == [str(ports[f"{name}_port"]) for name in ("http", "https", "admin")]
+
+
+def test_the_image_lists_what_it_holds() -> None:
+    (listing,) = [each for each in commands(stages()[0], "RUN") if each[0] == "cyclonedx-py"]
+    asked, written = listing[-1], listing[listing.index("--output-file") + 1]
+    assert asked == "/opt/zonal/bin/python"
+    assert written.startswith("/opt/zonal/"), "only that folder reaches the last stage"
+    order = [each[0] for each in commands(stages()[0], "RUN") if "zonal-ingress" in each or each == listing]
+    assert order == ["python", "cyclonedx-py"], "after the installation"
 
 
 def test_nothing_is_left_to_compile_whenever_a_worker_starts() -> None:

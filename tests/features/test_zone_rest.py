@@ -15,6 +15,7 @@ from time import perf_counter
 import msgspec
 import pytest
 
+from balancer.connections.listeners import Port
 from balancer.connections.tls import self_signed
 from balancer.model.endpoints import LoadBalancing
 from balancer.model.zones import ZonePolicy, ZonePolicyName
@@ -44,8 +45,7 @@ async def fleet_of(endpoints: Sequence[ZoneEndpoint], policy: ZonePolicy) -> Asy
         FleetOptions(
             count=WORKERS,
             address="127.0.0.1",
-            http_port=0,
-            https_port=0,
+            ports=(Port("http", 0), Port("https", 0)),
             settings=WorkerSettings(access_log_format="off", log_level="warning"),
         ),
         fallback=self_signed(),
@@ -89,8 +89,8 @@ async def test_at_a_steady_load_the_share_rests_and_p99_is_that_of_zone_blind() 
         fleet_of(theirs, off) as blind,
         fleet_of(ours, adaptive) as aware,
     ):
-        blind_crowd = Crowd(blind.http_port, rate=RATE, chance=random.Random(1))
-        aware_crowd = Crowd(aware.http_port, rate=RATE, chance=random.Random(1))
+        blind_crowd = Crowd(blind.ports["http"], rate=RATE, chance=random.Random(1))
+        aware_crowd = Crowd(aware.ports["http"], rate=RATE, chance=random.Random(1))
         async with blind_crowd.asking(), aware_crowd.asking():
             await shares_of(aware, WARM_SECONDS)
             for _ in range(WINDOWS):

@@ -53,7 +53,7 @@ class DataPlane:
 
     async def listen(self) -> None:
         http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
-        await self.worker.listen(http=http, https=https)
+        await self.worker.listen({"http": http, "https": https})
         self.http_port, self.https_port = port_of(http), port_of(https)
 
     def serve(self, documents: Iterable[Document], context: TranslationContext) -> tuple[Finding, ...]:

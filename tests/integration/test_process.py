@@ -92,8 +92,7 @@ class Child:
         start = WorkerStart(
             number=7,
             channel=descriptors[0],
-            http=descriptors[1],
-            https=descriptors[2],
+            sockets=(("http", descriptors[1]), ("https", descriptors[2])),
             counters=descriptors[3],
             seat=seat,
             access_log=descriptors[4],

@@ -123,7 +123,9 @@ def test_a_route_without_spans_has_no_gate() -> None:
     async def judged() -> tuple[int, ...]:
         async with echoing("cart", {"zone-a": 1}) as (endpoint,), data_plane() as plane:
             serve(plane, endpoint, 4318)
-            matches = [plane.worker.live.view.routes.match(host.encode(), b"/") for host in (HOST, PLAIN_HOST)]
+            matches = [
+                plane.worker.live.view.configurations["http"].match(host.encode(), b"/") for host in (HOST, PLAIN_HOST)
+            ]
             return tuple(len(match.served.plain_gates) for match in matches if match is not None)
 
     assert asyncio.run(judged()) == (1, 0)

@@ -64,6 +64,11 @@ class Connection:
     async def get(self, host: str, target: str = "/", *fields: str) -> Response:
         return await self.send(request_bytes("GET", target, f"Host: {host}", *fields))
 
+    async def rest(self) -> bytes:
+        """What else comes until the other side ends the connection."""
+        async with asyncio.timeout(_LIMIT_SECONDS):
+            return await self._reader.read()
+
     async def _response(self, method: str) -> Response:
         status, fields = 100, [("", "")]
         while status < 200:

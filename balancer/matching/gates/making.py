@@ -15,12 +15,15 @@ from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthToo
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
+from balancer.matching.gates.policy_preflight import PolicyPreflightGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
+from balancer.matching.gates.route_redirect import RouteRedirectGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
 from balancer.model.client_tls import ClientCertificates
+from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     AnyOf,
@@ -37,6 +40,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -101,12 +105,20 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return TracingGate(rule, tools.random_bits)
         case BlockedClients():
             return BlockingGate(rule)
-        case AppRoot() | NameRedirect() | SlashRedirect() | TargetRedirect() | RewrittenRedirect() | HttpsRedirect():
+        case (
+            AppRoot()
+            | NameRedirect()
+            | SlashRedirect()
+            | TargetRedirect()
+            | RouteRedirect()
+            | RewrittenRedirect()
+            | HttpsRedirect()
+        ):
             return _redirect_gate(rule)
         case ClientCertificates():
             return ClientCertificateGate(rule)
-        case CorsPreflight():
-            return PreflightGate(rule)
+        case CorsPreflight() | CorsPolicyPreflight():
+            return PreflightGate(rule) if isinstance(rule, CorsPreflight) else PolicyPreflightGate(rule)
         case SourceRanges():
             return SourceGate(rule)
         case RateLimit():
@@ -125,9 +137,11 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
 
 
 def _redirect_gate(
-    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RewrittenRedirect | HttpsRedirect,
+    rule: AppRoot | NameRedirect | SlashRedirect | TargetRedirect | RouteRedirect | RewrittenRedirect | HttpsRedirect,
 ) -> Gate:
     match rule:
+        case RouteRedirect():
+            return RouteRedirectGate(rule)
         case AppRoot():
             return AppRootGate(rule)
         case NameRedirect():

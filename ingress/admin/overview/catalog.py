@@ -76,7 +76,7 @@ class Catalog:
         if model is before:
             return
         touched = yield from self._judge(model)
-        if model.hosts is not before.hosts or model.default_route is not before.default_route:
+        if model.hosts is not before.hosts or model.route_configurations is not before.route_configurations:
             missing = yield from _missing(model)
             touched |= missing ^ self._missing
             self._missing = missing
@@ -206,7 +206,7 @@ def _missing(model: RoutingModel) -> Generator[None, None, frozenset[ServiceName
         found.update(_in_vain([host.default] if host.default is not None else []))
         if number % _HOSTS_PER_SLICE == 0:
             yield
-    found.update(_in_vain([model.default_route] if model.default_route is not None else []))
+    found.update(_in_vain(model.default_routes()))
     return frozenset(found)
 
 

@@ -33,8 +33,8 @@ def route_rows(model: RoutingModel) -> Iterator[RouteRow]:
             yield _route_row(host, route)
         if host.default is not None:
             yield _route_row(host, host.default)
-    if model.default_route is not None:
-        yield _route_row(Host(""), model.default_route)
+    for route in model.default_routes():
+        yield _route_row(Host(""), route)
 
 
 def features_of(route: Route) -> tuple[str, ...]:

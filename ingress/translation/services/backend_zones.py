@@ -6,7 +6,7 @@ name. Does not know how a policy chooses an endpoint.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
@@ -55,9 +55,9 @@ class BackendZones:
         return frozenset(policy.name for policies in self._policies.values() for policy in policies)
 
     @property
-    def noted(self) -> Mapping[BackendKey, Collection[ZonePolicy]]:
-        """The policies of each backend and its routes."""
-        return self._policies
+    def noted(self) -> Mapping[BackendKey, frozenset[ZonePolicy]]:
+        """The policies of each backend and its routes that are noted until now."""
+        return {key: frozenset(policies) for key, policies in self._policies.items()}
 
     def minds_zones(self, key: BackendKey) -> bool:
         """Whether a backend or one of its routes has a policy other than `off`."""

@@ -6,25 +6,25 @@ backend. Does not know hosts or paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import msgspec
 
 from balancer.model.addresses import is_numeric_name
 from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls, way_of
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.objects.kinds import Kind, Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
+from ingress.objects.kinds import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
 from ingress.objects.names import HOST
 from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.cluster.zone_findings import GivenZone
-from ingress.translation.memory import FindingNotes, Memory, View
+from ingress.translation.memory import FindingNotes
+from ingress.translation.services.backend_memories import BackendMemories, MadeBackend, UsedBackends
 from ingress.translation.services.backend_zones import BackendZones
-from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedService, sliced
+from ingress.translation.services.endpoint_changes import SlicedService, sliced
 from ingress.translation.services.endpoint_findings import PortEndpoints
 from ingress.translation.services.endpoints import endpoints_of, external_endpoints, placed_on_nodes, service_endpoint
 from ingress.translation.services.service_annotations import read_service_annotations
@@ -36,53 +36,7 @@ _HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
 _PORTS_SHOWN = 8
 
 _NOTHING = Overrides()
-_SEEN_BY_USED = frozenset({Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.NODE})
 _EFFECT = "The paths that lead there answer 503."
-
-
-class UsedBackends(msgspec.Struct, frozen=True):
-    """The backends that routes lead to, sorted by key, and what they need. Nothing can be resolved any more.
-
-    `names` are the DNS names outside of the cluster whose addresses are endpoints, by namespace. `services` are the
-    Services that were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone
-    policies in force.
-    `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`, `policies` those of each backend and its routes. `sliced` are the Services whose
-    endpoints come from slices, by namespace and name.
-    """
-
-    backends: tuple[Backend, ...] = ()
-    names: frozenset[tuple[str, str]] = frozenset()
-    services: frozenset[tuple[str, str]] = frozenset()
-    policy_names: frozenset[ZonePolicyName] = frozenset()
-    label_keys: Mapping[BackendKey, frozenset[str]] = {}
-    zoned: frozenset[BackendKey] = frozenset()
-    policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
-    sliced: Mapping[tuple[str, str], SlicedService] = {}
-
-    @property
-    def every_label_key(self) -> frozenset[str]:
-        """The node labels that any policy in force names."""
-        return frozenset().union(*self.label_keys.values())
-
-    def plan(
-        self, *, allow_local: bool, replicas_of: tuple[str, str] | None, given_zone: GivenZone | None
-    ) -> EndpointPlan:
-        """What is needed to make the endpoints of these backends again when only slices have changed.
-
-        `given_zone` comes without endpoints. The endpoints of these backends are counted here.
-        """
-        if given_zone is not None:
-            given_zone = given_zone.changed((), (service.zones for service in self.sliced.values()))
-        return EndpointPlan(
-            allow_local=allow_local,
-            services=self.sliced,
-            label_keys=self.label_keys,
-            zoned=self.zoned,
-            policies=self.policies,
-            replicas_of=replicas_of,
-            given_zone=given_zone,
-        )
 
 
 def backend_key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:
@@ -99,20 +53,7 @@ def port_of(service: Service, reference: ServicePortReference) -> ServicePort | 
     return None
 
 
-class MadeBackend(msgspec.Struct, frozen=True):
-    """A backend before its endpoints are placed on Nodes.
-
-    `said` is what its Service sets. `external_name` is the DNS name whose addresses are the endpoints, if any.
-    `slice_findings` are those about the slices of which the endpoints were made, None if they come from elsewhere.
-    """
-
-    backend: Backend
-    said: Overrides
-    external_name: str = ""
-    slice_findings: FindingNotes | None = None
-
-
-class Asked(msgspec.Struct, frozen=True):
+class AskedBackend(msgspec.Struct, frozen=True):
     """What was asked of `Backends.resolve` or `first_port`, and what that led to.
 
     `service` None: there is none. `place` is the `backend_key` of `port`. `made` None: the reference led to no backend.
@@ -124,40 +65,6 @@ class Asked(msgspec.Struct, frozen=True):
     port: ServicePort | None = None
     place: BackendKey = BackendKey("")
     made: Backend | None = None
-
-
-class BackendMemories:
-    """What is remembered of backends: as they were made, placed on Nodes, and what findings are about their slices."""
-
-    __slots__ = ("_given", "_stamp", "_used", "_view", "made", "placed", "sliced")
-
-    def __init__(self) -> None:
-        self._given: tuple[object, ...] = ()
-        self._used = UsedBackends()
-        self._stamp = 0
-        self._view: View | None = None
-        self.made: Memory[MadeBackend] = Memory()
-        self.placed: Memory[Backend] = Memory()
-        self.sliced: Memory[SlicedService] = Memory()
-
-    def begin(self, view: View) -> None:
-        """As in `Memory`."""
-        for memory in (self.made, self.placed, self.sliced):
-            memory.begin(view)
-        if self._view is not None and self._view.stamps is not view.stamps:
-            self._given = ()
-        self._view = view
-
-    def used(self, given: tuple[object, ...], make: Callable[[], UsedBackends]) -> UsedBackends:
-        """What `make` makes of `given` and of the Services, slices and Nodes."""
-        assert self._view is not None
-        if given == self._given and _SEEN_BY_USED.isdisjoint(self._view.changed_after(self._stamp)):
-            self.placed.keep_all()
-            self.sliced.keep_all()
-        else:
-            self._given, self._used = given, make()
-        self._stamp = self._view.stamps.now
-        return self._used
 
 
 class Backends:
@@ -208,7 +115,7 @@ class Backends:
         self._slice_findings: dict[tuple[str, str], list[FindingNotes]] = {}
         self._zones = BackendZones(settings)
         self._memories = memories
-        self.asked: list[Asked] = []
+        self.asked: list[AskedBackend] = []
 
     def resolve(
         self,
@@ -227,7 +134,7 @@ class Backends:
         is what serving does about a broken reference, `severity` what that means for requests.
         """
         service = self._service(namespace, reference.name)
-        self.asked.append(Asked(namespace, reference.name, service))
+        self.asked.append(AskedBackend(namespace, reference.name, service))
         if service is None:
             message = f"There is no Service {namespace}/{reference.name}: create it."
             report.add(reason="ServiceMissing", message=message, severity=severity, effect=effect)
@@ -250,10 +157,10 @@ class Backends:
         way = way_of(tls, http2=http2)
         key = BackendKey(f"{way}#{place}") if way else place
         made = self._made.get(key) or self._backend(key, place, service, port, tls, http2=http2)
-        self.asked[-1] = Asked(namespace, reference.name, service, port, place, made)
+        self.asked[-1] = AskedBackend(namespace, reference.name, service, port, place, made)
         return made
 
-    def leads_there_again(self, asked: Asked) -> bool:
+    def leads_there_again(self, asked: AskedBackend) -> bool:
         """Asks again what an earlier translation has asked. Returns whether it leads to the same."""
         service = self._service(asked.namespace, asked.name)
         if service is not asked.service and service != asked.service:
@@ -273,7 +180,7 @@ class Backends:
     def first_port(self, namespace: str, name: str) -> ServicePortReference:
         """A reference to the first port of a Service. It resolves to nothing if there is none."""
         service = self._service(namespace, name)
-        self.asked.append(Asked(namespace, name, service))
+        self.asked.append(AskedBackend(namespace, name, service))
         ports = service.spec.ports if service else ()
         return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
 
@@ -287,11 +194,11 @@ class Backends:
     def used(self, *, counts_zones: bool = False) -> UsedBackends:
         """Every backend that was resolved. `counts_zones`: the zones of the endpoints of each Service are wanted."""
         given = (
-            self._made,
-            self._names,
-            self._looked_for,
-            self._ports,
-            self._slice_findings,
+            self._made.copy(),
+            frozenset(self._names),
+            frozenset(self._looked_for),
+            {place: dict(ports) for place, ports in self._ports.items()},
+            {place: tuple(notes) for place, notes in self._slice_findings.items()},
             self._zones.noted,
             counts_zones,
         )

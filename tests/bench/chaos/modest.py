@@ -25,6 +25,8 @@ from tests.integration.manifests import path
 NAME = "modest"
 _ENDPOINTS = 2
 _FORGET_SECONDS = 1.0
+_SOURCE = "127.0.0.77"
+"""The modest clients share their address with nobody, because bounds of clients are divided by address."""
 
 
 class Served(NamedTuple):
@@ -64,9 +66,9 @@ class Modest:
         ground, prefix = self._ground, f"/{NAME}"
         trusting = ssl.create_default_context(cadata=ground.authority.cert_pem.bytes().decode())
         loads: dict[str, TracedLoad] = {
-            "HTTP/1.1": TracedLoad(ground.http_port, prefix=prefix),
+            "HTTP/1.1": TracedLoad(ground.http_port, prefix=prefix, source=_SOURCE),
             "HTTP/1.1 over TLS": _TlsLoad(ground.https_port, trusting, prefix=prefix),
-            "HTTP/2": _Http2Load(ground.http_port, prefix=prefix),
+            "HTTP/2": _Http2Load(ground.http_port, prefix=prefix, source=_SOURCE),
         }
         for load in loads.values():
             load.limited = self._limited
@@ -85,11 +87,11 @@ class _TlsLoad(TracedLoad):
     """The same over TLS."""
 
     def __init__(self, port: int, tls: ssl.SSLContext, *, prefix: str) -> None:
-        super().__init__(port, prefix=prefix)
+        super().__init__(port, prefix=prefix, source=_SOURCE)
         self._tls = tls
 
     async def _connected(self) -> RawClient:
-        line = Line(self._port, self._tls)
+        line = Line(self._port, self._tls, source=self._source)
         await line.connect()
         return line
 

@@ -96,7 +96,7 @@ def _lists(outcome: Outcome) -> Iterable[str]:
     found = {
         "Reports": outcome.reports,
         "Failures of the modest tenant": [
-            f"{each.name}: {what}" for each in outcome.beside for what in each.failures[:_SHOWN]
+            f"{each.name}: {what}" for each in outcome.beside for what in each.failures[: _SHOWN // 3]
         ],
         "On standard error": outcome.trouble,
         "Connections left": [f"{state}: {count}" for state, count in outcome.connections_left.items() if count],

@@ -13,7 +13,7 @@ NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP = "nginx", "haproxy", "envoy", "c
 ZONAL = "zonal"
 """Zone-aware routing on, metrics on, access log on and read; its modules are the plain source."""
 COMPILED = "zonal-compiled"
-"""The same with the modules that `python -m typed` compiles."""
+"""The same from the installed wheel, whose modules are compiled."""
 BARE_LOOP = "bare-loop"
 """uvloop passes bytes on and reads none: no proxy, but what no proxy on this loop can do without."""
 SILENT, OFF, MANY_HOSTS, TWO_WORKERS = "zonal-no-log", "zonal-flag-off", "zonal-5000-hosts", "zonal-2-workers"

@@ -138,8 +138,9 @@ def _zonal(contender: str, setup: Setup, workers: int | None) -> Launch:
 
 
 def _compiled() -> dict[str, str]:
-    """What makes Python take the compiled tree, made first, in place of this one. Raises `Failed`: no C compiler."""
-    done = subprocess.run((sys.executable, "-m", "typed"), cwd=ROOT, capture_output=True, text=True, check=False)
+    """What makes Python take the installed wheel, made first, in place of this tree. Raises `Failed`: no C compiler."""
+    command = (sys.executable, "-m", "typed.installed")
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Failed(done.stderr.strip())
     return {"PYTHONPATH": done.stdout.strip(), "PYTHONSAFEPATH": "1", "ZONAL_PURE": ""}

@@ -43,8 +43,8 @@ Made by `make bench` from `tests/bench/peers`; do not edit. {incomplete}
 * Each contender is a real program with one worker or thread and no access log; zonal has metrics and the access log on,
   written to a pipe that is read, and `prefer-zone` on, unless its row says otherwise. Every one adds
   `X-Forwarded-For` and `X-Forwarded-Proto` (Envoy, Caddy, Traefik and zonal more of their own). aiohttp runs on uvloop,
-  as zonal does. zonal's modules are the plain source, but for the row *compiled*, which runs the tree of
-  `python -m typed` (typed.md).
+  as zonal does. zonal's modules are the plain source, but for the row *compiled*, which is the installed wheel
+  (typed.md).
 * *uvloop, which passes bytes on and reads none* is no proxy: it keeps a connection to an endpoint for each client's.
   Its row says what the system, the event loop and TLS take of every row of zonal.
 * Four endpoints are taken in turn over kept connections; they are ports of one nginx, which answers from memory.

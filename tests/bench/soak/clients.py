@@ -41,10 +41,13 @@ class Unexpected(Exception):
 
 
 class Line(RawClient):
-    """One connection, in TLS if there is a context; `local_port` is ours, 0 before it is connected."""
+    """One connection, in TLS if there is a context; `local_port` is ours, 0 before it is connected.
 
-    def __init__(self, port: int, tls: ssl.SSLContext | None) -> None:
-        super().__init__(port)
+    `source` as for `RawClient`.
+    """
+
+    def __init__(self, port: int, tls: ssl.SSLContext | None, *, source: str = "") -> None:
+        super().__init__(port, source=source)
         self.local_port = 0
         self._to = port
         self._tls = tls
@@ -54,6 +57,8 @@ class Line(RawClient):
         connection = socket.socket()
         try:
             connection.setblocking(False)
+            if self._source:
+                connection.bind((self._source, 0))
             await asyncio.get_running_loop().sock_connect(connection, ("127.0.0.1", self._to))
         except BaseException:
             connection.close()

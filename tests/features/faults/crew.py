@@ -128,8 +128,8 @@ class TracedLoad(Load):
     As a client should, it uses no kept connection that it could know to be closed.
     """
 
-    def __init__(self, port: int, *, prefix: str = "", keeps: bool = True) -> None:
-        super().__init__(port, prefix=prefix, keeps=keeps)
+    def __init__(self, port: int, *, prefix: str = "", keeps: bool = True, source: str = "") -> None:
+        super().__init__(port, prefix=prefix, keeps=keeps, source=source)
         self.cut_ports: list[int] = []
         self.sent = 0
 

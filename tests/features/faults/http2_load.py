@@ -10,10 +10,10 @@ from tests.features.faults.http2_clients import Http2Client, NotProcessedError
 
 
 class Http2Load(TracedLoad):
-    """The same requests over HTTP/2, many at a time on each connection. `cut_ports` as there."""
+    """The same requests over HTTP/2, many at a time on each connection. `cut_ports` and `source` as there."""
 
-    def __init__(self, port: int, *, prefix: str = "") -> None:
-        super().__init__(port, prefix=prefix)
+    def __init__(self, port: int, *, prefix: str = "", source: str = "") -> None:
+        super().__init__(port, prefix=prefix, source=source)
         self._clients: list[Http2Client] = []
 
     async def _answer(self, request: bytes) -> Response:
@@ -33,7 +33,9 @@ class Http2Load(TracedLoad):
             if client.has_room:
                 return client
         try:
-            _, client = await asyncio.get_running_loop().create_connection(Http2Client, "127.0.0.1", self._port)
+            _, client = await asyncio.get_running_loop().create_connection(
+                Http2Client, "127.0.0.1", self._port, local_addr=(self._source, 0) if self._source else None
+            )
         except OSError:
             self.cut_ports.append(0)
             raise

@@ -113,14 +113,16 @@ class Answered(NamedTuple):
 class Load:
     """Clients with kept connections, as many as are needed. `failures` say what went wrong, and when.
 
-    `limited` says when a request is late: by the clock, unless somebody puts another one here.
+    `limited` says when a request is late: by the clock, unless somebody puts another one here. `source` is the loopback
+    address from which the clients come; empty: any.
     """
 
-    def __init__(self, port: int, *, prefix: str = "", fields: str = "", keeps: bool = True) -> None:
+    def __init__(self, port: int, *, prefix: str = "", fields: str = "", keeps: bool = True, source: str = "") -> None:
         self._port = port
         self._prefix = prefix
         self._fields = fields
         self._keeps = keeps
+        self._source = source
         self._numbers = itertools.count()
         self._idle: list[RawClient] = []
         self.answers: list[Answered] = []
@@ -192,4 +194,4 @@ class Load:
         return response
 
     async def _connected(self) -> RawClient:
-        return await RawClient(self._port).__aenter__()
+        return await RawClient(self._port, source=self._source).__aenter__()

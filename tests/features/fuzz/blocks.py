@@ -27,6 +27,7 @@ from balancer.http2.events import HEAD, EngineLimits
 from balancer.http2.onward import endpoint_request_fields
 from balancer.http2.requests import RequestReader
 from balancer.http2.responses import ResponseReader, client_fields
+from balancer.model.entry_points import HTTPS
 from tests.features.fuzz.framing import HELLO, frame
 
 _A_CONNECTION = 250  # blocks
@@ -79,7 +80,7 @@ class _Connection:
         self._engine.receive(HELLO, 0.0)
         self._encoder, self._decoder = Encoder(), Decoder()
         self._requests, self._responses = _request_reader(), ResponseReader()
-        self._origin = Origin(peer="192.0.2.1", secure=True)
+        self._origin = Origin(peer="192.0.2.1", entry_point=HTTPS)
         self._stream = 1
         self._fields: list[tuple[bytes, bytes]] = []
         self._known: object = None
@@ -131,7 +132,7 @@ class _Connection:
         random = self._random
         underscores, removed = random.random() < 0.5, frozenset((b"cookie",) if random.random() < 0.2 else ())
         written = []
-        for head, origin in ((remembered, self._origin), (anew, Origin(peer="192.0.2.1", secure=True))):
+        for head, origin in ((remembered, self._origin), (anew, Origin(peer="192.0.2.1", entry_point=HTTPS))):
             going = Outgoing(head, origin, b"id", None, passing(underscores), removed=removed)
             written.append((_facts(head), endpoint_request_fields(going, True), endpoint_request_head(going)))
         assert written[0] == written[1], f"{written} of {fields}"

@@ -32,13 +32,14 @@ from balancer.http1.fields import (
 from balancer.http1.framing import CHUNKED
 from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from tests.features.fuzz.mutating import Mutator
 
 _SETTINGS = ProxySettings()
 _ROOMY = msgspec.structs.replace(_SETTINGS, head_line_bytes=1 << 20, head_lines_max=1000)  # for what we wrote ourselves
 _RESPONSE_LIMIT = 64 * 1024
-_ORIGIN = Origin(peer="192.0.2.1", secure=False)
+_ORIGIN = Origin(peer="192.0.2.1", entry_point=HTTP)
 _UPGRADES = ("websocket",)
 _OURS = frozenset(
     b"x-real-ip x-forwarded-for x-forwarded-port x-forwarded-proto x-forwarded-scheme x-scheme x-forwarded-host".split()

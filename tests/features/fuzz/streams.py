@@ -23,6 +23,7 @@ from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
@@ -182,7 +183,7 @@ class Stage:
             settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             first_heads=self._first_heads,
-            secure=False,
+            entry_point=HTTP,
             on_open=lambda opened: self._proxy.serve(opened, served.append),
         )
         client = _Client()

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from balancer.connections.listeners import Port
 from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.model.publication import Publication
@@ -62,14 +63,13 @@ class Stage:
         asyncio.get_running_loop().add_reader(reading, self._read_log)
         self._fleet = InProcessFleet(
             address="127.0.0.1",
-            http_port=0,
-            https_port=0,
+            ports=(Port("http", 0), Port("https", 0)),
             access_log=self._log_format,
             fallback=_FALLBACK,
             new_log=lambda: writing,
         )
         self._fleet.open()
-        self.ports = {"http_port": self._fleet.http_port, "https_port": self._fleet.https_port}
+        self.ports = {"http_port": self._fleet.ports["http"], "https_port": self._fleet.ports["https"]}
         self._place_all()
         self._publish()
         await self._fleet.start()

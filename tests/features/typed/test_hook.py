@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
 
 from balancer.manifest import checked_build
+from tests.features.typed.project import project_at
 from typed.modules import SUFFIX
 
-ROOT = Path(__file__).parents[3]
-_NEEDED = ("LICENSE", "README.md", "pyproject.toml")
 _EDITABLE = (
     "from hatchling.build import build_editable as build\n"
     "import os; os.makedirs('dist'); print(build('dist'))"  # what pip calls for `pip install -e .`
 )
-
-
-def _project(folder: Path) -> Path:
-    """The project as it is, with one small typed module in the place of the whole data plane."""
-    for name in _NEEDED:
-        folder.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, folder)
-    shutil.copytree(ROOT / "typed", folder / "typed", ignore=shutil.ignore_patterns("__pycache__"))
-    for package in ("balancer", "ingress"):
-        (folder / package).mkdir()
-        (folder / package / "__init__.py").touch()
-    shutil.copy(ROOT / "balancer" / "manifest.py", folder / "balancer")
-    (folder / "balancer" / "one.py").write_text("def one():\n    return 1\n")
-    (folder / "balancer" / "one.pxd").write_text("cpdef one()\n")
-    return folder
 
 
 def _wheel(project: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -59,8 +45,16 @@ def _names(wheel: Path) -> set[str]:
         return {name for name in opened.namelist() if name.startswith("balancer/")}
 
 
+def _sbom(wheel: Path) -> dict[str, Any]:
+    """The SBOM of a wheel, which stands where PEP 770 says."""
+    with ZipFile(wheel) as opened:
+        (name,) = (name for name in opened.namelist() if ".dist-info/sboms/" in name)
+        document: dict[str, Any] = json.loads(opened.read(name))
+        return document
+
+
 def test_without_a_compiler_no_wheel_is_made_and_the_way_out_is_named(tmp_path: Path) -> None:
-    project = _project(tmp_path / "project")
+    project = project_at(tmp_path / "project")
     ended = _wheel(project, CC="/no/compiler")
     assert ended.returncode == 1
     assert "/no/compiler --version does not run" in ended.stderr
@@ -71,15 +65,16 @@ def test_without_a_compiler_no_wheel_is_made_and_the_way_out_is_named(tmp_path: 
 
 @pytest.mark.parametrize("value", ["1", "yes"])
 def test_the_pure_wheel_is_asked_for_and_needs_no_compiler(tmp_path: Path, value: str) -> None:
-    project = _project(tmp_path / "project")
+    project = project_at(tmp_path / "project")
     assert _wheel(project, CC="/no/compiler", ZONAL_PURE=value).returncode == 0
     (wheel,) = _made(project)
     assert wheel.name.endswith("-py3-none-any.whl")
     assert _names(wheel) == {"balancer/__init__.py", "balancer/manifest.py", "balancer/one.py"}
+    assert "components" not in _sbom(wheel)
 
 
 def test_an_editable_installation_needs_no_compiler(tmp_path: Path) -> None:
-    project = _project(tmp_path / "project")
+    project = project_at(tmp_path / "project")
     ended = _wheel(project, "-c", _EDITABLE, CC="/no/compiler")
     assert ended.returncode == 0, ended.stderr
     (wheel,) = _made(project)
@@ -91,7 +86,7 @@ def test_an_editable_installation_needs_no_compiler(tmp_path: Path) -> None:
 def test_a_wheel_is_compiled_and_two_builds_in_two_places_are_equal(tmp_path: Path) -> None:
     made = []
     for place in ("here", "there"):
-        project = _project(tmp_path / place)
+        project = project_at(tmp_path / place)
         ended = _wheel(project, ZONAL_PURE="0")
         assert ended.returncode == 0, ended.stderr
         made += _made(project)
@@ -102,5 +97,6 @@ def test_a_wheel_is_compiled_and_two_builds_in_two_places_are_equal(tmp_path: Pa
         opened.extractall(tmp_path / "installed")
     assert len(checked_build(tmp_path / "installed" / "balancer")) == 12
     assert not [name for name in _names(first) if name.endswith((".pxd", ".c"))]
+    assert [each["name"] for each in _sbom(first)["components"]] == ["cython", f"balancer/one{SUFFIX}"]
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()

@@ -146,7 +146,7 @@ class Plane:
 
     async def listen(self) -> None:
         http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
-        await self.worker.listen(http=http, https=https)
+        await self.worker.listen({"http": http, "https": https})
         self.port = port_of(http)
 
     def serve(

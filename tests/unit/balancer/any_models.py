@@ -10,6 +10,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from balancer.model.publication import RoutingModel
+from balancer.workers.parts import PARTS
 
 _NUMBERS = {int: st.integers(0, 2**40), float: st.floats(0, 1e9)}
 
@@ -34,18 +35,13 @@ def _values_of(hint: Any) -> st.SearchStrategy[Any]:
 
 
 def _in_order(content: RoutingModel) -> RoutingModel:
-    """As a producer makes it: sorted, and each name and key once."""
-    return msgspec.structs.replace(
-        content,
-        hosts=tuple(host for _, host in sorted({host.name: host for host in content.hosts}.items())),
-        backends=tuple(each for _, each in sorted({each.key: each for each in content.backends}.items())),
-        certificates=tuple(each for _, each in sorted({each.key: each for each in content.certificates}.items())),
-        authorities=tuple(each for _, each in sorted({each.key: each for each in content.authorities}.items())),
-        client_certificates=tuple(
-            each for _, each in sorted({each.key: each for each in content.client_certificates}.items())
-        ),
-        logins=tuple(each for _, each in sorted({each.key: each for each in content.logins}.items())),
-    )
+    """As a producer makes it: sorted, and each key once."""
+    ordered = {
+        part.name: tuple(each for _, each in sorted({part.key_of(each): each for each in found}.items()))
+        for part in PARTS
+        for found in (getattr(content, part.name),)
+    }
+    return msgspec.structs.replace(content, **ordered)
 
 
 models: st.SearchStrategy[RoutingModel] = _any(RoutingModel).map(_in_order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from balancer.errors import ErrorKind
 from balancer.explain.asking import RefusedRequest
 from balancer.explain.drafts import complete
 from balancer.explain.explaining import refused
@@ -17,13 +18,14 @@ from tests.unit.balancer.asked import CART, Told, eject, explained, shop, view_o
 
 
 def test_an_answer_of_our_own_has_a_status_and_a_kind() -> None:
-    broken = build.route(to=None)
+    broken, invalid = build.route(to=None), build.branch(None, error=ErrorKind.BACKEND_INVALID)
     closed = msgspec.structs.replace(build.route(), closed=True)
     strict = ZonePolicy(ZonePolicyName.ORDERED, keys=("topology.kubernetes.io/zone",))
     told = {
         "served": explained(shop()),
         "no route": explained(shop(), url="http://other.test/"),
         "no backend": explained(shop(broken)),
+        "invalid": explained(shop(msgspec.structs.replace(broken, branches=(invalid,)))),
         "closed": explained(shop(closed), url="http://shop.test/Admin/users"),
         "empty": explained(shop(cart="")),
         "strict": explained(shop(cart="bb", policy=strict)),
@@ -32,6 +34,7 @@ def test_an_answer_of_our_own_has_a_status_and_a_kind() -> None:
         "served": (None, None),
         "no route": (404, "no_route"),
         "no backend": (503, "no_backend"),
+        "invalid": (500, "backend_invalid"),
         "closed": (503, "path_closed"),
         "empty": (503, "no_endpoint"),
         "strict": (503, "no_endpoint"),

@@ -40,14 +40,14 @@ def labels(live: LiveTable, model: RoutingModel) -> list[str]:
 def test_before_the_first_publication_nothing_is_served() -> None:
     view = LiveTable(lambda _: 0).view
     assert (view.generation, view.own_zone, dict(view.backends)) == (0, OwnZone(), {})
-    assert view.routes.match(b"shop.test", b"/") is None
+    assert view.configurations["http"].match(b"shop.test", b"/") is None
 
 
 def test_a_view_is_one_publication() -> None:
     model = build.model(build.backend(of=build.endpoints("ab")), hosts=[build.host("shop.test", build.route("/"))])
     view = live_with(model).view
     assert (view.generation, view.model, view.own_zone) == (1, model, build.own_zone("zone-a"))
-    route = route_for(view.routes, b"shop.test", b"/")
+    route = route_for(view.configurations["http"], b"shop.test", b"/")
     assert route is not None and route.main.backend is not None
     assert view.backends[route.main.backend].backend == model.backends[0]
 
@@ -71,9 +71,9 @@ def test_a_view_that_a_request_holds_stays_as_it_was() -> None:
     held = live.view
     live.swap(build.publication(2, build.model()))
     assert held.generation == 1
-    assert held.routes.match(b"a.test", b"/") is not None
+    assert held.configurations["http"].match(b"a.test", b"/") is not None
     assert held.backends[CART].balancer().pick() is not None
-    assert live.view.routes.match(b"a.test", b"/") is None
+    assert live.view.configurations["http"].match(b"a.test", b"/") is None
 
 
 def test_a_change_of_endpoints_keeps_the_compiled_routes_and_every_other_backend() -> None:
@@ -82,7 +82,7 @@ def test_a_change_of_endpoints_keeps_the_compiled_routes_and_every_other_backend
     live = live_with(build.model(build.backend(of=build.endpoints("ab")), pay, hosts=hosts))
     before = live.view
     live.swap(build.publication(2, build.model(build.backend(of=build.endpoints("abb")), pay, hosts=hosts)))
-    assert live.view.routes is before.routes
+    assert live.view.configurations["http"] is before.configurations["http"]
     assert live.view.backends[PAY] is before.backends[PAY]
     assert live.view.backends[CART] is not before.backends[CART]
 
@@ -119,14 +119,14 @@ def test_a_swap_costs_what_has_changed_however_much_there_is() -> None:
 def test_changed_hosts_are_compiled_anew() -> None:
     live = live_with(build.model(hosts=[build.host("shop.test", build.route())]))
     live.swap(build.publication(2, build.model(hosts=[build.host("shop.test", build.route("/new"))])))
-    assert live.view.routes.match(b"shop.test", b"/old") is None
-    assert live.view.routes.match(b"shop.test", b"/new") is not None
+    assert live.view.configurations["http"].match(b"shop.test", b"/old") is None
+    assert live.view.configurations["http"].match(b"shop.test", b"/new") is not None
 
 
 def test_a_changed_default_route_is_compiled_anew() -> None:
     live = live_with(build.model())
     live.swap(build.publication(2, build.model(default_route=build.route())))
-    assert live.view.routes.match(b"shop.test", b"/") is not None
+    assert live.view.configurations["http"].match(b"shop.test", b"/") is not None
 
 
 def test_a_new_own_zone_reaches_every_backend() -> None:

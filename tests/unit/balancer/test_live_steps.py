@@ -42,8 +42,8 @@ def seen(view: View) -> list[tuple[bool, bool, str]]:
     keys = [backend.key for backend in view.model.backends]
     return [
         (
-            view.routes.match(f"{key[5:12]}.test".encode(), b"/old") is not None,
-            view.routes.match(f"{key[5:12]}.test".encode(), b"/new") is not None,
+            view.configurations["http"].match(f"{key[5:12]}.test".encode(), b"/old") is not None,
+            view.configurations["http"].match(f"{key[5:12]}.test".encode(), b"/new") is not None,
             pick.to_zone,
         )
         for key in keys

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import balancer
 from balancer.manifest import NAME, WrongBuild, build_id, checked_build, manifest_of
 
 SUFFIX = EXTENSION_SUFFIXES[0]
@@ -102,7 +103,7 @@ def _version(folder: Path, **environment: str) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """Both packages, of links to their files, and a foreign binary among them."""
-    root = Path(__file__).parents[3]
+    root = Path(balancer.__file__).parents[1]
     for package in ("balancer", "ingress"):
         for folder, folders, names in os.walk(root / package):
             folders[:] = [name for name in folders if name != "__pycache__"]

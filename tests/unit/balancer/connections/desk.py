@@ -13,12 +13,14 @@ from balancer.connections.accepting import Reception
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.places import ClientPlaces
-from balancer.connections.tls import make_context, self_signed
+from balancer.connections.tls import ServerNames, self_signed
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.flushing import Flusher
 from balancer.http2.unread import Unread
+from balancer.model.entry_points import HTTP, HTTPS
+from balancer.model.publication import RoutingModel
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.tcp import TcpTransports
@@ -43,6 +45,13 @@ class WatchedPlaces(ClientPlaces[Any]):
         return super().__len__()
 
 
+class _NamesWithoutChains(ServerNames):
+    """Names whose handshakes count without their certificates, so that a test says how many there is room for."""
+
+    def chain_bytes(self, server_name: str | None) -> int:
+        return 0
+
+
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
 
@@ -55,11 +64,12 @@ class Desk:
         self.places = WatchedPlaces()
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
-        context = make_context(self_signed(), ["h2", "http/1.1"])
+        names = _NamesWithoutChains(self_signed())
+        names.update(RoutingModel())
         self.reception = Reception(
             settings=CurrentSettings(settings),
             deadlines=self._deadlines,
-            tls=lambda: context,
+            names=lambda _: names,
             flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
             places=self.places,
             bound=bound,
@@ -73,8 +83,8 @@ class Desk:
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}
         self.ports = {secure: port_of(listener) for secure, listener in self._listeners.items()}
-        for secure, listener in self._listeners.items():
-            self.reception.listen(listener, secure=secure)
+        self.reception.open({HTTPS.socket if secure else HTTP.socket: each for secure, each in self._listeners.items()})
+        self.reception.use((HTTP, HTTPS))
 
     def _take(self, client: Connection) -> None:
         self.all_clients.append(client)

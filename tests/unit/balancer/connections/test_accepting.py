@@ -18,6 +18,7 @@ from balancer.connections.listeners import listen, port_of
 from balancer.connections.opening import TlsOpening
 from balancer.http2.client import Http2Connection
 from balancer.http2.frames import PREFACE
+from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.settings import Http2Settings
 from balancer.runtime.loops import loop_factory
 from balancer.runtime.tls import TlsTransport
@@ -156,7 +157,8 @@ async def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
     async with desk() as at:
         real = listen("127.0.0.1", 0)
         listener = Exhausted(real)
-        at.reception.listen(listener, secure=False)  # type: ignore[arg-type]
+        at.reception.open({"other": listener})  # type: ignore[dict-item]
+        at.reception.use((EntryPoint("other", Protocol.HTTP, 80, "other"),))
         _, writer = await asyncio.open_connection("127.0.0.1", port_of(real))
         await until(lambda: listener.refused == 2)
         assert at.notes == ["descriptors_exhausted"] * 2

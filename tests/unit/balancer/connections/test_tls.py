@@ -23,6 +23,7 @@ from balancer.connections.tls import (
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Host
 from balancer.model.settings import Http2Settings, ListenerTls, ProxySettings
 
@@ -81,8 +82,12 @@ def test_exact_name_then_wildcard_of_one_label_then_default(server_name: str | N
     assert names_for(MODEL).certificate_for(server_name) == expected
 
 
+def with_default(key: str) -> RoutingModel:
+    return msgspec.structs.replace(MODEL, route_configurations=(RouteConfiguration(default_certificate=key),))
+
+
 def test_the_models_default_certificate_comes_before_the_fallback() -> None:
-    names = names_for(RoutingModel(hosts=MODEL.hosts, certificates=MODEL.certificates, default_certificate=DEFAULT.key))
+    names = names_for(with_default(DEFAULT.key))
     assert names.certificate_for("unknown.test") == DEFAULT
     assert names.certificate_for(None) == DEFAULT
     assert names.certificate_for("shop.test") == SHOP
@@ -158,9 +163,9 @@ def test_a_new_certificate_is_shown_by_the_next_handshake() -> None:
 
 def test_another_default_certificate_is_shown_though_hosts_and_certificates_stay() -> None:
     names = names_for(MODEL)
-    names.update(msgspec.structs.replace(MODEL, default_certificate=SHOP.key))
+    names.update(with_default(SHOP.key))
     assert Shown(names, "nobody.test", any_client()).names == ["shop.test"]
-    names.update(msgspec.structs.replace(MODEL, default_certificate=None))
+    names.update(MODEL)
     assert Shown(names, "nobody.test", any_client()).names == ["ingress.local"]
 
 

@@ -18,7 +18,7 @@ INSTEAD = StandIns(without_endpoints=NEXT)
 
 
 def served_in(view: View) -> Served:
-    match = view.routes.match(b"shop.test", b"/")
+    match = view.configurations["http"].match(b"shop.test", b"/")
     assert match is not None
     return match.served
 

@@ -18,7 +18,7 @@ from tests.questions import question_of
 
 def hosts_told(name: str, *hosts: str) -> list[str]:
     content = build.model(hosts=[build.host(each, build.route()) for each in hosts])
-    return host_steps(compile_routes(content), content, question_of(f"http://{name}/").request)
+    return host_steps(compile_routes(content), question_of(f"http://{name}/").request)
 
 
 def paths_told(path: str, content: RoutingModel) -> list[str]:

@@ -23,7 +23,7 @@ from balancer.model.endpoints import BackendKey, LoadBalancing
 from balancer.model.gates import SourceRanges
 from balancer.model.policies import Affinity
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Host, PathParameters, Route
+from balancer.model.routes import INGRESS, Host, PathParameters, Route
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
@@ -40,7 +40,7 @@ PICKS_OF_NEW_CLIENTS = 20  # each draws up to 64 keys
 
 def served(question: Question, view: View, chance: random.Random, now: float) -> tuple[str, bool, Pick | None]:
     """Service, whether the mode is zonal, and pick of a request, by the steps of `serving` and `attempts`."""
-    match = view.routes.match(question.request.host_name, question.request.path)
+    match = view.configurations["http"].match(question.request.host_name, question.request.path)
     assert match is not None
     to, junction = match.served.main, match.served.junction
     if junction is not None:
@@ -71,7 +71,9 @@ def view_with(scene: Scene, other: Scene, route: Route, balancing: LoadBalancing
         backends[key] = each._replace(backend=backend, own=scene.own, facts=scene.facts).runtime()
     content = build.model(*(runtime.backend for runtime in backends.values()), hosts=[Host("shop.test", (route,))])
     content = msgspec.structs.replace(content, own_zone=scene.own)
-    return View(1, scene.own, content, compile_routes(content), backends, edits=response_edits(content.proxy))
+    return View(
+        1, scene.own, content, {INGRESS: compile_routes(content)}, backends, edits=response_edits(content.proxy)
+    )
 
 
 class Case(NamedTuple):

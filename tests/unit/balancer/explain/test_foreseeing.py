@@ -86,7 +86,7 @@ def test_the_least_busy_endpoint_comes_first() -> None:
 
 def test_a_new_client_gets_what_the_balancer_says() -> None:
     view = shop(build.route(affinity=Affinity()))
-    match = view.routes.match(b"shop.test", b"/")
+    match = view.configurations["http"].match(b"shop.test", b"/")
     assert match is not None
     (each,) = outcomes(view.backends[CART], match.served.main)
     assert (each.held, each.reason, len(each.picks)) == (False, Reason.ZONE_LOCAL, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from balancer.http.edits import FieldSetter, HeadEdit, SecureFieldSetter, response_edits
 from balancer.http.messages import ResponseHead
 from balancer.http.origin import Origin
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import ProxySettings
 from tests.questions import question_of
 
@@ -34,7 +35,7 @@ def test_an_added_field_takes_the_place_of_the_endpoints() -> None:
 
 
 def set_fields(given: HeadEdit, *, replaces: bool) -> HeadEdit:
-    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False)
+    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP)
     setter = FieldSetter(((b"Set-Cookie", b"b=2"),), replaces=replaces)
     return setter.edit(request, origin, ResponseHead(200, (), 0, b""), given)
 
@@ -67,12 +68,12 @@ def test_the_proxy_names_itself_only_where_the_endpoint_may_not() -> None:
 def test_a_setter_for_https_leaves_plain_responses_alone() -> None:
     request, given = question_of("http://shop.test/").request, HeadEdit()
     setter, head = SecureFieldSetter(((b"X-A", b"1"),)), ResponseHead(200, (), 0, b"")
-    assert setter.edit(request, Origin(peer="192.0.2.1", secure=False), head, given) is given
-    assert setter.edit(request, Origin(peer="192.0.2.1", secure=True), head, given).added == ((b"X-A", b"1"),)
+    assert setter.edit(request, Origin(peer="192.0.2.1", entry_point=HTTP), head, given) is given
+    assert setter.edit(request, Origin(peer="192.0.2.1", entry_point=HTTPS), head, given).added == ((b"X-A", b"1"),)
 
 
 def test_the_same_edit_is_made_once() -> None:
-    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False)
+    request, origin = question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP)
     setter, given = FieldSetter(((b"A", b"1"),)), HeadEdit()
     response = ResponseHead(200, (), 0, b"")
     first = setter.edit(request, origin, response, given)

@@ -19,6 +19,7 @@ from balancer.http.streams import Outgoing, RequestServer, RequestStream
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.http1.first_heads import FirstHeads
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.messages import Unkept
@@ -132,7 +133,7 @@ class Marking(RequestServer):
             settings=CurrentSettings(ProxySettings()),
             deadlines=Deadlines(asyncio.get_running_loop()),
             first_heads=FirstHeads(),
-            secure=False,
+            entry_point=HTTP,
             on_open=lambda _: None,
         )
         self.connection.connection_made(self.transport)

@@ -9,6 +9,7 @@ import pytest
 from balancer.http.origin import Origin
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http1.endpoint import EndpointConnection
+from balancer.model.entry_points import HTTP, HTTPS
 
 
 @pytest.mark.parametrize(
@@ -18,7 +19,7 @@ from balancer.http1.endpoint import EndpointConnection
 def test_a_client_speaks_https_to_us_or_to_the_load_balancer_in_front(
     secure: bool, port: int | None, https: bool
 ) -> None:
-    assert Origin(peer="192.0.2.7", secure=secure, port=port).https is https
+    assert Origin(peer="192.0.2.7", entry_point=HTTPS if secure else HTTP, port=port).https is https
 
 
 @pytest.mark.parametrize("stream", [(EndpointStream, EndpointConnection)])

@@ -12,9 +12,10 @@ from balancer.http.passing import passing
 from balancer.http.streams import Outgoing
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.http1.heads import RequestHeadReader
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 
-ORIGIN = Origin(peer="192.0.2.9", secure=False)
+ORIGIN = Origin(peer="192.0.2.9", entry_point=HTTP)
 
 
 def announcing(*names: bytes) -> RequestHead:

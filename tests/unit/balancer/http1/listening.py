@@ -14,6 +14,7 @@ from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
 from balancer.http1.connection import LINGER_SECONDS, ClientConnection
 from balancer.http1.first_heads import FirstHeads
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from tests.fakes.sockets import PATIENCE_SECONDS, narrow, until
@@ -166,7 +167,7 @@ class Listener:
                 settings=CurrentSettings(self._settings),
                 deadlines=self.deadlines,
                 first_heads=self.first_heads,
-                secure=False,
+                entry_point=HTTP,
                 on_open=self._open,
                 linger_seconds=self._linger_seconds,
             ),

@@ -22,6 +22,7 @@ from balancer.http1.fields import (
 )
 from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import ProxySettings
 from tests.messages import PLAIN
 
@@ -149,7 +150,7 @@ def test_what_a_client_says_about_itself_is_replaced(
         b"X-Forwarded-Scheme: gopher",
         b"X-Scheme: gopher",
     ]
-    origin = Origin(peer="192.0.2.7", secure=secure, port=announced)
+    origin = Origin(peer="192.0.2.7", entry_point=HTTPS if secure else HTTP, port=announced)
     assert origin.https is (scheme == b"https")
     lines = to_endpoint(request(*spoofed), origin=origin)
     assert sorted(line for line in lines if line.startswith(b"X-") and b"Original" not in line) == [

@@ -6,6 +6,7 @@ from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.http1.fields import endpoint_request_head
+from balancer.model.entry_points import HTTP
 from tests.messages import PLAIN, request_head
 
 
@@ -14,7 +15,7 @@ def to_endpoint(head: RequestHead, origin: Origin) -> list[bytes]:
 
 
 def test_what_a_trusted_proxy_said_is_passed_on() -> None:
-    origin = Origin(peer="1.2.3.4", secure=False, port=1234)
+    origin = Origin(peer="1.2.3.4", entry_point=HTTP, port=1234)
     origin.scheme, origin.host, origin.forwarded_for = b"myproto", b"other.test:81", b"1.2.3.4, 10.0.0.1"
     fields = (
         (b"x-forwarded-for", b"1.2.3.4"),

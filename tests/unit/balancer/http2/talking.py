@@ -18,6 +18,7 @@ from balancer.http.streams import Connection, RequestServer, RequestStream
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
 from balancer.http2.unread import Unread
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
 from tests.fakes.sockets import until
@@ -174,7 +175,7 @@ async def talk(
                 settings=current,
                 deadlines=deadlines,
                 flusher=Flusher(loop, Unread(current)),
-                secure=False,
+                entry_point=HTTP,
                 on_open=on_open,
                 tally=tally,
                 serves=None if serves is None else serves.__contains__,

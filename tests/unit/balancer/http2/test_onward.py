@@ -15,6 +15,7 @@ from balancer.http1.fields import endpoint_request_head
 from balancer.http1.heads import RequestHeadReader
 from balancer.http2.onward import endpoint_request_fields
 from balancer.http2.requests import RequestReader
+from balancer.model.entry_points import HTTPS
 from balancer.model.settings import ProxySettings
 from tests.messages import PLAIN
 from tests.unit.balancer.http2.pairs import GET, POST
@@ -123,7 +124,7 @@ def test_an_endpoint_hears_the_same_in_both_versions(
 ) -> None:
     fields = [field for field in fields if field != (b"te", b"1")]
     head = request(*fields, first=POST if method == b"POST" else GET)
-    origin = Origin(peer="192.0.2.9", secure=True)
+    origin = Origin(peer="192.0.2.9", entry_point=HTTPS)
     rules = passing(underscores, kept, trusts=trusts)
     going = Outgoing(head, origin, b"id", host, rules, added=((b"X-New", b"1"),), removed=removed, replaced=replaced)
     first, *said = endpoint_request_head(going)[:-4].split(b"\r\n")
@@ -148,7 +149,7 @@ def test_what_is_remembered_of_a_head_is_what_would_be_made_anew(
     fields = ((b"x-a", b"1"), (b"x_b", b"2"), (b"x-forwarded-user", b"3"))
     remembered = request(*fields)
     for underscores, trusts, removed, host in ways:
-        origin = Origin(peer="192.0.2.9", secure=True)
+        origin = Origin(peer="192.0.2.9", entry_point=HTTPS)
         origin.host = host
         made = [
             endpoint_request_fields(

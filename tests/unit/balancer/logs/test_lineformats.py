@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from balancer.http.origin import Origin
 from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, line_format
 from balancer.logs.lineformats import DEFAULT_FORMAT, Logged, compile_format, unknown_variables, variables_in
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import LogEscape
 from tests.questions import question_of
 from tests.unit.balancer.logs.test_accesslines import ORDINARY
@@ -25,7 +26,11 @@ FIELDS = ("Authorization: Basic c2VjcmV0", "Cookie: s=secret", 'X-Quote: a "b" \
 
 def line(text: str, escape: LogEscape = LogEscape.DEFAULT, *fields: str, secure: bool = False, **changes: Any) -> str:
     request = question_of("http://shop.example.com/items?page=2&q=", fields or FIELDS).request
-    logged = Logged(msgspec.structs.replace(ORDINARY, **changes), request, Origin(peer="10.1.2.3", secure=secure))
+    logged = Logged(
+        msgspec.structs.replace(ORDINARY, **changes),
+        request,
+        Origin(peer="10.1.2.3", entry_point=HTTPS if secure else HTTP),
+    )
     written = compile_format(text, escape).line(logged).decode()
     assert written.endswith("\n")
     return written[:-1]
@@ -104,7 +109,7 @@ def test_a_value_is_cut() -> None:
 
 def test_a_refused_head_has_a_line() -> None:
     record = msgspec.structs.replace(ORDINARY, method="", path="")
-    logged = Logged(record, None, Origin(peer="10.1.2.3", secure=False))
+    logged = Logged(record, None, Origin(peer="10.1.2.3", entry_point=HTTP))
     format = compile_format('$status "$request" $http_accept $host $uri', LogEscape.DEFAULT)
     assert format.line(logged) == b'200 "-" - - -\n'
 

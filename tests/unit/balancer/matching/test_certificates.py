@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 import trustme
 
 from balancer.matching.certificates import (
     CertificateFacts,
-    by_server_name,
-    certificate_for,
-    covering_name,
     facts_of,
 )
 from balancer.model.certificates import Certificate
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Host
 
 
@@ -37,28 +34,8 @@ MODEL = RoutingModel(
         Host(name="shop.test", certificate=SHOP.key),
     ),
     certificates=(DEFAULT, SHOP, WILD),
-    default_certificate=DEFAULT.key,
+    route_configurations=(RouteConfiguration(default_certificate=DEFAULT.key),),
 )
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("shop.test", SHOP),
-        ("SHOP.test.", SHOP),
-        ("a.wild.test", WILD),
-        ("a.b.wild.test", DEFAULT),
-        ("missing.test", DEFAULT),
-        ("", DEFAULT),
-    ],
-)
-def test_the_exact_name_comes_before_the_wildcard_and_the_default(name: str, expected: Certificate) -> None:
-    assert certificate_for(by_server_name(MODEL), name) is expected
-
-
-def test_without_a_default_no_certificate_fits_other_names() -> None:
-    names = by_server_name(msgspec.structs.replace(MODEL, default_certificate=None))
-    assert certificate_for(names, "other.test") is None
 
 
 def test_a_certificate_is_told_by_secret_names_and_expiry() -> None:
@@ -72,18 +49,3 @@ def test_the_self_signed_certificate_has_no_secret() -> None:
 
 def test_a_chain_that_cannot_be_read_has_no_names() -> None:
     assert facts_of(msgspec.structs.replace(SHOP, chain_pem=b"")).names == ()
-
-
-@pytest.mark.parametrize(
-    ("server_name", "expected"),
-    [
-        ("shop.test", "shop.test"),
-        ("SHOP.test.", "shop.test"),
-        ("a.wild.test", "*.wild.test"),
-        ("a.b.wild.test", None),
-        ("other.test", None),
-        ("", None),
-    ],
-)
-def test_a_server_name_means_a_host_or_the_wildcard_of_its_first_label(server_name: str, expected: str | None) -> None:
-    assert covering_name({"shop.test", "*.wild.test"}, server_name) == expected

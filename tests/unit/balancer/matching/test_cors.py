@@ -12,12 +12,13 @@ from balancer.http.messages import Fields, ResponseHead
 from balancer.http.origin import Origin
 from balancer.matching.cors import CorsEditor, Origins
 from balancer.model.edits import CorsFields
+from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 SHOP = ("https://shop.test", "https://*.shop.test:8080", "null")
 FIELDS = (("Access-Control-Max-Age", "5"),)
 VARY = (b"Vary", b"Origin")
-PEER = Origin(peer="10.0.0.1", secure=False)
+PEER = Origin(peer="10.0.0.1", entry_point=HTTP)
 
 
 def allowed(origins: tuple[str, ...], *fields: str) -> bytes | None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from balancer.http.origin import Origin
 from balancer.matching.forwarded import ForwardedReader
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import TrustedProxies
 from tests.messages import request_head
 
@@ -27,7 +28,9 @@ def recovered(
 ) -> Origin:
     rules = TrustedProxies(networks, address_field, believes_all=believes_all, appends=appends)
     request = request_head(fields=tuple((name.encode(), value.encode()) for name, value in fields))
-    return ForwardedReader(rules).origin_of(Origin(peer=peer, secure=secure, port=port), request)
+    return ForwardedReader(rules).origin_of(
+        Origin(peer=peer, entry_point=HTTPS if secure else HTTP, port=port), request
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,7 +92,7 @@ CLAIMS = (
 def test_nothing_is_believed_of_a_peer_that_is_not_trusted(peer: str) -> None:
     rules = TrustedProxies(INSIDE, believes_all=True, appends=True)
     request = request_head(fields=tuple((name.encode(), value.encode()) for name, value in CLAIMS))
-    origin = Origin(peer=peer, secure=False)
+    origin = Origin(peer=peer, entry_point=HTTP)
     assert ForwardedReader(rules).origin_of(origin, request) is origin
 
 

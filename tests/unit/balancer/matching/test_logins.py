@@ -47,7 +47,7 @@ def test_tables_follow_the_model() -> None:
     tables.update(model)
     made = tables.table("shop/pw:auth-file")
     assert made is not None
-    tables.update(msgspec.structs.replace(model, default_certificate="other/change"))
+    tables.update(msgspec.structs.replace(model, route_configurations=()))
     assert tables.table("shop/pw:auth-file") is made
     tables.update(RoutingModel(logins=(Logins("shop/pw:auth-file", (("alice", SECOND),)),)))
     changed = tables.table("shop/pw:auth-file")

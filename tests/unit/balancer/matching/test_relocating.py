@@ -10,12 +10,13 @@ from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.messages import Fields, ResponseHead
 from balancer.http.origin import Origin
 from balancer.matching.relocating import CookieEditor, LocationEditor
+from balancer.model.entry_points import HTTP
 from balancer.model.redirects import UrlForm
 from balancer.model.relocation import RewriteCookies, RewriteLocation
 from tests.questions import question_of
 
 REQUEST = question_of("http://shop.test/").request
-PEER = Origin(peer="192.0.2.1", secure=False)
+PEER = Origin(peer="192.0.2.1", entry_point=HTTP)
 
 
 def edited(editor: ResponseEditor, *fields: tuple[bytes, bytes], given: HeadEdit | None = None) -> Fields:

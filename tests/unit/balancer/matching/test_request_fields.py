@@ -12,13 +12,14 @@ from balancer.matching.destinations import names_of
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.variables import UnknownVariable
+from balancer.model.entry_points import HTTP
 from tests import builders
 from tests.questions import question_of
 
 
 def head_of(url: str, *fields: str, put: tuple[tuple[str, str], ...], underscores: bool = False) -> list[bytes]:
     """The lines of the head that the endpoint gets. `underscores`: names of the client may hold `_`."""
-    request, origin = question_of(url, fields).request, Origin(peer="192.0.2.1", secure=False)
+    request, origin = question_of(url, fields).request, Origin(peer="192.0.2.1", entry_point=HTTP)
     outgoing = Outgoing(request, origin, b"id", passing=passing(underscores))
     names = names_of(builders.branch())
     RequestFields(put).put_on(outgoing, Asked(request, origin, False), names, 1722470400.1236)

@@ -9,6 +9,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing
 from balancer.matching.stand_ins import RouteStandIns, stand_ins_of
 from balancer.model.endpoints import BackendKey
+from balancer.model.entry_points import HTTP
 from balancer.model.policies import Affinity
 from balancer.model.stand_ins import ErrorPages, StandIns
 from tests import builders
@@ -26,7 +27,7 @@ def made(stand_ins: StandIns) -> RouteStandIns:
 
 
 def outgoing(url: str, *fields: str) -> Outgoing:
-    return Outgoing(question_of(url, fields).request, Origin(peer="192.0.2.1", secure=False), b"id", b"vhost")
+    return Outgoing(question_of(url, fields).request, Origin(peer="192.0.2.1", entry_point=HTTP), b"id", b"vhost")
 
 
 def test_a_route_without_stand_ins_has_none() -> None:

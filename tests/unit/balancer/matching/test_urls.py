@@ -13,10 +13,11 @@ from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
 from balancer.matching.urls import compile_url_text, own_url
 from balancer.matching.variables import UnknownVariable
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.redirects import UrlForm
 from tests.questions import question_of
 
-PLAIN, SECURE = Origin(peer="192.0.2.1", secure=False), Origin(peer="192.0.2.1", secure=True)
+PLAIN, SECURE = Origin(peer="192.0.2.1", entry_point=HTTP), Origin(peer="192.0.2.1", entry_point=HTTPS)
 REQUEST = question_of("http://Shop.test:8080/a%20b?q=1&lang=de", ["Cookie: who=me", "X-Seen: 7"]).request
 
 
@@ -30,7 +31,7 @@ REQUEST = question_of("http://Shop.test:8080/a%20b?q=1&lang=de", ["Cookie: who=m
         (UrlForm(http_port=8080, https_port=8443), SECURE, b"https://shop.test:8443/new"),
         (UrlForm(http_port=80, https_port=443), PLAIN, b"http://shop.test/new"),
         (UrlForm(http_port=80, https_port=443), SECURE, b"https://shop.test/new"),
-        (UrlForm(), Origin(peer="", secure=False, port=443), b"https://shop.test/new"),
+        (UrlForm(), Origin(peer="", entry_point=HTTP, port=443), b"https://shop.test/new"),
     ],
 )
 def test_a_path_gets_scheme_and_host_and_a_port_that_is_not_the_default(

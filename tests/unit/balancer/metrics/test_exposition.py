@@ -15,6 +15,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.metrics.snapshots import Snapshot
 from balancer.model.zones import OwnZone, Zone
+from tests.recording import record
 
 ROUTE = ("shop", "shop-ingress", "catalog")
 REQUEST: dict[str, Any] = {
@@ -73,7 +74,7 @@ async def test_workers_are_added_up() -> None:
     workers = Workers(count=3)
     for times, recorder in enumerate(workers.recorders, start=1):
         for _ in range(times):
-            recorder.request(**REQUEST)
+            record(recorder, **REQUEST)
     samples = await scraped(workers)
     assert value(samples, "zonal_requests_total", to_zone="zone-b", code="2xx", locality="remote") == 6
     assert value(samples, "zonal_zone_bytes_total", direction="response") == 6 * 4000
@@ -83,7 +84,7 @@ async def test_workers_are_added_up() -> None:
 async def test_histograms_are_cumulative_and_end_with_all() -> None:
     workers = Workers(count=2)
     for recorder, seconds in zip(workers.recorders, (0.02, 99.0), strict=True):
-        recorder.request(**REQUEST | {"seconds": seconds})
+        record(recorder, **REQUEST | {"seconds": seconds})
     samples = await scraped(workers)
     name = "zonal_request_duration_seconds"
     buckets = {le: value(samples, f"{name}_bucket", le=le) for le in ("0.01", "0.025", "1.0", "10.0", "+Inf")}
@@ -153,7 +154,7 @@ async def test_a_clock_set_back_makes_no_negative_age() -> None:
 
 async def test_series_of_routes_that_are_gone_are_left_out_and_return_with_the_route() -> None:
     workers = Workers()
-    workers.recorders[0].request(**REQUEST, reason="zone_local")
+    record(workers.recorders[0], **REQUEST, reason="zone_local")
     workers.recorders[0].dry_run("shop", "catalog", "zone_local", dollars=0.5)
     workers.recorders[0].error("refused")
     gone = await scraped(workers, Snapshot(version="1"))
@@ -168,7 +169,7 @@ async def test_series_of_routes_that_are_gone_are_left_out_and_return_with_the_r
 async def test_requests_without_a_route_stay() -> None:
     workers = Workers()
     nowhere = {"namespace": "", "ingress": "", "service": "", "endpoint_seconds": None, "status": 404}
-    workers.recorders[0].request(**REQUEST | nowhere)
+    record(workers.recorders[0], **REQUEST | nowhere)
     assert value(await scraped(workers), "zonal_requests_total", namespace="", service="", code="4xx") == 1
 
 
@@ -191,7 +192,7 @@ async def test_rendering_gives_way_to_the_event_loop() -> None:
     workers = Workers(table_bytes=4 * 1024 * 1024)
     routes = {("shop", f"ingress-{number}", f"service-{number}") for number in range(400)}
     for _, ingress, service in routes:
-        workers.recorders[0].request(**REQUEST | {"ingress": ingress, "service": service})
+        record(workers.recorders[0], **REQUEST | {"ingress": ingress, "service": service})
     turns = 0
 
     async def other_work() -> None:

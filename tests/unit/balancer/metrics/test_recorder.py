@@ -31,10 +31,11 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
     ZONE_EVACUATIONS,
-    Definition,
 )
+from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS, SUM, Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, read
+from tests.recording import record
 
 REQUEST: dict[str, Any] = {
     "namespace": "shop",
@@ -69,8 +70,8 @@ class Counted:
 
 def test_a_request_counts_in_all_request_metrics() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST)
-    counted.recorder.request(**REQUEST)
+    record(counted.recorder, **REQUEST)
+    record(counted.recorder, **REQUEST)
     assert counted.of(REQUESTS) == {(*ROUTE, "zone-a", "zone-b", "remote", "2xx"): (2,)}
     assert counted.of(ZONE_BYTES) == {
         ("shop", "catalog", "zone-a", "zone-b", "request"): (20,),
@@ -82,7 +83,7 @@ def test_a_request_counts_in_all_request_metrics() -> None:
 
 def test_a_request_without_endpoint_counts_no_endpoint_time_and_no_zone_bytes() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST | {"endpoint_seconds": None, "status": 503})
+    record(counted.recorder, **REQUEST | {"endpoint_seconds": None, "status": 503})
     assert list(counted.of(REQUESTS)) == [(*ROUTE, "zone-a", "zone-b", "remote", "5xx")]
     assert len(counted.of(REQUEST_DURATION)) == 1
     assert counted.of(ENDPOINT_DURATION) == {}
@@ -91,8 +92,8 @@ def test_a_request_without_endpoint_counts_no_endpoint_time_and_no_zone_bytes() 
 
 def test_requests_with_and_without_endpoint_share_the_series_of_their_labels() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST)
-    counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
+    record(counted.recorder, **REQUEST)
+    record(counted.recorder, **REQUEST | {"endpoint_seconds": None})
     assert list(counted.of(REQUESTS).values()) == [(2,)]
 
 
@@ -102,7 +103,7 @@ def test_requests_with_and_without_endpoint_share_the_series_of_their_labels() -
 )
 def test_the_code_is_the_class_of_the_status(status: int, code: str) -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST | {"status": status})
+    record(counted.recorder, **REQUEST | {"status": status})
     assert [labels[-1] for labels in counted.of(REQUESTS)] == [code]
 
 
@@ -110,7 +111,7 @@ def test_the_code_is_the_class_of_the_status(status: int, code: str) -> None:
 def test_durations_fall_into_the_first_bucket_that_holds_them(durations: list[tuple[float, float]]) -> None:
     counted = Counted()
     for seconds, endpoint_seconds in durations:
-        counted.recorder.request(**REQUEST | {"seconds": seconds, "endpoint_seconds": endpoint_seconds})
+        record(counted.recorder, **REQUEST | {"seconds": seconds, "endpoint_seconds": endpoint_seconds})
     places = {REQUEST_DURATION: (*ROUTE, "remote"), ENDPOINT_DURATION: (*ROUTE, "zone-b", "remote")}
     for (definition, place), observed in zip(places.items(), zip(*durations, strict=True), strict=True):
         values = counted.of(definition)[place]
@@ -122,7 +123,7 @@ def test_durations_fall_into_the_first_bucket_that_holds_them(durations: list[tu
 
 def test_a_duration_equal_to_a_bound_is_inside_it() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST | {"seconds": 0.25})
+    record(counted.recorder, **REQUEST | {"seconds": 0.25})
     assert counted.of(REQUEST_DURATION)[*ROUTE, "remote"][bisect_left(BUCKETS_SECONDS, 0.25)] == 1
     assert BUCKETS_SECONDS[bisect_left(BUCKETS_SECONDS, 0.25)] == 0.25
 
@@ -130,17 +131,17 @@ def test_a_duration_equal_to_a_bound_is_inside_it() -> None:
 def test_localities_have_histograms_of_their_own() -> None:
     counted = Counted()
     for locality in ("local", "remote", "local"):
-        counted.recorder.request(**REQUEST | {"locality": locality})
+        record(counted.recorder, **REQUEST | {"locality": locality})
     by_locality = {labels[-1]: sum(values[:SUM]) for labels, values in counted.of(REQUEST_DURATION).items()}
     assert by_locality == {"local": 2, "remote": 1}
 
 
 def test_a_response_counts_by_exact_status_and_error() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST)
-    counted.recorder.request(**REQUEST | {"status": 404})
+    record(counted.recorder, **REQUEST)
+    record(counted.recorder, **REQUEST | {"status": 404})
     for error in ("no_endpoint", "overloaded", "overloaded"):
-        counted.recorder.request(**REQUEST | {"status": 503, "endpoint_seconds": None, "error": error})
+        record(counted.recorder, **REQUEST | {"status": 503, "endpoint_seconds": None, "error": error})
     assert counted.of(RESPONSES) == {
         (*ROUTE, "200", ""): (1,),
         (*ROUTE, "404", ""): (1,),
@@ -152,7 +153,7 @@ def test_a_response_counts_by_exact_status_and_error() -> None:
 @pytest.mark.parametrize(("status", "label"), [(0, "1xx"), (101, "101"), (299, "2xx"), (499, "499"), (999, "5xx")])
 def test_a_status_that_is_not_listed_counts_as_its_class(status: int, label: str) -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST | {"status": status})
+    record(counted.recorder, **REQUEST | {"status": status})
     assert counted.of(RESPONSES) == {(*ROUTE, label, ""): (1,)}
 
 
@@ -160,7 +161,7 @@ def test_a_status_that_is_not_listed_counts_as_its_class(status: int, label: str
 def test_an_endpoint_that_answers_with_every_status_makes_few_series(endpoint_seconds: float | None) -> None:
     counted = Counted()
     for status in (*range(100, 1000), *range(100, 1000)):
-        counted.recorder.request(**REQUEST | {"status": status, "endpoint_seconds": endpoint_seconds})
+        record(counted.recorder, **REQUEST | {"status": status, "endpoint_seconds": endpoint_seconds})
     assert sum(count for (count,) in counted.of(RESPONSES).values()) == 1800
     assert len(counted.of(RESPONSES)) < 80
     assert counted.refusals() == 0
@@ -168,9 +169,9 @@ def test_an_endpoint_that_answers_with_every_status_makes_few_series(endpoint_se
 
 def test_decisions_retries_and_errors_are_counted_by_their_reason() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST | {"reason": "zone_local"})
-    counted.recorder.request(**REQUEST | {"reason": "zone_local"})
-    counted.recorder.request(**REQUEST | {"reason": "zone_empty"})
+    record(counted.recorder, **REQUEST | {"reason": "zone_local"})
+    record(counted.recorder, **REQUEST | {"reason": "zone_local"})
+    record(counted.recorder, **REQUEST | {"reason": "zone_empty"})
     counted.recorder.retry("shop", "catalog", "refused")
     counted.recorder.ejection("shop", "catalog")
     counted.recorder.zone_evacuation("shop", "catalog", "zone-a", dry_run=True)
@@ -205,7 +206,7 @@ def test_dear_handshakes_are_counted_by_host() -> None:
 def test_what_bytes_cost_adds_up_beside_what_they_would_have_cost() -> None:
     counted = Counted()
     for dollars, blind_dollars in ((0.25, 0.5), (0.0, 0.125)):
-        counted.recorder.request(**REQUEST | {"dollars": dollars, "blind_dollars": blind_dollars})
+        record(counted.recorder, **REQUEST | {"dollars": dollars, "blind_dollars": blind_dollars})
     assert counted.of(ZONE_COST) == {("shop", "catalog"): (0.25,)}
     assert counted.of(ZONE_BLIND_COST) == {("shop", "catalog"): (0.625,)}
 
@@ -213,13 +214,13 @@ def test_what_bytes_cost_adds_up_beside_what_they_would_have_cost() -> None:
 def test_requests_of_one_service_to_several_zones_share_its_cost() -> None:
     counted = Counted()
     for zone in ("zone-b", "zone-c"):
-        counted.recorder.request(**REQUEST | {"to_zone": zone, "dollars": 0.5})
+        record(counted.recorder, **REQUEST | {"to_zone": zone, "dollars": 0.5})
     assert counted.of(ZONE_COST) == {("shop", "catalog"): (1.0,)}
 
 
 def test_a_request_without_endpoint_costs_nothing() -> None:
     counted = Counted()
-    counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
+    record(counted.recorder, **REQUEST | {"endpoint_seconds": None})
     assert counted.of(ZONE_COST) == counted.of(ZONE_BLIND_COST) == {}
 
 
@@ -266,8 +267,8 @@ def test_each_observation_without_room_is_counted_and_spoils_no_other() -> None:
     assert refusals == 200 - len(counted.of(RETRIES))
     for _ in range(3):
         counted.recorder.retry("shop", "catalog", "reason-199")
-        counted.recorder.request(**REQUEST)
-        counted.recorder.request(**REQUEST | {"endpoint_seconds": None})
+        record(counted.recorder, **REQUEST)
+        record(counted.recorder, **REQUEST | {"endpoint_seconds": None})
     assert counted.refusals() >= refusals + 3 * 3
     assert counted.of(ERRORS) == {("known",): (1,)}
     assert set(counted.of(RETRIES).values()) == {(1,)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from balancer.model.client_tls import ClientCertificates
+from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import (
     PHASES,
@@ -26,6 +27,7 @@ from balancer.model.redirects import (
     HttpsRedirect,
     NameRedirect,
     RewrittenRedirect,
+    RouteRedirect,
     SlashRedirect,
     TargetRedirect,
 )
@@ -38,7 +40,8 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    redirects = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, RewrittenRedirect, HttpsRedirect)
+    first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight)
+    redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
     assert (Tracing, BlockedClients, *redirects, *checks) == PHASES
 

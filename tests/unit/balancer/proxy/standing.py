@@ -19,10 +19,11 @@ from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
-from balancer.metrics.definitions import Definition
+from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.model.endpoints import Endpoint
+from balancer.model.entry_points import HTTP
 from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Host
@@ -34,7 +35,7 @@ from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
 from tests import builders
 from tests.fakes.clients import RawClient
-from tests.fakes.endpoints import ScriptedEndpoint
+from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import narrow, until
 
 NARROW_BYTES = 32 * 1024
@@ -50,6 +51,17 @@ def post(body: bytes = b"", *, length: int | None = None) -> bytes:
     """A POST with its length, of which `body` is sent."""
     size = len(body) if length is None else length
     return b"POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: %d\r\n\r\n%b" % (size, body)
+
+
+async def echoes(visit: Visit) -> None:
+    """Answers each body-less request with its own head."""
+    while True:
+        head = await visit.head()
+        await visit.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(head), head))
+
+
+def get(target: bytes, *fields: bytes, host: bytes = b"shop.test") -> bytes:
+    return b"\r\n".join((b"GET %b HTTP/1.1" % target, b"Host: " + host, *fields)) + b"\r\n\r\n"
 
 
 class Ledger:
@@ -136,7 +148,7 @@ class Standing:
             settings=self.live.settings,
             deadlines=self.deadlines,
             first_heads=self._first_heads,
-            secure=False,
+            entry_point=HTTP,
             on_open=self._serve,
         )
 

@@ -26,6 +26,7 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
 )
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
 from balancer.picking.backend import BackendRuntime
@@ -226,6 +227,6 @@ def test_a_line_names_no_trace_that_is_none(field: bytes) -> None:
 @pytest.mark.parametrize("sampled", [True, False])
 def test_a_line_names_the_span_of_the_proxy(sampled: bool) -> None:
     account = forwarded(f"traceparent: 00-{'f' * 32}-{SPAN}-00".encode())
-    account.span = SpanContext(TRACE, SPAN, "", sampled, operation="", origin=Origin(peer="", secure=False))
+    account.span = SpanContext(TRACE, SPAN, "", sampled, operation="", origin=Origin(peer="", entry_point=HTTP))
     _, (line,) = closed(account)
     assert (line["trace_id"], line["span_id"]) == (TRACE, SPAN)

@@ -8,8 +8,7 @@ from balancer.model.edits import SetFields
 from balancer.model.redirects import HttpsRedirect
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint
-from tests.unit.balancer.proxy.standing import GET, shop, standing
-from tests.unit.balancer.proxy.test_serving import echoes, get
+from tests.unit.balancer.proxy.standing import GET, echoes, get, shop, standing
 
 
 async def test_head_is_answered_without_a_body() -> None:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from balancer.errors import ErrorKind
+from balancer.http.grpc import status_for
 from balancer.matching.gates.verdicts import Reply
 from balancer.proxy.answers import ANSWERS, Answer, Response, error_response, grpc_response, reply_response
 
@@ -43,6 +44,7 @@ def parsed(response: Response) -> tuple[int, dict[bytes, bytes], bytes]:
         (ErrorKind.INVALID_RESPONSE, 502),
         (ErrorKind.ENDPOINT_REFUSED, 502),
         (ErrorKind.NO_BACKEND, 503),
+        (ErrorKind.BACKEND_INVALID, 500),
         (ErrorKind.PATH_CLOSED, 503),
         (ErrorKind.NO_ENDPOINT, 503),
         (ErrorKind.OVERLOADED, 503),
@@ -121,7 +123,7 @@ def test_405_names_what_is_allowed_and_503_when_to_come_back() -> None:
     ],
 )
 def test_clients_of_grpc_are_told_in_a_head_that_is_the_whole_response(status: int, grpc_status: int) -> None:
-    response = grpc_response(reply_response(Reply(status), head_only=False, date=DATE))
+    response = grpc_response(reply_response(Reply(status), head_only=False, date=DATE), status_for(status))
     fields = dict(response.fields)
     assert (response.head.status, response.body, response.head.body_bytes) == (200, b"", 0)
     assert len(fields) == len(response.fields)

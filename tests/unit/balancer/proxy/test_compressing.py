@@ -14,9 +14,8 @@ from balancer.model.publication import RoutingModel
 from balancer.model.settings import Compression, ProxySettings
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import settled
-from tests.unit.balancer.proxy.standing import NARROW_BYTES, UNDER_WAY_BYTES, shop, standing
+from tests.unit.balancer.proxy.standing import NARROW_BYTES, UNDER_WAY_BYTES, get, shop, standing
 from tests.unit.balancer.proxy.test_exchange_limits import GROWN_BUFFER_BYTES
-from tests.unit.balancer.proxy.test_serving import get
 
 SETTINGS = ProxySettings(compression=Compression(types=("text/event-stream", "application/json")))
 ACCEPTS = get(b"/", b"Accept-Encoding: gzip")

@@ -24,8 +24,7 @@ from balancer.proxy.bodies import KEPT_BODY_BYTES
 from balancer.proxy.error_pages import has_page
 from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
-from tests.unit.balancer.proxy.standing import GET, post, standing
-from tests.unit.balancer.proxy.test_serving import get
+from tests.unit.balancer.proxy.standing import GET, get, post, standing
 
 PAGE = b"HTTP/1.1 200 OK\r\nX-Page: 1\r\nContent-Length: 5\r\n\r\nsorry"
 MISSING = b"HTTP/1.1 404 Not Found\r\nX-Own: 1\r\nContent-Length: 4\r\n\r\nnope"

@@ -127,6 +127,9 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ErrorKind.CONNECTIONS_LIMITED: (model(SOMEBODY, route={"gates": (FlightLimit("zone", 1),)}), GET, ROUTED),
     ErrorKind.AUTH_UNAVAILABLE: (model(SOMEBODY, route={"gates": (ExternalAuth("http://auth.test/"),)}), GET, ROUTED),
     ErrorKind.NO_BACKEND: (model(to=None), GET, MISSING),
+    ErrorKind.BACKEND_INVALID: (
+        model(route={"branches": (builders.branch(None, error=ErrorKind.BACKEND_INVALID),)}), GET, MISSING,
+    ),
     ErrorKind.NO_ENDPOINT: (model(), GET, ROUTED),
 }  # fmt: skip
 

@@ -11,10 +11,11 @@ from balancer.http.edits import FieldSetter
 from balancer.http.origin import Origin
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
+from balancer.model.entry_points import HTTP
 from balancer.proxy.gating import Gating
 from tests.questions import question_of
 
-ASKED = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False), secure=False)
+ASKED = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP), secure=False)
 DENIED = Deny(ErrorKind.SOURCE_DENIED)
 
 

@@ -15,6 +15,7 @@ from balancer.http.messages import HTTP_1_1, HTTP_2_0, Fields, Repeated, Request
 from balancer.http.origin import Origin
 from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, JsonLine, line_format
 from balancer.logs.tracing.spans import SpanContext
+from balancer.model.entry_points import HTTP
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Foretold
 from balancer.proxy.account import Account
@@ -174,7 +175,7 @@ def with_a_failed_attempt(account: Account) -> None:
 
 
 def with_a_span(account: Account) -> None:
-    account.span = SpanContext("f" * 32, "f" * 16, "", True, operation="", origin=Origin(peer="", secure=False))
+    account.span = SpanContext("f" * 32, "f" * 16, "", True, operation="", origin=Origin(peer="", entry_point=HTTP))
 
 
 def in_a_dry_run(account: Account) -> None:

@@ -22,8 +22,7 @@ from balancer.model.settings import Compression, ProxySettings
 from tests import builders
 from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
-from tests.unit.balancer.proxy.standing import Standing, shop, standing
-from tests.unit.balancer.proxy.test_serving import get
+from tests.unit.balancer.proxy.standing import Standing, get, shop, standing
 
 SETTINGS = ProxySettings(response_fields=(("X-Added", "1"),), compression=Compression(min_bytes=1, types=("*",)))
 MARK = re.compile(rb"(?i)\r\nx-user: (\w+)\r\n")

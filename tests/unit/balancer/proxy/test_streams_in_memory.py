@@ -45,7 +45,8 @@ CONNECTING: dict[ErrorKind, BaseException] = {
 }
 BY_ENDPOINT = [ErrorKind.ENDPOINT_CLOSED, ErrorKind.ENDPOINT_REFUSED, ErrorKind.INVALID_RESPONSE]
 BY_MODEL = [
-    ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT, ErrorKind.OVERLOADED,
+    ErrorKind.NO_ROUTE, ErrorKind.NO_BACKEND, ErrorKind.BACKEND_INVALID, ErrorKind.PATH_CLOSED, ErrorKind.NO_ENDPOINT,
+    ErrorKind.OVERLOADED,
     ErrorKind.SOURCE_DENIED, ErrorKind.AUTH_UNAVAILABLE, ErrorKind.CLIENT_BLOCKED, ErrorKind.RATE_LIMITED,
     ErrorKind.CONNECTIONS_LIMITED, ErrorKind.CERTIFICATE_REFUSED, ErrorKind.CERTIFICATE_DENIED,
 ]  # fmt: skip
@@ -180,6 +181,7 @@ async def test_what_the_model_lets_nobody_serve(kind: ErrorKind) -> None:
         ErrorKind.CERTIFICATE_REFUSED: {"gates": (ClientCertificates(demand),)},
         ErrorKind.CERTIFICATE_DENIED: {"gates": (ClientCertificates(optional, subject_pattern="CN=alice"),)},
         ErrorKind.NO_BACKEND: {"to": None},
+        ErrorKind.BACKEND_INVALID: {"branches": (builders.branch(None, error=ErrorKind.BACKEND_INVALID),)},
         ErrorKind.PATH_CLOSED: {"closed": True},
         ErrorKind.NO_ENDPOINT: {"endpoints": ()},
         ErrorKind.SOURCE_DENIED: {"gates": (SourceRanges(allowed=("10.0.0.0/8",)),)},

@@ -18,8 +18,7 @@ from balancer.model.publication import RoutingModel
 from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
-from tests.unit.balancer.proxy.standing import GET, Standing, post, shop, standing
-from tests.unit.balancer.proxy.test_serving import echoes, get
+from tests.unit.balancer.proxy.standing import GET, Standing, echoes, get, post, shop, standing
 
 DENIED = Deny(ErrorKind.SOURCE_DENIED)
 

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.endpoints import EndpointTls
 from balancer.model.publication import Publication, RoutingModel
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.runtime.steps import finished
 from balancer.workers.deltas import Delta, Piece, PublicationAssembler, Unfitting, applying, delta, joined, pieces
+from balancer.workers.parts import PARTS, Key
 from tests import builders as build
 from tests.unit.balancer.any_models import models
 
@@ -43,19 +45,19 @@ def following(draw: st.DrawFn) -> tuple[RoutingModel, RoutingModel]:
         name: draw(st.sampled_from([getattr(before, name), getattr(other, name)]))
         for name in RoutingModel.__struct_fields__
     }
-    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates", "logins"):
+    for name in [part.name for part in PARTS]:
         if draw(st.booleans()):
             fields[name] = mixed(draw, getattr(before, name), getattr(other, name))
     return before, msgspec.structs.replace(before, **fields)
 
 
 def mixed(draw: st.DrawFn, before: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    parts = {name_of(part): part for part in (*before, *other) if draw(st.booleans())}
+    parts = {key_of(part): part for part in (*before, *other) if draw(st.booleans())}
     return tuple(part for _, part in sorted(parts.items()))
 
 
-def name_of(part: Any) -> str:
-    return str(part.name if hasattr(part, "name") else part.key)
+def key_of(part: Any) -> Key:
+    return (part.listener, part.name) if hasattr(part, "name") else str(part.key)
 
 
 @settings(max_examples=25)
@@ -71,10 +73,10 @@ def test_parts_that_stay_are_the_same_objects(two: tuple[RoutingModel, RoutingMo
     before, after = two
     made = applied(before, msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, after)), type=Delta))
     assert made == after
-    for name in ("hosts", "backends", "certificates", "authorities", "client_certificates", "logins"):
-        past = {name_of(part): part for part in getattr(before, name)}
+    for name in [part.name for part in PARTS]:
+        past = {key_of(part): part for part in getattr(before, name)}
         for part in getattr(made, name):
-            was = past.get(name_of(part))
+            was = past.get(key_of(part))
             assert part is was or part != was
 
 
@@ -100,10 +102,13 @@ def test_nothing_changed_is_nothing_to_send_but_that() -> None:
 
 
 def test_what_can_be_none_may_become_none() -> None:
-    before = msgspec.structs.replace(build.model(default_route=build.route()), default_certificate="shop/tls")
+    before = msgspec.structs.replace(
+        build.model(default_route=build.route()),
+        route_configurations=(RouteConfiguration(default_route=build.route(), default_certificate="shop/tls"),),
+    )
     after = build.model()
     change = msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, after)), type=Delta)
-    assert (change.default_route, change.default_certificate) == (None, None)
+    assert change.route_configurations == (RouteConfiguration(),)
     assert applied(before, change) == after
 
 
@@ -179,7 +184,7 @@ def test_an_authority_and_a_client_certificate_go_with_the_last_backend_that_nam
     shown = (ClientCertificate("shop/ca", b"chain", b"key"),)
     before = msgspec.structs.replace(trusting(Authority("shop/ca", b"roots")), client_certificates=shown)
     change = msgspec.msgpack.decode(msgspec.msgpack.encode(delta(before, EMPTY)), type=Delta)
-    assert (change.authorities_gone, change.client_certificates_gone) == (("shop/ca",), ("shop/ca",))
+    assert (change.gone["authorities"], change.gone["client_certificates"]) == (("shop/ca",), ("shop/ca",))
     assert applied(before, change) == EMPTY
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from balancer.connections.listeners import CannotListen, listen, port_of
+from balancer.connections.listeners import CannotListen, Port, listen, port_of
 from balancer.connections.tls import self_signed
 from balancer.explain.asking import BadQuestion
 from balancer.logs.accesslines import AccessLogFormat
@@ -25,8 +25,7 @@ MODEL = build.model(build.backend(), hosts=[build.host("shop.test", build.route(
 def fleet_of(log: int, *, http_port: int = 0) -> InProcessFleet:
     return InProcessFleet(
         address="127.0.0.1",
-        http_port=http_port,
-        https_port=0,
+        ports=(Port("http", http_port), Port("https", 0)),
         access_log=AccessLogFormat.JSON,
         fallback=self_signed(),
         new_log=lambda: log,
@@ -61,14 +60,14 @@ async def ask(port: int) -> bytes:
 
 async def test_it_serves_counts_and_logs(fleet: Fleet, pipe: tuple[int, int]) -> None:
     assert fleet.readiness() is None
-    assert (await ask(fleet.http_port)).startswith(b"HTTP/1.1 503")
+    assert (await ask(fleet.ports["http"])).startswith(b"HTTP/1.1 503")
     counted = [entry for table in fleet.tables() for entry in read(table) if entry.key.metric == NUMBERS[REQUESTS.name]]
     assert sum(entry.values[0] for entry in counted) == 1
     assert b'"host":"shop.test"' in await asyncio.to_thread(os.read, pipe[0], 10_000)
 
 
 async def test_it_reports_what_its_worker_says(fleet: Fleet) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", fleet.http_port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", fleet.ports["http"])
     writer.write(b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n")
     await reader.readuntil(b"\r\n\r\n")
     connections = (await fleet.report()).connections
@@ -88,7 +87,7 @@ async def test_it_explains(fleet: Fleet) -> None:
 async def test_draining_closes_its_ports(fleet: Fleet) -> None:
     await fleet.drain(grace_seconds=0.0, limit_seconds=1.0)
     with pytest.raises(ConnectionRefusedError):
-        await ask(fleet.http_port)
+        await ask(fleet.ports["http"])
 
 
 async def test_a_port_in_use_is_said_before_anything_serves(pipe: tuple[int, int]) -> None:

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from balancer.connections.listeners import listen_together, port_of
+from balancer.connections.listeners import Port, open_ports, port_of, ports_of
 from balancer.workers.lifecycle import Slot, Times
 from balancer.workers.places import Place
 
 
 @pytest.fixture
 def places() -> Iterator[list[Place]]:
-    pairs = zip(listen_together("127.0.0.1", 0, count=2), listen_together("127.0.0.1", 0, count=2), strict=True)
-    places = [Place(number, http=http, https=https, slot=Slot(Times())) for number, (http, https) in enumerate(pairs)]
+    opened = open_ports("127.0.0.1", (Port("http", 0), Port("https", 0), Port("gateway", 0)), count=2)
+    places = [Place(number, sockets, Slot(Times())) for number, sockets in enumerate(opened)]
     yield places
     for place in places:
         place.close()
@@ -26,26 +26,26 @@ def test_a_closed_one_leaves_connections_to_the_others(places: list[Place]) -> N
     closed.close()
     closed.close()
     for _ in range(2):
-        for listener in (left.http, left.https):
+        for listener in left.sockets.values():
             for _ in range(10):
                 socket.create_connection(("127.0.0.1", port_of(listener)), timeout=5).close()
                 listener.accept()[0].close()  # or it would raise BlockingIOError
         closed.reopen()
-    assert port_of(closed.http) == port_of(left.http)
-    assert port_of(closed.https) == port_of(left.https)
+    assert ports_of(closed.sockets) == ports_of(left.sockets)
 
 
 def test_an_open_one_stays_as_it_is(places: list[Place]) -> None:
-    before = places[0].http, places[0].https
+    before = dict(places[0].sockets)
     places[0].reopen()
-    assert (places[0].http, places[0].https) == before
+    assert places[0].sockets == before
 
 
-def test_one_that_cannot_be_opened_stays_closed(places: list[Place]) -> None:
-    secure = port_of(places[0].https)
+def test_one_that_cannot_be_opened_leaves_no_socket_open(places: list[Place]) -> None:
+    secure = port_of(places[0].sockets["https"])
     for place in places:
         place.close()
     with socket.create_server(("127.0.0.1", secure)), pytest.raises(OSError, match="in use"):
         places[0].reopen()
+    assert not places[0].is_open
     places[0].reopen()
-    assert port_of(places[0].https) == secure
+    assert port_of(places[0].sockets["https"]) == secure

@@ -10,9 +10,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+import msgspec
 import pytest
 
+from balancer.connections.listeners import Port
 from balancer.connections.tls import self_signed
+from balancer.model.entry_points import HTTP, HTTPS, EntryPoint, Protocol
 from balancer.model.publication import RoutingModel
 from balancer.workers.lifecycle import Phase, Times
 from balancer.workers.supervised import WorkerSettings
@@ -46,8 +49,7 @@ async def serving(count: int, times: Times = TIMES) -> AsyncIterator[ProcessFlee
             count=count,
             stands_by=True,
             address="127.0.0.1",
-            http_port=0,
-            https_port=0,
+            ports=(Port("http", 0), Port("https", 0), Port("20000", 0)),
             settings=WorkerSettings(access_log_format="off", log_level="warning"),
             retire_limit_seconds=5.0,
         ),
@@ -85,9 +87,9 @@ async def stands_by(fleet: ProcessFleet) -> None:
     await until(lambda: len(standing(fleet)) == 1 and fleet.readiness() is None)
 
 
-async def status(fleet: ProcessFleet, path: str) -> bytes:
+async def status(fleet: ProcessFleet, path: str, name: str = "http") -> bytes:
     """503 if there is a route, for want of endpoints; else 404."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", fleet.http_port)
+    reader, writer = await asyncio.open_connection("127.0.0.1", fleet.ports[name])
     writer.write(b"GET %b HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n" % path.encode())
     answer = await reader.read()
     writer.close()
@@ -104,6 +106,25 @@ async def test_it_takes_the_place_of_one_that_is_killed_and_another_one_stands_b
             assert accepting(fleet)[1 - number] == before[1 - number]
             assert {await status(fleet, "/one") for _ in range(20)} == {b"503"}
             await stands_by(fleet)
+
+
+async def test_entry_points_of_gateways_come_to_workers_and_to_those_that_take_their_places() -> None:
+    async with serving(2) as fleet:
+        early = [asyncio.ensure_future(status(fleet, "/one", "20000")) for _ in range(8)]
+        open_too = EntryPoint("gateway", Protocol.HTTP, 8080, "20000")
+        opened = msgspec.structs.replace(model("/one"), entry_points=(open_too, HTTP, HTTPS))
+        assert await status(fleet, "/one") == b"503"
+        fleet.publish(build.publication(2, opened))
+        assert await asyncio.gather(*early) == [b"503"] * 8
+        (ready,), before = standing(fleet), accepting(fleet)
+        os.kill(before[1], signal.SIGKILL)
+        await until(partial(is_taken, fleet, 1, ready))
+        assert {await status(fleet, "/one", "20000") for _ in range(20)} == {b"503"}
+        fleet.publish(build.publication(3, model("/one")))
+        await until(lambda: all(each.generation == 3 for each in fleet._workers if each.life.is_accepting))
+        for _ in range(8):
+            with pytest.raises(ConnectionResetError):
+                await status(fleet, "/one", "20000")
 
 
 async def test_it_takes_the_place_of_one_that_retires() -> None:

@@ -45,7 +45,12 @@ class Rig:
             try:
                 self.worker = Supervised(
                     3,
-                    Inheritance(http=http, https=https, table=tables.take(), seat=shared.take(), log=self.log_write),
+                    Inheritance(
+                        sockets={"http": http, "https": https},
+                        table=tables.take(),
+                        seat=shared.take(),
+                        log=self.log_write,
+                    ),
                     settings=WorkerSettings(log_level="warning"),
                     command=command,
                     times=QUICK,

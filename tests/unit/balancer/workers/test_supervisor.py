@@ -13,10 +13,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from balancer.connections.listeners import CannotListen, listen_together, port_of
+from balancer.connections.listeners import CannotListen, Port, listen_together, port_of
 from balancer.connections.tls import self_signed
 from balancer.explain.asking import BadQuestion
-from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS, Definition
+from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS
+from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
 from balancer.workers.fleet import Fleet, NoAnswer
@@ -82,8 +83,7 @@ async def fleet_of(
         FleetOptions(
             count=count,
             address="127.0.0.1",
-            http_port=http_port,
-            https_port=0,
+            ports=(Port("http", http_port), Port("https", 0)),
             settings=WorkerSettings(access_log_format="off", log_level="warning"),
             retire_limit_seconds=5.0,
         ),
@@ -131,7 +131,7 @@ async def test_two_serve_explain_report_and_drain() -> None:
         assert fleet.readiness() == "no configuration in every worker yet"
         fleet.publish(build.publication(1, MODEL))
         await until(lambda: fleet.readiness() is None)
-        answers = await asyncio.gather(*(ask(fleet.http_port) for _ in range(20)))
+        answers = await asyncio.gather(*(ask(fleet.ports["http"]) for _ in range(20)))
         assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
         assert counted(fleet, REQUESTS) == 20
         told = await fleet.explain("http://shop.test/", (), client="")
@@ -151,18 +151,18 @@ async def test_two_serve_explain_report_and_drain() -> None:
         await fleet.drain(grace_seconds=0.0, limit_seconds=5.0)
         assert children() == set()
         with pytest.raises(ConnectionRefusedError):
-            await ask(fleet.http_port)
+            await ask(fleet.ports["http"])
         assert counted(fleet, WORKER_RESTARTS) == 0
 
 
 async def test_one_that_is_killed_is_replaced_and_its_counts_stay() -> None:
     async with serving(1) as fleet:
-        await ask(fleet.http_port)
+        await ask(fleet.ports["http"])
         (killed,) = children()
         os.kill(killed, signal.SIGKILL)
         await until(lambda: children() not in (set(), {killed}))
         # Asked before the successor listens: the connection waits in the socket that both have.
-        assert (await ask(fleet.http_port)).startswith(b"HTTP/1.1 503")
+        assert (await ask(fleet.ports["http"])).startswith(b"HTTP/1.1 503")
         assert counted(fleet, REQUESTS) == 2
         assert counted(fleet, WORKER_RESTARTS) == 1
         assert len(fleet.tables()) == 2, "one of the only worker there is at a time, and our own"
@@ -173,7 +173,7 @@ async def test_one_that_hangs_is_found_and_replaced() -> None:
         (hung,) = children()
         os.kill(hung, signal.SIGSTOP)
         await until(lambda: hung not in children())
-        assert (await ask(fleet.http_port)).startswith(b"HTTP/1.1 503")
+        assert (await ask(fleet.ports["http"])).startswith(b"HTTP/1.1 503")
 
 
 async def test_one_that_hangs_is_not_asked_to_explain() -> None:
@@ -216,7 +216,7 @@ async def test_one_that_retires_serves_until_its_successor_does_and_shares_no_ta
         statuses = set()
         async with asyncio.timeout(PATIENCE_SECONDS):
             while old in children():
-                statuses.add((await ask(fleet.http_port))[:12])
+                statuses.add((await ask(fleet.ports["http"]))[:12])
         assert statuses == {b"HTTP/1.1 503"}
         assert len(fleet.tables()) == 3
         assert len(children()) == 1
@@ -282,7 +282,9 @@ async def connections_per_worker(fleet: ProcessFleet, asked: int) -> list[float]
         ]
 
     before = counts()
-    answers = await asyncio.wait_for(asyncio.gather(*(ask(fleet.http_port) for _ in range(asked))), PATIENCE_SECONDS)
+    answers = await asyncio.wait_for(
+        asyncio.gather(*(ask(fleet.ports["http"]) for _ in range(asked))), PATIENCE_SECONDS
+    )
     assert all(answer.startswith(b"HTTP/1.1 503") for answer in answers)
     return [after - earlier for after, earlier in zip(counts(), before, strict=True)]
 
@@ -331,7 +333,7 @@ async def test_the_last_place_that_accepts_is_never_closed() -> None:
             os.kill(pid, signal.SIGKILL)
         await until(lambda: counted(fleet, WORKER_RESTARTS) >= 3)
         await until(lambda: children() == set() and sockets() == listening - 2)  # only the channels are gone
-        waiting = asyncio.ensure_future(ask(fleet.http_port))
+        waiting = asyncio.ensure_future(ask(fleet.ports["http"]))
         command.faulty = set()
         assert (await asyncio.wait_for(waiting, PATIENCE_SECONDS)).startswith(b"HTTP/1.1 503")
 

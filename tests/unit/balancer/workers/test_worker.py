@@ -59,7 +59,7 @@ async def serving(times: WorkerTimes = USUAL_TIMES) -> AsyncIterator[Scene]:
     log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
     worker = Worker(recorder=recorder, access_log=log, fallback=self_signed(), times=times)
     http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
-    await worker.listen(http=http, https=https)
+    await worker.listen({"http": http, "https": https})
     async with echoing("cart", {"zone-a": 1}) as (endpoint,):
         worker.swap(Publication(1, model(endpoint)))
         yield Scene(worker, (port_of(http), port_of(https)), endpoint)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import balancer
 from balancer.zones.reasons import Reason
-
-ROOT = Path(__file__).parents[4]
 
 CODES = """
     off own_zone_unknown no_hints hint_missing_on_ready_endpoint zone_not_hinted zone_local node_local zone_hinted
@@ -38,5 +37,6 @@ def test_no_two_reasons_mean_the_same() -> None:
 
 
 def test_the_code_gives_every_reason() -> None:
-    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "balancer").rglob("*.py") if path.stem != "reasons")
+    modules = (path for path in Path(balancer.__file__).parent.rglob("*.py") if path.stem != "reasons")
+    sources = (path.read_text(encoding="utf-8") for path in modules)
     assert {name for text in sources for name in re.findall(r"\bReason\.([A-Z_]+)", text)} == {r.name for r in Reason}

@@ -106,6 +106,9 @@ class Source:
     def findings(self) -> list[Document]:
         return [FINDING]
 
+    def statuses(self) -> list[Document]:
+        return [{"kind": "Gateway", "namespace": "infra", "name": "gw", "status": {}}]
+
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         if url == "http://nobody.test/":
             raise NoAnswer("no worker")

@@ -102,6 +102,12 @@ async def test_findings_are_a_list_of_objects(ask: Ask) -> None:
     assert msgspec.json.decode(body) == [FINDING]
 
 
+async def test_statuses_of_gateway_api_are_shown_as_they_should_be_written(ask: Ask) -> None:
+    _, body = await ask("/debug/gateway")
+    statuses = [{"kind": "Gateway", "namespace": "infra", "name": "gw", "status": {}}]
+    assert msgspec.json.decode(body) == {"statuses": statuses}
+
+
 async def test_an_explanation_is_an_object_with_these_keys(ask: Ask) -> None:
     response, body = await ask("/debug/explain?url=http%3A%2F%2Fshop.example.com%2Fa&header=X-Try%3A%20a&header=X:b")
     assert (response.status, response.content_type) == (200, "application/json")
@@ -149,7 +155,7 @@ async def test_the_model_is_a_document(ask: Ask) -> None:
     document = msgspec.json.decode(body)
     assert document["health"] == [UNWELL]
     assert document["hosts"][0]["routes"][0]["kind"] == "Prefix"
-    assert document["hosts"][0]["routes"][0]["zone_policy"]["name"] == "prefer-zone"
+    assert document["hosts"][0]["routes"][0]["branches"][0]["zone_policy"]["name"] == "prefer-zone"
     assert document["backends"][0]["endpoints"][0]["address"] == "10.0.0.1"
     assert document["own_zone"] == {"zone": "zone-a", "source": "flag", "node": None, "labels": []}
 

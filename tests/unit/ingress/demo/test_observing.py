@@ -15,6 +15,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
 from balancer.metrics.snapshots import Snapshot
 from ingress.demo.observing import AdminPort, ObservingFailed, RequestCounts, account_of
+from tests.recording import record
 
 SNAPSHOT = Snapshot(version="1", routes=frozenset({("demo", "demo", "shop"), ("demo", "demo", "other")}))
 
@@ -24,7 +25,8 @@ async def page_after(*requests: tuple[str, str, str]) -> bytes:
     memory = bytearray(1024 * 1024)
     recorder = Recorder(SlotTable(memory))
     for service, zone, reason in requests:
-        recorder.request(
+        record(
+            recorder,
             namespace="demo",
             ingress="demo",
             service=service,

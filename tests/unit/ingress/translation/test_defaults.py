@@ -21,7 +21,7 @@ TLS = tls_secret("t", LEAF.cert_chain_pems[0].bytes(), LEAF.private_key_pem.byte
 def test_the_default_certificate() -> None:
     context = TranslationContext(default_ssl_certificate="shop/t")
     result = translated(TLS, context=context)
-    assert result.model.default_certificate == "shop/t"
+    assert result.model.configuration().default_certificate == "shop/t"
     assert len(result.model.certificates) == 1
     assert reasons(translated(context=context).findings) == [("t", "CertificateUnusable")]
 
@@ -29,14 +29,14 @@ def test_the_default_certificate() -> None:
 def test_the_default_backend_service() -> None:
     context = TranslationContext(default_backend_service="shop/cart")
     result = translated(service(), context=context)
-    assert result.model.default_route is not None
-    assert result.model.default_route.main.backend == "shop/cart:80"
+    (default,) = result.model.default_routes()
+    assert default.main.backend == "shop/cart:80"
     missing = translated(context=context)
-    assert missing.model.default_route is None
+    assert missing.model.default_routes() == ()
     assert reasons(missing.findings) == [("cart", "ServiceMissing")]
 
 
 def test_what_blocks_clients_holds_where_no_host_claims_the_request() -> None:
     blocked = translated(config_map(block_cidrs="10.0.0.0/8", block_user_agents="curl")).model
-    assert len(blocked.unmatched_gates) == 2
-    assert translated().model.unmatched_gates == ()
+    assert len(blocked.configuration().unmatched_gates) == 2
+    assert translated().model.configuration().unmatched_gates == ()

@@ -9,6 +9,7 @@ from balancer.http.origin import Origin
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord
 from balancer.logs.lineformats import Logged
 from balancer.logs.tracing.spans import FinishedSpan, SpanContext, finished_span
+from balancer.model.entry_points import HTTPS
 from tests.questions import question_of
 
 RECORD = AccessRecord(
@@ -37,7 +38,7 @@ RECORD = AccessRecord(
 
 def span(operation: str = "", **changes: object) -> FinishedSpan:
     context = SpanContext(
-        "1" * 32, "2" * 16, "", sampled=True, operation=operation, origin=Origin(peer="", secure=True)
+        "1" * 32, "2" * 16, "", sampled=True, operation=operation, origin=Origin(peer="", entry_point=HTTPS)
     )
     record = msgspec.structs.replace(RECORD, **changes)
     return finished_span(

@@ -8,9 +8,10 @@ from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.verdicts import About, Asked, Deny, Go, Reply, Resume, Verdict, Waiting
+from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
-ASKED = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False), secure=False)
+ASKED = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP), secure=False)
 FORBIDDEN = Deny(ErrorKind.SOURCE_DENIED)
 CHALLENGE = Reply(401, ((b"WWW-Authenticate", b"Basic"),), kind=ErrorKind.UNAUTHORIZED)
 SIGN_IN = Reply(302, ((b"Location", b"https://login.test/"),))
@@ -88,7 +89,7 @@ def test_what_is_withheld_is_so_whichever_gate_lets_in() -> None:
 
 def test_what_is_withheld_has_no_other_spelling() -> None:
     request = question_of("http://shop.test/", ["X_User: root", "X_Other: 1"]).request
-    asked = Asked(request, Origin(peer="192.0.2.1", secure=False), secure=False)
+    asked = Asked(request, Origin(peer="192.0.2.1", entry_point=HTTP), secure=False)
     found = AnyOfGate([Saying(Go())], ["x-user"]).judge(asked, lambda verdict: None)
     assert found == Go(removed=frozenset({b"x-user", b"x_user"}))
 

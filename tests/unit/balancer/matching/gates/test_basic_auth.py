@@ -13,6 +13,7 @@ from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, UserPasswo
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Verdict, Waiting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks, Told
+from balancer.model.entry_points import HTTP
 from balancer.model.gates import BasicAuth
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
@@ -44,7 +45,7 @@ class Desk:
         fields = [f"Authorization: {each}" for each in credentials]
         request = question_of("http://shop.test/", fields).request
         return self.gate.judge(
-            Asked(request, Origin(peer="192.0.2.1", secure=False), secure=False), self.resumed.append
+            Asked(request, Origin(peer="192.0.2.1", entry_point=HTTP), secure=False), self.resumed.append
         )
 
     def finish(self, is_right: bool | None) -> Verdict:

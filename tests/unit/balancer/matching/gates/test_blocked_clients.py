@@ -8,12 +8,13 @@ from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.blocked_clients import BlockingGate, entry_problem, expression_of
 from balancer.matching.gates.verdicts import Asked, Deny, Go
+from balancer.model.entry_points import HTTP
 from balancer.model.gates import BlockedClients
 from tests.questions import question_of
 
 
 def is_blocked(rule: BlockedClients, *fields: str) -> bool:
-    asked = Asked(question_of("http://shop.test/", fields).request, Origin(peer="", secure=False), secure=False)
+    asked = Asked(question_of("http://shop.test/", fields).request, Origin(peer="", entry_point=HTTP), secure=False)
     verdict = BlockingGate(rule).judge(asked, lambda _: None)
     assert verdict in (Go(), Deny(ErrorKind.CLIENT_BLOCKED))
     return isinstance(verdict, Deny)

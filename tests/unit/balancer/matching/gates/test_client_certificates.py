@@ -13,6 +13,7 @@ from balancer.http.proofs import ClientProof
 from balancer.matching.gates.client_certificates import ClientCertificateGate
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply
 from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
+from balancer.model.entry_points import HTTP, HTTPS
 from tests.questions import question_of
 
 DEMAND = ClientDemand("shop.test", "shop/clients", "digest")
@@ -37,7 +38,7 @@ def judged(
     demand = msgspec.structs.replace(DEMAND, verification=verification)
     if proof is not None and rule is None:
         proof = msgspec.structs.replace(proof, demand=demand)
-    origin = Origin(peer="192.0.2.1", secure=secure)
+    origin = Origin(peer="192.0.2.1", entry_point=HTTPS if secure else HTTP)
     origin.proof = proof
     request = question_of(f"https://{host}/").request
     gate = ClientCertificateGate(rule or ClientCertificates(demand))

@@ -14,6 +14,7 @@ from balancer.http.origin import Origin
 from balancer.http1.heads import RequestHeadReader
 from balancer.matching.gates.https_redirect import HttpsRedirectGate, https_location
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.settings import ProxySettings
 from tests.questions import question_of
@@ -26,7 +27,7 @@ def verdict(host: bytes, *, secure: bool = False, port: int | None = None) -> Ve
         raise AssertionError("a redirect never waits")
 
     request = msgspec.structs.replace(REQUEST, host_name=host)
-    asked = Asked(request, Origin(peer="", secure=secure, port=port), secure)
+    asked = Asked(request, Origin(peer="", entry_point=HTTPS if secure else HTTP, port=port), secure)
     return HttpsRedirectGate(HttpsRedirect(301)).judge(asked, resume)
 
 

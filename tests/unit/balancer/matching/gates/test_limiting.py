@@ -10,6 +10,7 @@ from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
+from balancer.model.entry_points import HTTP
 from balancer.model.limits import FlightLimit, Rate, RateLimit
 from balancer.sharing.counting import Counting
 from balancer.sharing.guards import Unguarded
@@ -27,7 +28,7 @@ def counting() -> Counting:
 
 
 def asked(client: str = "192.0.2.1", *fields: str) -> Asked:
-    return Asked(question_of("http://shop.test/", fields).request, Origin(peer=client, secure=False), secure=False)
+    return Asked(question_of("http://shop.test/", fields).request, Origin(peer=client, entry_point=HTTP), secure=False)
 
 
 def never(_: Verdict) -> None:

@@ -10,6 +10,7 @@ from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.making import gates_of, make_gate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate
+from balancer.model.entry_points import HTTP
 from balancer.model.gates import AnyOf, BasicAuth, GateRule, SourceRanges
 from balancer.model.redirects import HttpsRedirect
 from tests import builders
@@ -44,6 +45,6 @@ def test_only_plain_requests_are_asked_for_a_redirect_to_https() -> None:
 
 def test_a_gate_without_what_it_needs_refuses_also_inside_another() -> None:
     users = BasicAuth("shop/pw")
-    asked = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", secure=False), secure=False)
+    asked = Asked(question_of("http://shop.test/").request, Origin(peer="192.0.2.1", entry_point=HTTP), secure=False)
     for rule in (users, AnyOf((SourceRanges(("10.0.0.0/8",)), users))):
         assert make_gate(rule).judge(asked, lambda _: None) == Deny(ErrorKind.PATH_CLOSED)

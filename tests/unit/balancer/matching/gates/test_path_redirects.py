@@ -8,6 +8,7 @@ from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply, Verdict, Waiting
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.redirects import RewrittenRedirect, SlashRedirect, UrlForm
 from tests.questions import question_of
 
@@ -17,7 +18,10 @@ def judged(gate: Gate, url: str) -> Verdict | Waiting:
         raise AssertionError("a redirect never waits")
 
     question = question_of(url)
-    return gate.judge(Asked(question.request, Origin(peer="", secure=question.secure), question.secure), resume)
+    return gate.judge(
+        Asked(question.request, Origin(peer="", entry_point=HTTPS if question.secure else HTTP), question.secure),
+        resume,
+    )
 
 
 @pytest.mark.parametrize(

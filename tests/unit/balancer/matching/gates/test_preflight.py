@@ -8,6 +8,7 @@ import pytest
 from balancer.http.origin import Origin
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.verdicts import Asked, Go, Reply, Verdict
+from balancer.model.entry_points import HTTP
 from balancer.model.gates import CorsPreflight
 from tests.questions import question_of
 
@@ -16,7 +17,7 @@ def verdict(method: str, origin: str, *origins: str) -> Verdict:
     request = msgspec.structs.replace(
         question_of("http://shop.test/", [f"Origin: {origin}"]).request, method=method.encode()
     )
-    asked = Asked(request, Origin(peer="10.0.0.1", secure=False), False)
+    asked = Asked(request, Origin(peer="10.0.0.1", entry_point=HTTP), False)
     return PreflightGate(CorsPreflight(origins)).judge(asked, lambda _: None)
 
 

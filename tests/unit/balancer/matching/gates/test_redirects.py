@@ -14,6 +14,7 @@ from balancer.matching.gates.redirects import (
     without_final_slash,
 )
 from balancer.matching.gates.verdicts import Asked, Gate, Go, Reply, Verdict, Waiting
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.redirects import AppRoot, NameRedirect, TargetRedirect, UrlForm
 from tests.questions import question_of
 
@@ -21,7 +22,7 @@ from tests.questions import question_of
 def asked(url: str, **changes: bytes) -> Asked:
     question = question_of(url)
     request: RequestHead = msgspec.structs.replace(question.request, **changes)
-    return Asked(request, Origin(peer="", secure=question.secure), question.secure)
+    return Asked(request, Origin(peer="", entry_point=HTTPS if question.secure else HTTP), question.secure)
 
 
 def judged(gate: Gate, url: str, **changes: bytes) -> Verdict | Waiting:

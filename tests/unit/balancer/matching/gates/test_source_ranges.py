@@ -8,6 +8,7 @@ from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Verdict, Waiting
+from balancer.model.entry_points import HTTP
 from balancer.model.gates import SourceRanges
 from tests.questions import question_of
 
@@ -18,7 +19,7 @@ def verdict(client: str, ranges: SourceRanges) -> Verdict | Waiting:
     def resume(_: Verdict) -> None:
         raise AssertionError("source ranges never wait")
 
-    return SourceGate(ranges).judge(Asked(REQUEST, Origin(peer=client, secure=False), secure=False), resume)
+    return SourceGate(ranges).judge(Asked(REQUEST, Origin(peer=client, entry_point=HTTP), secure=False), resume)
 
 
 def is_let_in(client: str, *, allowed: tuple[str, ...] = (), denied: tuple[str, ...] = ()) -> bool:

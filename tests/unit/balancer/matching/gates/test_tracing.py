@@ -11,6 +11,7 @@ from balancer.http.trace_context import TraceContext, trace_context_of
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.tracing import TracingGate, is_sampled
 from balancer.matching.gates.verdicts import Asked, Go, Verdict
+from balancer.model.entry_points import HTTP
 from balancer.model.tracing import Sampler, Sampling, Tracing
 from tests.questions import question_of
 
@@ -24,7 +25,7 @@ def never(_: Verdict) -> None:
 
 
 def passed(*fields: str, rule: Tracing = USUAL, bits: int = 7) -> tuple[Go, SpanContext]:
-    asked = Asked(question_of("http://shop.test/", fields).request, Origin(peer="", secure=False), secure=False)
+    asked = Asked(question_of("http://shop.test/", fields).request, Origin(peer="", entry_point=HTTP), secure=False)
     go = TracingGate(rule, lambda _: bits).judge(asked, never)
     assert go.span is not None
     return go, go.span

@@ -15,6 +15,7 @@ from balancer.metrics.nginx.rendering import ControllerIdentity
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import SlotTable
 from balancer.metrics.snapshots import Snapshot
+from tests.recording import record
 from tests.unit.balancer.metrics.nginx.boards import CONTROLLER, READ
 
 PREFIX = "nginx_ingress_controller_"
@@ -46,7 +47,8 @@ def scraped(*ingresses: str, identity: ControllerIdentity | None = IDENTITY) -> 
     recorder = Recorder(SlotTable(buffer))
     nginx = recorder.for_nginx()
     for name in ingresses:
-        recorder.request(
+        record(
+            recorder,
             namespace="shop",
             ingress=name,
             service="cart",

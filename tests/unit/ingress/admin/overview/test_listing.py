@@ -46,7 +46,8 @@ def pod(address: str, name: str, *, zone: str = "zone-a", ready: bool = True) ->
 
 def test_every_path_is_a_row_and_the_default_backend_is_the_last() -> None:
     host = Host("shop.test", (build.route("/a", exact=True), build.route(to=None)), certificate="shop/tls")
-    rows = list(route_rows(RoutingModel(hosts=(host,), default_route=build.route(to="zonal/default:80"))))
+    model = build.model(hosts=[host], default_route=build.route(to="zonal/default:80"))
+    rows = list(route_rows(model))
     assert rows[0] == RouteRow(
         *("shop.test", "/a", "Exact", "shop", "web", "cart", "shop/cart:80"), certificate="shop/tls"
     )

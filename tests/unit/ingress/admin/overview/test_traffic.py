@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from balancer.metrics.definitions import BUCKETS_SECONDS
 from balancer.metrics.increments import Increments
-from balancer.metrics.recorder import Recorder
+from balancer.metrics.recorder import Recorder, RequestLabels
 from balancer.metrics.slots import SlotTable
 from balancer.metrics.totals import Totals
 from balancer.model.zones import Zone, ZonePrices
@@ -28,14 +28,15 @@ class Counted:
     ) -> None:
         """A request from zone-a to an endpoint in a zone, or one that had no endpoint."""
         locality = "unknown" if to is None else "local" if to == "zone-a" else "remote"
+        reason = None if to is None else "zone_local" if locality == "local" else "spill_load"
         self.recorder.request(
-            *("shop", "web", service, "zone-a", to or "unknown", locality, status, seconds),
+            RequestLabels("shop", "web", service, "zone-a", to or "unknown", locality, status, reason),
+            seconds,
             endpoint_seconds=None if to is None else seconds,
             request_bytes=100,
             response_bytes=2000,
             dollars=0.5 if locality == "remote" else 0.0,
             blind_dollars=0.25 if to else 0.0,
-            reason=None if to is None else "zone_local" if locality == "local" else "spill_load",
         )
 
     def read(self) -> TrafficCounts:

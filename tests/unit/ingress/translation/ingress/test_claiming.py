@@ -15,7 +15,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.translation.ingress.claiming import claims_of, claims_of_ingresses
 from ingress.translation.ingress.hosts.settled import OwnClaims
-from ingress.translation.memory import Memory, View
+from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.secrets.materials import Materials
 from tests import builders as build
 from tests.unit.ingress.cluster import backend, ingress, ingress_class, inventory, path, reasons, rule, translated
@@ -96,7 +96,7 @@ def test_only_ingresses_that_are_ours_claim() -> None:
     findings = Findings()
     objects = (ingress_class(), ingress("web", rule()), ingress("far", rule(), class_name="no-such"))
     known, settings, memory = inventory(*objects), ClusterSettings(), Memory[OwnClaims | None]()
-    memory.begin(View(known))
+    memory.begin(InventoryView(known))
     made = claims_of_ingresses(
         known,
         TranslationContext(),

@@ -17,8 +17,9 @@ from ingress.settings.table.option import Overrides
 from ingress.settings.table.zones import ZoneSettings
 from ingress.settings.zone_values import PolicyChoice
 from ingress.translation.cluster.zone_findings import GivenZone
-from ingress.translation.memory import View
-from ingress.translation.services.backends import BackendMemories, Backends, UsedBackends
+from ingress.translation.memory import InventoryView
+from ingress.translation.services.backend_memories import BackendMemories, UsedBackends
+from ingress.translation.services.backends import Backends
 from tests.unit.ingress.cluster import endpoint, endpoint_slice, inventory, reasons, service
 from tests.unit.ingress.said import said
 
@@ -37,7 +38,7 @@ class Asking:
     ) -> None:
         self.findings = Findings()
         known, memories = inventory(*objects), BackendMemories()
-        memories.begin(View(known))
+        memories.begin(InventoryView(known))
         self.backends = Backends(
             inventory=known,
             memories=memories,

@@ -7,6 +7,7 @@ import msgspec
 from balancer.http.messages import Fields
 from balancer.http.origin import Origin
 from balancer.matching.gates.verdicts import Asked
+from balancer.model.entry_points import HTTP, HTTPS
 from tests.messages import request_head
 
 
@@ -29,4 +30,4 @@ def asked(
         target=target,
         raw_target=target,
     )
-    return Asked(request, Origin(peer=peer, secure=secure, port=port), secure)
+    return Asked(request, Origin(peer=peer, entry_point=HTTPS if secure else HTTP, port=port), secure)

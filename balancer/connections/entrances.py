@@ -1,0 +1,228 @@
+"""Bound sockets, and which entry point stands on each of them now.
+
+A socket without an entry point is accepted from, too: a replica may learn of an entry point a little later than its
+clients. Their connections wait for it, for a few seconds, and are then reset. Where an entry point has gone, they are
+reset at once. Does not know what becomes of a connection that has an entry point.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Final
+
+from balancer.connections.opening import accept
+from balancer.model.entry_points import EntryPoint, Protocol
+from balancer.runtime.transports import plain_address
+
+_LOG = logging.getLogger(__name__)
+
+WAIT_SECONDS: Final = 5.0
+"""How long a connection waits for an entry point."""
+
+ACCEPTED: Final = frozenset((Protocol.HTTP, Protocol.HTTPS))
+"""The protocols of entry points for which connections are accepted. A relay of TLS or TCP adds its own here, and takes
+the connections of its entry points in `Take`."""
+
+PAUSE_SECONDS: Final = 0.5
+"""Without descriptors: long enough for some to be freed, and half of what clients notice."""
+
+_AT_ONCE: Final = 16  # a burst must not delay requests in flight
+WAITING_MOST: Final = 256
+"""Connections that wait in a worker, because each is a descriptor. Further ones wait in the backlogs of sockets."""
+
+_EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
+_RESET = struct.pack("ii", 1, 0)
+
+Take = Callable[[Iterable[tuple[socket.socket, str]], EntryPoint], None]
+"""Takes accepted connections, each with the address of its peer, of one entry point. It may stop iterating."""
+
+
+class _Entrance:
+    """One bound socket. `was_used`: an entry point stood on it, and has gone."""
+
+    __slots__ = ("entry_point", "family", "listener", "was_used")
+
+    def __init__(self, listener: socket.socket) -> None:
+        self.listener = listener
+        self.family = int(listener.family)
+        self.entry_point: EntryPoint | None = None
+        self.was_used = False
+
+
+class _Waiting:
+    """A connection that waits for an entry point until a time of the loop."""
+
+    __slots__ = ("connection", "entrance", "peer", "until")
+
+    def __init__(self, connection: socket.socket, peer: str, entrance: _Entrance, until: float) -> None:
+        self.connection = connection
+        self.peer = peer
+        self.entrance = entrance
+        self.until = until
+
+
+class Entrances:
+    """The bound sockets of one worker."""
+
+    __slots__ = (
+        "_entrances",
+        "_entry_points",
+        "_loop",
+        "_note",
+        "_pause_seconds",
+        "_take",
+        "_timer",
+        "_wait_seconds",
+        "_waiting",
+        "_waiting_most",
+    )
+
+    def __init__(
+        self,
+        *,
+        take: Take,
+        note: Callable[[str], None],
+        pause_seconds: float = PAUSE_SECONDS,
+        wait_seconds: float = WAIT_SECONDS,
+        waiting_most: int = WAITING_MOST,
+    ) -> None:
+        """`take` gets connections. `note` counts, by kind, what went wrong.
+
+        Without descriptors nothing is accepted for `pause_seconds`.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._take = take
+        self._note = note
+        self._pause_seconds = pause_seconds
+        self._wait_seconds = wait_seconds
+        self._waiting_most = waiting_most
+        self._entrances: dict[str, _Entrance] = {}
+        self._entry_points: dict[str, EntryPoint] = {}
+        self._waiting: deque[_Waiting] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> Collection[object]:
+        """The connections that wait for an entry point."""
+        return self._waiting
+
+    def open(self, sockets: Mapping[str, socket.socket]) -> None:
+        """Accepts from listening, non-blocking sockets, by name. `close` closes them."""
+        for name, listener in sockets.items():
+            entrance = self._entrances[name] = _Entrance(listener)
+            entrance.entry_point = self._entry_points.get(name)
+            self._resume(entrance)
+
+    def use(self, entry_points: Iterable[EntryPoint]) -> tuple[EntryPoint, ...]:
+        """Lets these entry points stand on their sockets, and no others. Returns those that are gone.
+
+        Connections that wait for one of them are taken.
+        """
+        before = self._entry_points
+        self._entry_points = {each.socket: each for each in entry_points if each.protocol in ACCEPTED}
+        for name, entrance in self._entrances.items():
+            entry_point = self._entry_points.get(name)
+            entrance.was_used = entry_point is None and (entrance.was_used or entrance.entry_point is not None)
+            entrance.entry_point = entry_point
+        self._take_waiting()
+        keys = {each.key for each in self._entry_points.values()}
+        return tuple(each for each in before.values() if each.key not in keys)
+
+    def close(self) -> None:
+        """Stops accepting. Connections that wait are reset."""
+        for entrance in self._entrances.values():
+            self._loop.remove_reader(entrance.listener)
+            entrance.listener.close()
+        self._entrances.clear()
+        while self._waiting:
+            _reset(self._waiting.popleft().connection)
+        self._rearm()
+
+    def _resume(self, entrance: _Entrance) -> None:
+        if entrance in self._entrances.values():
+            self._loop.add_reader(entrance.listener, self._accept, entrance)
+
+    def _accept(self, entrance: _Entrance) -> None:
+        if entrance.entry_point is not None:
+            self._take(self._accepted(entrance), entrance.entry_point)
+        elif entrance.was_used:
+            for connection, _ in self._accepted(entrance):
+                _reset(connection)
+        elif len(self._waiting) < self._waiting_most:
+            self._let_wait(entrance)
+        else:
+            self._loop.remove_reader(entrance.listener)  # until one that waits has gone
+
+    def _accepted(self, entrance: _Entrance) -> Iterable[tuple[socket.socket, str]]:
+        """Some of the connections that have come."""
+        for _ in range(_AT_ONCE):
+            try:
+                connection, address = accept(entrance.listener, entrance.family)
+            except OSError as error:
+                if error.errno in _EXHAUSTED:
+                    self._pause(entrance, error)
+                return  # nobody waits, or the waiting client has left
+            yield connection, plain_address(address)
+
+    def _pause(self, entrance: _Entrance, error: OSError) -> None:
+        """Stops watching the socket for a while. Otherwise the loop would be busy with connections that it cannot
+        accept.
+        """
+        self._note("descriptors_exhausted")
+        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
+        self._loop.remove_reader(entrance.listener)
+        self._loop.call_later(self._pause_seconds, self._resume, entrance)
+
+    def _let_wait(self, entrance: _Entrance) -> None:
+        until = self._loop.time() + self._wait_seconds
+        for connection, peer in self._accepted(entrance):
+            self._waiting.append(_Waiting(connection, peer, entrance, until))
+        self._rearm()
+
+    def _take_waiting(self) -> None:
+        """Gives the connections that wait to the entry points that have come."""
+        left = deque[_Waiting]()
+        for each in self._waiting:
+            entry_point = each.entrance.entry_point
+            if entry_point is None:
+                left.append(each)
+            else:
+                self._take(((each.connection, each.peer),), entry_point)
+        self._settle(left)
+
+    def _expire(self) -> None:
+        """Resets the connections that have waited for long enough."""
+        self._timer = None
+        now, left = self._loop.time(), deque[_Waiting]()
+        for each in self._waiting:
+            if each.until > now:
+                left.append(each)
+            else:
+                _reset(each.connection)
+        self._settle(left)
+
+    def _settle(self, left: deque[_Waiting]) -> None:
+        was_full, self._waiting = len(self._waiting) >= self._waiting_most, left
+        if was_full and len(left) < self._waiting_most:
+            for entrance in self._entrances.values():
+                self._resume(entrance)
+        self._rearm()
+
+    def _rearm(self) -> None:
+        if self._timer is not None and not self._waiting:
+            self._timer.cancel()
+            self._timer = None
+        elif self._timer is None and self._waiting:
+            self._timer = self._loop.call_at(self._waiting[0].until, self._expire)
+
+
+def _reset(connection: socket.socket) -> None:
+    """Closes a connection with RST, so that its client does not take it for served."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    connection.close()

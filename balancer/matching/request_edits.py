@@ -1,0 +1,50 @@
+"""Edits the fields of requests on their way to endpoints, as a route and its branch say. No I/O.
+
+Edits are put together at the swap: those of the route come first, then those of the branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from balancer.http.messages import Fields
+from balancer.http.passing import like_dashes
+from balancer.http.streams import Outgoing
+from balancer.model.edits import RequestEdit
+
+
+class RequestEditor:
+    """Edits requests. It keeps nothing of one request.
+
+    `added` are the fields that the endpoint gets, `names` those, in lower case, of which it gets no others.
+    """
+
+    __slots__ = ("_dashed", "added", "names")
+
+    def __init__(self, edits: Iterable[RequestEdit]) -> None:
+        added: list[tuple[bytes, bytes]] = []
+        names: set[bytes] = set()
+        for edit in edits:
+            gone = {name.lower().encode("ascii") for name in (*edit.remove, *(name for name, _ in edit.set))}
+            names |= gone
+            added = [field for field in added if field[0].lower() not in gone]
+            added += [(name.encode("ascii"), value.encode("latin-1")) for name, value in (*edit.set, *edit.add)]
+        self.added: Fields = tuple(added)
+        self.names = frozenset(names)
+        self._dashed = frozenset(map(like_dashes, names))
+
+    def put_on(self, outgoing: Outgoing) -> None:
+        """Edits the fields of `outgoing`, also those that gates have added."""
+        if self.names:
+            outgoing.replaced |= self.names
+            outgoing.added = tuple(field for field in outgoing.added if field[0].lower() not in self.names)
+            if outgoing.passing.underscores:  # an endpoint may take X_Tenant of a client for X-Tenant
+                written = (name for name, _ in outgoing.request.fields if b"_" in name)
+                outgoing.replaced |= {name for name in written if like_dashes(name) in self._dashed}
+        outgoing.added += self.added
+
+
+def request_editor_of(edits: Iterable[RequestEdit]) -> RequestEditor | None:
+    """The editor of `edits`; None if they change nothing."""
+    editor = RequestEditor(edits)
+    return editor if editor.added or editor.names else None

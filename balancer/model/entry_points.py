@@ -1,0 +1,47 @@
+"""Entry points in the model: the ports that are open, and what stands behind each of them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from balancer.model.routes import INGRESS
+
+
+class Protocol(Enum):
+    """What clients speak at an entry point. Workers accept for HTTP and HTTPS; TLS and TCP are for relays."""
+
+    HTTP = "http"
+    HTTPS = "https"
+    TLS = "tls"
+    TCP = "tcp"
+
+
+class EntryPoint(msgspec.Struct, frozen=True):
+    """A port that is open.
+
+    `port` is the one that clients see, which redirects and X-Forwarded-Port name. `socket` is the name of the bound
+    socket that the entry point stands on: no two entry points of a model have the same. `configuration` is the key of
+    the route configuration behind it. An entry point of another protocol has another key, so that connections of before
+    never get what stands behind it.
+    """
+
+    key: str
+    protocol: Protocol
+    port: int
+    socket: str
+    configuration: str = INGRESS
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether workers end TLS here."""
+        return self.protocol is Protocol.HTTPS
+
+
+HTTP: Final = EntryPoint("http", Protocol.HTTP, 80, "http")
+"""The entry point of Ingresses for plain HTTP. Its port is shown, whatever port is bound."""
+
+HTTPS: Final = EntryPoint("https", Protocol.HTTPS, 443, "https")
+"""The entry point of Ingresses for HTTPS. Its port is shown, whatever port is bound."""

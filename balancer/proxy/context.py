@@ -1,0 +1,93 @@
+"""Holds what the steps of one request share, and what a step may tell the request.
+
+Its steps are in `requests`; each part that carries one out is a module of its own, which knows only this one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from balancer.errors import AttemptError
+from balancer.http.edits import ResponseEditor
+from balancer.http.messages import RequestHead
+from balancer.http.streams import Outgoing, RequestStream
+from balancer.live import View
+from balancer.matching.served import Match
+from balancer.model.policies import RoutePolicy
+from balancer.proxy.account import Account
+from balancer.proxy.bodies import KeptBody
+from balancer.proxy.supplies import Supplies
+
+
+class Waits(Protocol):
+    """Counts the requests of a client's connection that wait for a connection to an endpoint."""
+
+    def waits(self) -> None:
+        """One more waits."""
+
+    def waited(self) -> None:
+        """One waits no more."""
+
+
+class RequestContext:
+    """One request, as its steps see it.
+
+    `supplies` are what it may use, and `waiting` counts it while it waits. `account` learns what each step finds out.
+    `view` is the one in use when the request began, and `match` what it says about the request, once there is a match.
+    `editors` change the heads of responses. `held` are the functions that give back what the request holds.
+    `page_status` is the status of the error whose page is fetched, else 0. `is_over`: nothing more happens.
+
+    While the request is forwarded: `outgoing` is what endpoints get, by `policy`. `kept` is the received part of the
+    body if another endpoint may get it, else None. `is_call`: the request is a gRPC call.
+    """
+
+    __slots__ = (
+        "account",
+        "alarm",
+        "editors",
+        "held",
+        "is_call",
+        "is_over",
+        "kept",
+        "match",
+        "outgoing",
+        "page_status",
+        "policy",
+        "stream",
+        "supplies",
+        "view",
+        "waiting",
+    )
+
+    match: Match
+    outgoing: Outgoing
+    policy: RoutePolicy
+
+    def __init__(self, supplies: Supplies, waiting: Waits, stream: RequestStream, request: RequestHead | None) -> None:
+        """`request` is None if the request was refused."""
+        self.supplies = supplies
+        self.waiting = waiting
+        self.stream = stream
+        self.view = supplies.live.view
+        self.account = Account(stream.origin.peer, request, time.perf_counter())
+        self.alarm = supplies.take_alarm()
+        self.editors: tuple[ResponseEditor, ...] = ()
+        self.held: tuple[Callable[[], None], ...] = ()
+        self.kept: KeptBody | None = None
+        self.is_call = False
+        self.is_over = False
+        self.page_status = 0
+
+    def newest_view(self) -> View:
+        """The view that a request gets which begins now."""
+        return self.supplies.live.view
+
+    def forwarded(self, error: AttemptError | None) -> None:
+        """The request was forwarded. Called once. `error` is None if the client has its whole answer."""
+        raise NotImplementedError
+
+    def break_off(self) -> None:
+        """Ends the request after an unexpected exception, which is being handled."""
+        raise NotImplementedError

@@ -1,5 +1,0 @@
-from balancer.proxy.attempts cimport Job
-
-
-cdef class Holding(Job):
-    cdef public tuple held

@@ -1,0 +1,313 @@
+"""The life of a request, top to bottom: read, match, forward or answer, account.
+
+A request is served in callbacks: its head comes, an endpoint is written to, the response comes, the client is written
+to. Only where no connection to an endpoint is idle, and one has to be made, is there a task. Bodies do not pass
+through here.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
+from balancer.http.messages import RequestHead
+from balancer.http.streams import Outgoing
+from balancer.logs.tracing.spans import SpanContext
+from balancer.matching.destinations import Destination
+from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
+from balancer.matching.served import Match
+from balancer.proxy import answering, holding
+from balancer.proxy.account import new_request_id
+from balancer.proxy.accounting import Logging
+from balancer.proxy.answers import ANSWERS
+from balancer.proxy.attempts import Attempts
+from balancer.proxy.bodies import KeptBody
+from balancer.proxy.context import RequestContext
+from balancer.proxy.endings import Ending, ending_of
+from balancer.proxy.gating import Gating
+from balancer.proxy.preparing import NOTHING, prepare
+from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
+
+_LOG = logging.getLogger(__name__)
+_INTERNAL_STATUS = 500  # in log and metrics only: what it stands for is never sent
+
+
+class Request(RequestContext):
+    """Serves one request: the order of its steps, from its head to its end."""
+
+    __slots__ = ("_go",)
+
+    _go: Go | None
+
+    # From the head to an endpoint.
+
+    def begin(self, request: RequestHead) -> None:
+        """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
+        account, view = self.account, self.view
+        if view.forwarded is not None:
+            self.stream.origin = origin = view.forwarded.origin_of(self.stream.origin, request)
+            account.client = origin.peer
+        request_id = request.repeated.request_id
+        if request_id:
+            account.request_id = request_id
+        elif view.makes_ids:
+            account.request_id = new_request_id()
+        try:
+            match = view.match(self.stream.origin, request)
+        except Refusal as refusal:
+            return self.answer(refusal.kind)
+        if match is None:
+            return self._turn_away(request)
+        self.match = match
+        served = match.served
+        account.destination = served.main
+        self.editors = served.editors
+        if not served.is_plain:
+            if served.closed:
+                return self.answer(served.closed_as)
+            gates = served.secure_gates if self.stream.origin.https else served.plain_gates
+            if gates:
+                return self._pass_gates(request, match, gates)
+        self._let_in(request, match, None)
+
+    def _pass_gates(self, request: RequestHead, match: Match, gates: tuple[Gate, ...]) -> None:
+        origin, secure = self.stream.origin, self.stream.secure
+        asked = Asked(request, origin, secure, match.captures, self.account.request_id, (), self._is_servable)
+        Gating(self, gates, asked).begin()
+
+    def _turn_away(self, request: RequestHead) -> None:
+        """Answers a request that no route serves, after gates that may block its client."""
+        gates = self.view.configurations[self.stream.origin.entry_point.key].unmatched_gates
+        if not gates:
+            return self.answer(ErrorKind.NO_ROUTE)
+        Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
+
+    def _let_in(self, request: RequestHead, match: Match, go: Go | None, body: SpooledBody | None = None) -> None:
+        """Forwards a request that nothing has answered.
+
+        `go` is the verdict of the gates of its route. `body` is the whole body if it was received before.
+        """
+        served, view, account = match.served, self.view, self.account
+        if request.upgrade:
+            request = served.offering(request)
+        if request.body_bytes != 0 and body is None and self._holds_back(request, served.main, go):
+            return
+        origin = self.stream.origin
+        passing = view.passing[origin.is_trusted]
+        outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
+        if served.is_plain and go is None and view.request_fields is None:
+            self._forward(outgoing, served.main, account.started, None, NOTHING)
+        else:
+            self._forward_changed(outgoing, match, go, body)
+
+    def _forward_changed(self, outgoing: Outgoing, match: Match, go: Go | None, body: SpooledBody | None) -> None:
+        """Forwards a request with what route, gates and settings change about it and about where it goes."""
+        prepared = prepare(self, outgoing, match, go, body)
+        if isinstance(prepared, ErrorKind):
+            return self.answer(prepared)
+        self._forward(outgoing, prepared.to, prepared.now, prepared.kept, prepared.intercepts)
+
+    def _forward(
+        self, outgoing: Outgoing, to: Destination, now: float, kept: KeptBody | None, intercepts: frozenset[int]
+    ) -> None:
+        """Tries endpoints; `Attempts.begin` says what the arguments are."""
+        Attempts(self).begin(outgoing, to, now, kept, intercepts)
+
+    # The body is received first (`spooling.SpoolingRequest`).
+
+    def _holds_back(self, request: RequestHead, to: Destination, go: Go | None) -> bool:
+        """Whether no endpoint gets a request with a body now: the body is too large, or it is received first."""
+        policy = to.policy
+        if request.body_bytes is not None and 0 < policy.max_body_bytes < request.body_bytes:
+            self.answer(ErrorKind.BODY_TOO_LARGE)
+            return True
+        if not is_received_first(request, policy):
+            return False
+        self._go = go
+        seconds = self.view.proxy.client_body_timeout_seconds
+        spooling = Spooling(self, to, self.supplies.forwarder.bodies, seconds)
+        spooling.begin(expects_continue=request.expects_continue)
+        return True
+
+    def body_received(self, body: SpooledBody) -> None:
+        request = self.account.request
+        assert request is not None
+        try:
+            request = with_body(request, body, self.match.served.route.policy)
+            self._let_in(request, self.match, self._go or Go(), body)  # a verdict makes the attempt begin now
+        except Exception:
+            body.drop()
+            self.break_off()
+
+    def body_refused(self, kind: ErrorKind) -> None:
+        try:
+            self.answer(kind)
+        except Exception:
+            self.break_off()
+
+    # Results of the route's gates (`gating.GatedRequest`).
+
+    def record_span(self, span: SpanContext) -> None:
+        self.account.span = span
+
+    def await_gate(self, gating: Gating) -> None:
+        stream = self.stream
+        stream.attach(gating)
+
+    def gates_passed(self, go: Go) -> None:
+        stream = self.stream
+        stream.detach()
+        request = self.account.request
+        assert request is not None
+        try:
+            if self.account.destination is None:
+                self.answer(ErrorKind.NO_ROUTE)
+            else:
+                self._let_in(request, self.match, None if go is PASSED else go)
+        except Exception:
+            self.break_off()
+
+    def gate_denied(self, kind: ErrorKind) -> None:
+        stream = self.stream
+        stream.detach()
+        try:
+            self.answer(self._after_endpoints(kind))
+        except Exception:
+            self.break_off()
+
+    def gate_replied(self, reply: Reply) -> None:
+        stream = self.stream
+        stream.detach()
+        try:
+            if reply.kind is not None and (kind := self._after_endpoints(reply.kind)) is not reply.kind:
+                self.answer(kind)
+            else:
+                self._reply(reply)
+        except Exception:
+            self.break_off()
+
+    def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
+        """`kind`; if it says who may pass, and nobody could serve the request anyway, that is said instead.
+
+        As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
+        """
+        to = self.account.destination
+        if kind not in WHO_MAY_PASS or to is None or self._is_servable():
+            return kind
+        return to.error if to.backend is None else ErrorKind.NO_ENDPOINT
+
+    def _is_servable(self) -> bool:
+        """Whether the main branch of the matched route, or what stands in for it, has an endpoint."""
+        served, has_endpoints = self.match.served, self.view.has_endpoints
+        if has_endpoints(served.main.backend):
+            return True
+        stand_ins = served.stand_ins
+        return stand_ins is not None and stand_ins.instead_of(served.main, has_endpoints) is not None
+
+    # Its end.
+
+    def forwarded(self, error: AttemptError | None) -> None:
+        try:
+            if error is None:
+                self.end()
+            else:
+                _ENDS[ending_of(error, self.page_status)](self, error)
+        except Exception:
+            self.break_off()
+
+    def _cut(self, error: AttemptError) -> None:
+        stream = self.stream
+        stream.reset()
+        self.account.error = error.kind
+        self.end()
+
+    def _replace(self, _: AttemptError) -> None:
+        kept = self.kept
+        self._show_page(self.account.endpoint_status or 0, kept, with_body=True)
+
+    def _answer_status(self, error: AttemptError) -> None:
+        self.account.error = error.kind
+        self._end_with(self.page_status)
+
+    def _answer_error(self, error: AttemptError) -> None:
+        kept = self.kept
+        self.answer(error.kind, kept)
+
+    def answer(self, kind: ErrorKind, kept: KeptBody | None = None) -> None:
+        """Says what went wrong. `kept` is the part of the client's body that has come already, if it is still there."""
+        account, status = self.account, ANSWERS[kind].status
+        account.error = kind
+        account.status = status
+        if answering.wants_page(self, kind, status):
+            return self._show_page(status, kept, with_body=kind is not ErrorKind.BODY_TOO_LARGE)
+        if kind is not ErrorKind.CLIENT_LEFT:
+            answering.write_error(self, kind)
+        self.end()
+
+    def _reply(self, reply: Reply) -> None:
+        """Answers as a gate says."""
+        account = self.account
+        account.error = reply.kind
+        account.status = reply.status
+        if reply.kind is not None and answering.wants_page(self, reply.kind, reply.status):
+            answering.put_challenge(self, reply)
+            return self._show_page(reply.status, None, with_body=True)
+        answering.write_reply(self, reply)
+        self.end()
+
+    def _show_page(self, status: int, kept: KeptBody | None, *, with_body: bool) -> None:
+        """Answers with the error page of the route. `kept` is the part of the client's body that has come already."""
+        view, stand_ins = self.view, self.match.served.stand_ins
+        assert stand_ins is not None
+        if stand_ins.page is None or not view.has_endpoints(stand_ins.page.backend):
+            return self._end_with(status)
+        asked, kept = answering.ask_for_page(self, stand_ins, status, kept, with_body=with_body)
+        self._forward(asked, stand_ins.page, time.perf_counter(), kept, NOTHING)
+
+    def _end_with(self, status: int) -> None:
+        """Answers with a small page."""
+        self.account.status = status
+        answering.write_reply(self, Reply(status))
+        self.end()
+
+    def end(self) -> None:
+        """The request is over: closes its account and lets the connection continue."""
+        if self.held and not holding.lets_go(self, self._delivered):
+            return
+        self.is_over = True
+        view, stream, supplies = self.view, self.stream, self.supplies
+        rules, accounting = view.logged, supplies.accounting
+        logging = None if rules is None else Logging(rules, stream.origin)
+        accounting.close(self.account, view.zone, logging)
+        supplies.alarms.append(self.alarm)
+        stream.release()
+
+    def break_off(self) -> None:
+        """Ends the request after an unexpected exception, so that the client need not wait for its timeout."""
+        _LOG.exception("a request failed")
+        if self.is_over:
+            return
+        self.account.error = ErrorKind.INTERNAL
+        self.account.status = self.account.status or _INTERNAL_STATUS
+        alarm, stream = self.alarm, self.stream
+        alarm.clear()
+        stream.detach()
+        stream.reset()
+        self.end()
+
+    def _delivered(self, error: AttemptError | None) -> None:
+        self.forwarded(error)  # a typed method itself cannot be handed out
+
+    def hold(self, release: Callable[[], None]) -> None:
+        holding.hold(self, release)
+
+
+_ENDS: dict[Ending, Callable[[Request, AttemptError], None]] = {
+    Ending.CUT: Request._cut,
+    Ending.PAGE: Request._replace,
+    Ending.STATUS: Request._answer_status,
+    Ending.ERROR: Request._answer_error,
+}
+"""What is done at each end but `WHOLE`, where all is done."""

@@ -1,0 +1,57 @@
+"""Which GatewayClasses and Gateways are ours, and whether their parameters can be used."""
+
+from __future__ import annotations
+
+from ingress.objects.gateway import Gateway, GatewayClass
+from ingress.objects.gateway_references import ObjectReference
+from ingress.sources.inventory import Inventory
+from ingress.translation.gateway.features import FEATURES
+from ingress.translation.gateway.standings import (
+    Feature,
+    GatewayClassStatus,
+    ObjectStanding,
+    Problem,
+    condition,
+    standing_of,
+)
+
+
+def our_classes(inventory: Inventory, controller: str) -> dict[str, GatewayClass]:
+    """The classes of our controller, by name."""
+    found = (each for each in inventory.of(GatewayClass) if each.spec.controller_name == controller)
+    return {each.metadata.name: each for each in found}
+
+
+def class_standing(item: GatewayClass, inventory: Inventory) -> ObjectStanding:
+    """The standing of one of our classes."""
+    reference = item.spec.parameters_ref
+    problem = parameters_problem(reference, reference.namespace if reference else "", inventory)
+    accepted = condition("Accepted", problem, item.metadata.generation, said="The class is served by zonal.")
+    features = tuple(Feature(each.name) for each in sorted(FEATURES, key=lambda each: each.name))
+    return standing_of(item, GatewayClassStatus((accepted,), features))
+
+
+def needed_parameters(gateway: Gateway, item: GatewayClass) -> tuple[tuple[str, str], ...]:
+    """The ConfigMaps that a Gateway and its class name as parameters."""
+    named = (
+        (gateway.spec.infrastructure.parameters_ref, gateway.metadata.namespace),
+        (item.spec.parameters_ref, item.spec.parameters_ref.namespace if item.spec.parameters_ref else ""),
+    )
+    return tuple((namespace, each.name) for each, namespace in named if each is not None and _is_config_map(each))
+
+
+def parameters_problem(reference: ObjectReference | None, namespace: str, inventory: Inventory) -> Problem | None:
+    """Why the object with parameters in `namespace` cannot be used; None if it can, or if none is named."""
+    if reference is None:
+        return None
+    if not _is_config_map(reference):
+        message = f"parametersRef names a {reference.kind} of the group {reference.group!r}: name a ConfigMap."
+        return Problem("InvalidParameters", message)
+    if inventory.config_map(namespace, reference.name) is None:
+        message = f"The ConfigMap {namespace}/{reference.name} of parametersRef does not exist: create it."
+        return Problem("InvalidParameters", message)
+    return None
+
+
+def _is_config_map(reference: ObjectReference) -> bool:
+    return (reference.group, reference.kind) == ("", "ConfigMap")

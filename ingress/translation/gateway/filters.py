@@ -1,0 +1,154 @@
+"""Whether the filters of a rule can be carried out. One that cannot be is never skipped: its requests get an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from ingress.objects.gateway_routes import HeaderModifier, PathModifier, RequestMirror, RequestRedirect, RouteFilter
+
+PORT_MOST: Final = 65535
+REDIRECT_STATUSES: Final = frozenset((301, 302, 303, 307, 308))
+# RFC 9110 5.6.2 and 5.5: a token; visible characters, spaces and tabs.
+_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+_PATH: Final = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
+_HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+# They frame a message or belong to one connection (RFC 9110 7.6.1); Host is for URLRewrite.
+_KEPT: Final = frozenset(
+    (
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
+)
+
+# What may occur only once in a list.
+_ONCE: Final = frozenset(("RequestHeaderModifier", "ResponseHeaderModifier", "RequestRedirect", "URLRewrite", "CORS"))
+
+
+def filters_problem(filters: Sequence[RouteFilter], *, prefix_only: bool, of_backend: bool = False) -> str | None:
+    """Why the filters of one rule or backend cannot be carried out; None if they can.
+
+    `prefix_only`: every match of the rule has a prefix, which a filter may replace.
+    """
+    types = [each.type for each in filters]
+    if twice := sorted({each for each in types if each in _ONCE and types.count(each) > 1}):
+        return f"The filter {twice[0]} occurs twice: merge the two."
+    if "RequestRedirect" in types and "URLRewrite" in types:
+        return "The filters RequestRedirect and URLRewrite exclude each other: remove one of them."
+    for each in filters:
+        if (problem := _problem(each, prefix_only=prefix_only, of_backend=of_backend)) is not None:
+            return problem
+    return None
+
+
+def _problem(item: RouteFilter, *, prefix_only: bool, of_backend: bool) -> str | None:
+    if of_backend and item.type not in {"RequestHeaderModifier", "ResponseHeaderModifier"}:
+        return f"The filter {item.type!r} of a backend is not supported: give it to the rule."
+    if (judge := _JUDGES.get(item.type)) is None:
+        return f"The filter {item.type!r} is not known: correct or remove it."
+    return judge(item, prefix_only)
+
+
+def _silent(item: RouteFilter) -> str:
+    return f"The filter {item.type} says nothing: correct or remove it."
+
+
+def _redirect_problem(redirect: RequestRedirect, *, prefix_only: bool) -> str | None:
+    if redirect.status_code not in REDIRECT_STATUSES:
+        return f"A redirect with the status {redirect.status_code} is not supported: use 301, 302, 303, 307 or 308."
+    if redirect.scheme not in {"", "http", "https"}:
+        return f"A redirect to the scheme {redirect.scheme!r} is not supported: use http or https."
+    if not 0 <= redirect.port <= PORT_MOST:
+        return f"A redirect to the port {redirect.port} is not possible: use another one."
+    return _host_problem(redirect.hostname) or _path_problem(redirect.path, prefix_only=prefix_only)
+
+
+def _modifier_problem(name: str, modifier: HeaderModifier) -> str | None:
+    fields: Iterable[tuple[str, str]] = [(each.name, each.value) for each in (*modifier.set, *modifier.add)]
+    for field, value in (*fields, *((each, "") for each in modifier.remove)):
+        if not _NAME.fullmatch(field) or not _VALUE.fullmatch(value):
+            return f"The filter {name} has a header field that is none: correct it."
+        if field.lower() in _KEPT:
+            return f"The filter {name} must not change {field}, which belongs to a connection or a message: remove it."
+    return None
+
+
+def _mirror_problem(mirror: RequestMirror) -> str | None:
+    if mirror.percent is not None and not 0 <= mirror.percent <= 100:
+        return f"A mirror of {mirror.percent} percent is not possible: use 0 to 100."
+    share = mirror.fraction
+    if share is not None and not 0 <= share.numerator <= share.denominator:
+        return f"A mirror of {share.numerator} of {share.denominator} is not possible: use a share of at most 1."
+    return None
+
+
+def _host_problem(hostname: str) -> str | None:
+    if hostname and not _HOST.fullmatch(hostname):
+        return f"The hostname {hostname!r} of a filter is none: correct it."
+    return None
+
+
+def _path_problem(path: PathModifier | None, *, prefix_only: bool) -> str | None:
+    if path is None:
+        return None
+    if path.type == "ReplaceFullPath" and path.replace_full_path is not None:
+        text = path.replace_full_path
+    elif path.type == "ReplacePrefixMatch" and path.replace_prefix_match is not None:
+        if not prefix_only:
+            return "ReplacePrefixMatch needs a match of the type PathPrefix: use ReplaceFullPath."
+        text = path.replace_prefix_match
+    else:
+        return f"The path modifier {path.type!r} is not known or says nothing: correct it."
+    if text and not _PATH.fullmatch(text):
+        return f"The path {text!r} of a filter is none: begin with / and encode what is special."
+    return None
+
+
+def _judge_request_fields(item: RouteFilter, _: bool) -> str | None:
+    modifier = item.request_header_modifier
+    return _silent(item) if modifier is None else _modifier_problem(item.type, modifier)
+
+
+def _judge_response_fields(item: RouteFilter, _: bool) -> str | None:
+    modifier = item.response_header_modifier
+    return _silent(item) if modifier is None else _modifier_problem(item.type, modifier)
+
+
+def _judge_mirror(item: RouteFilter, _: bool) -> str | None:
+    return _silent(item) if item.request_mirror is None else _mirror_problem(item.request_mirror)
+
+
+def _judge_redirect(item: RouteFilter, prefix_only: bool) -> str | None:
+    redirect = item.request_redirect
+    return _silent(item) if redirect is None else _redirect_problem(redirect, prefix_only=prefix_only)
+
+
+def _judge_rewrite(item: RouteFilter, prefix_only: bool) -> str | None:
+    rewrite = item.url_rewrite
+    if rewrite is None:
+        return _silent(item)
+    return _host_problem(rewrite.hostname) or _path_problem(rewrite.path, prefix_only=prefix_only)
+
+
+def _judge_cors(item: RouteFilter, _: bool) -> str | None:
+    return _silent(item) if item.cors is None else None
+
+
+_JUDGES: Final[Mapping[str, Callable[[RouteFilter, bool], str | None]]] = {
+    "RequestHeaderModifier": _judge_request_fields,
+    "ResponseHeaderModifier": _judge_response_fields,
+    "RequestMirror": _judge_mirror,
+    "RequestRedirect": _judge_redirect,
+    "URLRewrite": _judge_rewrite,
+    "CORS": _judge_cors,
+}

@@ -1,0 +1,131 @@
+"""Reads the listeners of Gateways and of the ListenerSets attached to them: what each of them may serve, and why not.
+
+Whether two listeners can stand beside each other is for `listener_conflicts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from ingress.objects.gateway import Gateway, ListenerSet, ListenerSpec, ListenerTlsSpec
+from ingress.objects.gateway_references import GATEWAY_GROUP
+from ingress.translation.gateway.features import ROUTES_BY_PROTOCOL
+from ingress.translation.gateway.standings import Problem
+
+TLS_MIN_VERSION = "zonal-ingress.io/tls-min-version"
+"""The one option of a listener's TLS: the oldest version of TLS that clients may speak."""
+
+_VERSIONS = frozenset(("TLSv1_2", "TLSv1_3"))
+_WITH_TLS = frozenset(("HTTPS", "TLS"))
+
+
+class ListenerOwner(msgspec.Struct, frozen=True, order=True):
+    """The Gateway or ListenerSet that a listener belongs to."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class ReadListener(msgspec.Struct, frozen=True):
+    """One listener of a Gateway, its own or that of a ListenerSet.
+
+    `gateway` is the Gateway by namespace and name. `kinds` are the kinds of routes that it takes. `refused` says why
+    the listener is not accepted, `conflict` with what it collides (then it is not accepted, either), `unresolved` which
+    of its references cannot be followed. `certificates` are those that can be used, `namespace/name`. `serves`: it can
+    be served.
+    """
+
+    owner: ListenerOwner
+    gateway: tuple[str, str]
+    spec: ListenerSpec
+    kinds: tuple[str, ...] = ()
+    refused: Problem | None = None
+    conflict: Problem | None = None
+    unresolved: Problem | None = None
+    certificates: tuple[str, ...] = ()
+    serves: bool = True
+
+    @property
+    def key(self) -> str:
+        """A name that no other listener of the cluster has."""
+        return f"{self.owner.kind}/{self.owner.namespace}/{self.owner.name}/{self.spec.name}"
+
+    @property
+    def ends_tls(self) -> bool:
+        """Whether handshakes end here and need a certificate."""
+        mode = self.spec.tls.mode if self.spec.tls is not None else "Terminate"
+        return self.spec.protocol in _WITH_TLS and mode == "Terminate"
+
+    @property
+    def place(self) -> str:
+        """The listener in words, as they stand in messages."""
+        return f"listener {self.spec.name} of {self.owner.kind} {self.owner.namespace}/{self.owner.name}"
+
+
+def read_listener(
+    spec: ListenerSpec, owner: ListenerOwner, gateway: tuple[str, str], ports: Collection[int]
+) -> ReadListener:
+    """One listener by itself. `ports` are those that can be opened."""
+    kinds, unknown = _kinds(spec)
+    return ReadListener(owner, gateway, spec, kinds=kinds, refused=_refusal(spec, ports), unresolved=unknown)
+
+
+def listeners_of(item: Gateway | ListenerSet, gateway: tuple[str, str], ports: Collection[int]) -> list[ReadListener]:
+    """The listeners of one object, in its order."""
+    owner = ListenerOwner(item.kind.value, item.metadata.namespace, item.metadata.name)
+    return [read_listener(each, owner, gateway, ports) for each in item.spec.listeners]
+
+
+def _refusal(spec: ListenerSpec, ports: Collection[int]) -> Problem | None:
+    if spec.protocol not in ROUTES_BY_PROTOCOL:
+        known = ", ".join(ROUTES_BY_PROTOCOL)
+        return Problem("UnsupportedProtocol", f"The protocol {spec.protocol!r} is not supported: use one of {known}.")
+    if spec.port not in ports:
+        message = f"The port {spec.port} cannot be opened: name it in --gateway-ports, or use one of {_listed(ports)}."
+        return Problem("PortUnavailable", message)
+    if (problem := _tls_refusal(spec, spec.tls)) is not None:
+        return Problem("UnsupportedValue", problem)
+    return None
+
+
+def _tls_refusal(spec: ListenerSpec, tls: ListenerTlsSpec | None) -> str | None:
+    if spec.protocol not in _WITH_TLS:
+        return None
+    if tls is None:
+        return f"The protocol {spec.protocol} needs tls: add it."
+    if tls.mode not in {"Terminate", "Passthrough"} or (spec.protocol == "HTTPS" and tls.mode != "Terminate"):
+        return f"The mode {tls.mode!r} of tls is not supported for the protocol {spec.protocol}: use another one."
+    for name, value in sorted(tls.options.items()):
+        if name != TLS_MIN_VERSION or value not in _VERSIONS:
+            return f"The option {name}: {value!r} of tls is not known: use {TLS_MIN_VERSION} with TLSv1_2 or TLSv1_3."
+    return None
+
+
+def _kinds(spec: ListenerSpec) -> tuple[tuple[str, ...], Problem | None]:
+    """The kinds of routes that a listener takes, and the problem if it names others."""
+    possible = [each.value for each in ROUTES_BY_PROTOCOL.get(spec.protocol, ())]
+    named = spec.allowed_routes.kinds
+    if not named:
+        return tuple(possible), None
+    wanted = [each.kind for each in named if each.group == GATEWAY_GROUP]
+    unknown = sorted({each.kind for each in named if each.group != GATEWAY_GROUP or each.kind not in possible})
+    taken = tuple(each for each in possible if each in wanted)
+    if not unknown:
+        return taken, None
+    message = f"allowedRoutes names {', '.join(unknown)}, which the protocol {spec.protocol} does not take: remove it."
+    return taken, Problem("InvalidRouteKinds", message)
+
+
+def _listed(ports: Collection[int]) -> str:
+    return ", ".join(map(str, sorted(ports)[:8])) or "none that is open"
+
+
+def by_owner(listeners: Collection[ReadListener]) -> Mapping[ListenerOwner, tuple[ReadListener, ...]]:
+    """The listeners of each Gateway and ListenerSet, in their order."""
+    found: dict[ListenerOwner, list[ReadListener]] = {}
+    for each in listeners:
+        found.setdefault(each.owner, []).append(each)
+    return {owner: tuple(each) for owner, each in found.items()}

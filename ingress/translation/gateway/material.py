@@ -1,0 +1,46 @@
+"""Whether Secrets and ConfigMaps that objects of Gateway API name hold what is needed. Shows nothing of them."""
+
+from __future__ import annotations
+
+from ingress.sources.inventory import Inventory
+from ingress.translation.secrets.material.bounds import UnusableMaterial
+from ingress.translation.secrets.materials import Materials
+
+AUTHORITY_ENTRY = "ca.crt"
+"""The entry of a ConfigMap that holds certificates of authorities (core support of caCertificateRefs)."""
+
+
+class GatewayMaterial:
+    """Reads by name, and remembers by content what was read (`Materials`)."""
+
+    __slots__ = ("_inventory", "_materials")
+
+    def __init__(self, inventory: Inventory, materials: Materials) -> None:
+        self._inventory = inventory
+        self._materials = materials
+
+    def certificate_problem(self, key: str) -> str:
+        """Why the Secret `namespace/name` holds no certificate with its key, as the end of a sentence; else empty."""
+        namespace, _, name = key.partition("/")
+        secret = self._inventory.secret(namespace, name)
+        if secret is None:
+            return self._inventory.why_no_secret(namespace, name)
+        try:
+            self._materials.pair(secret.value("tls.crt"), secret.value("tls.key"))
+        except UnusableMaterial as problem:
+            return f"{problem}: give it a matching tls.crt and tls.key."
+        return ""
+
+    def authority_problem(self, namespace: str, name: str) -> str:
+        """Why the ConfigMap holds no certificates of authorities, as the end of a sentence; else empty."""
+        found = self._inventory.config_map(namespace, name)
+        if found is None:
+            return "does not exist: create it."
+        text = found.data.get(AUTHORITY_ENTRY, "")
+        if not text:
+            return f"has no {AUTHORITY_ENTRY}: add it."
+        try:
+            self._materials.authority(text.encode("utf-8", "replace"))
+        except UnusableMaterial as problem:
+            return f"has a {AUTHORITY_ENTRY} that cannot be used, because it {problem}: correct it."
+        return ""

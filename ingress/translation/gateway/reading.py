@@ -1,0 +1,238 @@
+"""Reads everything of Gateway API in a cluster: Gateways with their listeners, routes, and what their statuses say.
+
+Pure: equal clusters give equal results, whatever the order in which objects came.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from ingress.objects.gateway import Gateway, GatewayClass, ListenerSet
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.kinds import key_of
+from ingress.objects.metadata import Metadata
+from ingress.sources.inventory import Inventory
+from ingress.translation.claims import created_epoch_seconds
+from ingress.translation.gateway.attaching import GatewayRoute
+from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
+from ingress.translation.gateway.backend_policies import BackendPolicies
+from ingress.translation.gateway.classes import class_standing, needed_parameters, our_classes, parameters_problem
+from ingress.translation.gateway.client_validation import (
+    named_authorities,
+    read_validation,
+    validation_of,
+    with_validation,
+)
+from ingress.translation.gateway.grants import Grants
+from ingress.translation.gateway.listener_certificates import named_secrets, with_certificates
+from ingress.translation.gateway.listener_conflicts import TakenPorts
+from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
+from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.namespaces import NamespaceLabels
+from ingress.translation.gateway.route_reading import ReadRoute, owner_named, read_route
+from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
+from ingress.translation.gateway.standings import ObjectStanding, Problem
+from ingress.translation.gateway.statuses import (
+    gateway_standing,
+    is_valid,
+    listener_set_standing,
+    listeners_problem,
+    route_standing,
+)
+
+_ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
+
+
+class GatewayOptions(msgspec.Struct, frozen=True):
+    """What a translation knows besides the cluster. `ports` are those that Gateways may open."""
+
+    controller: str
+    ports: frozenset[int] = frozenset()
+    allow_external: bool = False
+
+
+class ReadGateways(msgspec.Struct, frozen=True):
+    """Everything of Gateway API that is ours.
+
+    `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
+    name. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist or not.
+    """
+
+    gateways: Mapping[tuple[str, str], Gateway] = {}
+    listeners: tuple[ReadListener, ...] = ()
+    routes: tuple[ReadRoute, ...] = ()
+    standings: tuple[ObjectStanding, ...] = ()
+    secrets: frozenset[tuple[str, str]] = frozenset()
+    config_maps: frozenset[tuple[str, str]] = frozenset()
+    services: frozenset[tuple[str, str]] = frozenset()
+
+
+NOTHING = ReadGateways()
+
+
+def read_gateways(inventory: Inventory, options: GatewayOptions, material: GatewayMaterial) -> ReadGateways:
+    """Reads the cluster. Without a GatewayClass of ours, or without ports for Gateways, there is nothing."""
+    classes = our_classes(inventory, options.controller) if options.ports else {}
+    if not classes:
+        return NOTHING
+    return _GatewayReading(inventory, options, material, classes).result()
+
+
+def _seniority(metadata: Metadata) -> tuple[float, str, str]:
+    return created_epoch_seconds(metadata), metadata.namespace, metadata.name
+
+
+class _GatewayReading:
+    """One reading, step by step."""
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        options: GatewayOptions,
+        material: GatewayMaterial,
+        classes: Mapping[str, GatewayClass],
+    ) -> None:
+        self._inventory = inventory
+        self._options = options
+        self._material = material
+        self._classes = classes
+        self._grants = Grants(inventory)
+        self._labels = NamespaceLabels(inventory)
+        ours = (each for each in inventory.of(Gateway) if each.spec.gateway_class_name in classes)
+        self._gateways = {key_of(each): each for each in sorted(ours, key=lambda each: _seniority(each.metadata))}
+        self._refused = {key: problem for key, each in self._gateways.items() if (problem := self._refusal(each))}
+        self._sets = self._our_sets()
+
+    def result(self) -> ReadGateways:
+        """Everything that was read."""
+        listeners = tuple(self._all_listeners())
+        grouped: dict[ListenerOwner, tuple[ReadListener, ...]] = {
+            **{ListenerOwner("Gateway", *key): () for key in self._gateways},
+            **by_owner(listeners),
+        }
+        finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
+        routes = tuple(read_route(each, grouped, self._labels, finder) for each in self._routes())
+        policies = BackendPolicies(self._inventory, self._material.authority_problem)
+        standings = (
+            *(class_standing(each, self._inventory) for each in self._classes.values()),
+            *self._owner_standings(grouped, _counted(routes)),
+            *(route_standing(each, self._options.controller) for each in routes if each.parents),
+            *policies.standings(_used(routes), self._options.controller),
+        )
+        return ReadGateways(
+            self._gateways,
+            listeners,
+            routes,
+            standings=tuple(sorted(standings, key=lambda each: (each.kind, each.namespace, each.name))),
+            secrets=self._secrets(listeners),
+            config_maps=self._config_maps() | policies.needed_config_maps(),
+            services=frozenset(finder.looked_for),
+        )
+
+    def _refusal(self, gateway: Gateway) -> Problem | None:
+        parameters = gateway.spec.infrastructure.parameters_ref
+        problem = parameters_problem(parameters, gateway.metadata.namespace, self._inventory)
+        if problem is not None:
+            return problem
+        for each in gateway.spec.addresses:
+            if each.type not in _ADDRESS_TYPES:
+                message = f"An address of the type {each.type!r} is not supported: use IPAddress."
+                return Problem("UnsupportedAddress", message)
+        return None
+
+    def _our_sets(self) -> dict[tuple[str, str], tuple[ListenerSet, tuple[str, str]]]:
+        """The ListenerSets that name one of our Gateways, by age, each with its Gateway."""
+        found: dict[tuple[str, str], tuple[ListenerSet, tuple[str, str]]] = {}
+        for each in sorted(self._inventory.of(ListenerSet), key=lambda item: _seniority(item.metadata)):
+            owner = owner_named(each.spec.parent_ref, each.metadata.namespace)
+            if owner is not None and owner.kind == "Gateway" and (owner.namespace, owner.name) in self._gateways:
+                found[key_of(each)] = (each, (owner.namespace, owner.name))
+        return found
+
+    def _all_listeners(self) -> Iterator[ReadListener]:
+        taken = TakenPorts()
+        for key, gateway in self._gateways.items():
+            yield from self._placed(gateway, key, taken)
+            for item, parent in self._sets.values():
+                if parent == key and self._set_refusal(item, parent) is None:
+                    yield from self._placed(item, key, taken)
+
+    def _placed(self, item: Gateway | ListenerSet, key: tuple[str, str], taken: TakenPorts) -> Iterator[ReadListener]:
+        gateway = self._gateways[key]
+        for each in taken.place(listeners_of(item, key, self._options.ports)):
+            found = with_certificates(each, self._grants, self._material.certificate_problem)
+            said = validation_of(gateway, each.spec.port) if each.spec.protocol == "HTTPS" else None
+            if said is not None:
+                read = read_validation(said, gateway, self._grants, self._material.authority_problem)
+                found = with_validation(found, read)
+            yield msgspec.structs.replace(found, serves=found.serves and key not in self._refused)
+
+    def _set_refusal(self, item: ListenerSet, parent: tuple[str, str]) -> tuple[Problem, Problem] | None:
+        """Why a Gateway does not take a ListenerSet, in the words of its conditions Accepted and Programmed."""
+        if (problem := self._refused.get(parent)) is not None:
+            said = f"The Gateway is not accepted: {problem.message}"
+            return Problem("ParentNotAccepted", said), Problem("ParentNotProgrammed", said)
+        allowed = self._gateways[parent].spec.allowed_listeners.namespaces
+        own, namespace = parent[0], item.metadata.namespace
+        if not self._labels.takes(allowed.source, allowed.selector, own=own, namespace=namespace):
+            said = f"The Gateway takes no ListenerSet of the namespace {namespace}: change allowedListeners there."
+            return Problem("NotAllowed", said), Problem("NotAllowed", said)
+        return None
+
+    def _routes(self) -> list[GatewayRoute]:
+        kinds: tuple[type[GatewayRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+        known: Iterable[GatewayRoute] = (each for kind in kinds for each in self._inventory.of(kind))
+        return sorted(known, key=lambda each: (_seniority(each.metadata), each.kind.value))
+
+    def _owner_standings(
+        self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]
+    ) -> Iterator[ObjectStanding]:
+        accepted: Counter[tuple[str, str]] = Counter()
+        for key, (item, parent) in self._sets.items():
+            own = listeners.get(ListenerOwner("ListenerSet", *key), ())
+            refused, unprogrammed = self._set_refusal(item, parent) or (None, None)
+            accepted[parent] += refused is None and (listeners_problem(own) is None or any(map(is_valid, own)))
+            yield listener_set_standing(item, own, attached, refused=refused, unprogrammed=unprogrammed)
+        for key, gateway in self._gateways.items():
+            yield gateway_standing(
+                gateway,
+                listeners[ListenerOwner("Gateway", *key)],
+                attached,
+                refused=self._refused.get(key),
+                unresolved=certificate_problem(gateway, self._grants, self._material.certificate_problem),
+                sets=accepted[key],
+            )
+
+    def _secrets(self, listeners: Iterable[ReadListener]) -> frozenset[tuple[str, str]]:
+        named = {key for each in listeners for key in named_secrets(each, self._grants)}
+        shown = (shown_certificate(each, self._grants) for each in self._gateways.values())
+        return frozenset(named | {each for each in shown if each is not None and not isinstance(each, Problem)})
+
+    def _config_maps(self) -> frozenset[tuple[str, str]]:
+        found: set[tuple[str, str]] = set()
+        for each in self._gateways.values():
+            found.update(needed_parameters(each, self._classes[each.spec.gateway_class_name]))
+            found.update(named_authorities(each, self._grants))
+        return frozenset(found)
+
+
+def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
+    """How many accepted routes each listener has, by its key."""
+    found: Counter[str] = Counter()
+    for each in routes:
+        if each.refused is None:
+            found.update({attachment.listener.key for parent in each.parents for attachment in parent.attached})
+    return found
+
+
+def _used(routes: Iterable[ReadRoute]) -> dict[NamedPort, set[tuple[str, str]]]:
+    """The Gateways, by namespace and name, whose routes name each port."""
+    found: dict[NamedPort, set[tuple[str, str]]] = {}
+    for each in routes:
+        gateways = {attachment.listener.gateway for parent in each.parents for attachment in parent.attached}
+        for port in each.ports if gateways else ():
+            found.setdefault(port, set()).update(gateways)
+    return found

@@ -1,0 +1,118 @@
+"""Reads one route: which rules can be carried out, where references lead, and what its parents make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ingress.objects.gateway_references import GATEWAY_GROUP, ParentReference, ServiceBackend
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, RouteBackend, RouteFilter
+from ingress.translation.gateway.attaching import Attachment, GatewayRoute, attach
+from ingress.translation.gateway.grants import Referrer
+from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
+from ingress.translation.gateway.namespaces import NamespaceLabels
+from ingress.translation.gateway.rules import grpc_rule_problem, http_rule_problem
+from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
+from ingress.translation.gateway.standings import Problem
+
+
+class ReadParent(msgspec.Struct, frozen=True):
+    """One parentRef of a route that names one of our objects: the attachments, or why there is none."""
+
+    reference: ParentReference
+    attached: tuple[Attachment, ...] = ()
+    refused: Problem | None = None
+
+
+class ReadRoute(msgspec.Struct, frozen=True):
+    """A route as far as other objects decide about it.
+
+    `dropped` are the problems of rules that cannot be carried out, by their number. `unresolved` is the first reference
+    that leads nowhere. `ports` are the ports of Services that its requests, connections and copies may go to.
+    """
+
+    route: GatewayRoute
+    parents: tuple[ReadParent, ...]
+    dropped: Mapping[int, str]
+    unresolved: Problem | None
+    ports: frozenset[NamedPort]
+
+    @property
+    def refused(self) -> Problem | None:
+        """Why the route is accepted by nobody: none of its rules is left."""
+        if self.dropped and len(self.dropped) == len(self.route.spec.rules):
+            return Problem("UnsupportedValue", " ".join(self.dropped[each] for each in sorted(self.dropped)))
+        return None
+
+
+def read_route(
+    route: GatewayRoute,
+    listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]],
+    labels: NamespaceLabels,
+    services: ServiceFinder,
+) -> ReadRoute:
+    """Reads a route. `listeners` are those of each of our Gateways and ListenerSets."""
+    found = [services.find(each, referrer_of(route)) for each in references_of(route)]
+    return ReadRoute(
+        route,
+        parents=tuple(_parents(route, listeners, labels)),
+        dropped=_dropped(route),
+        unresolved=next((each for each in found if isinstance(each, Problem)), None),
+        ports=frozenset(each for each in found if isinstance(each, NamedPort)),
+    )
+
+
+def referrer_of(route: GatewayRoute) -> Referrer:
+    """The route as one who refers to other objects."""
+    return Referrer(route.kind.value, route.metadata.namespace)
+
+
+def owner_named(reference: ParentReference, namespace: str) -> ListenerOwner | None:
+    """The Gateway or ListenerSet that a parentRef of an object in `namespace` names; None for any other kind."""
+    if reference.group != GATEWAY_GROUP or reference.kind not in {"Gateway", "ListenerSet"}:
+        return None
+    return ListenerOwner(reference.kind, reference.namespace or namespace, reference.name)
+
+
+def references_of(route: GatewayRoute) -> Iterator[ServiceBackend]:
+    """Every reference of a route to a Service, in the order of its rules."""
+    for rule in route.spec.rules:
+        yield from rule.backend_refs
+    if isinstance(route, (HttpRoute, GrpcRoute)):
+        for filters in _filters_of(route):
+            for each in filters:
+                if each.type == "RequestMirror" and each.request_mirror is not None:
+                    yield each.request_mirror.backend_ref
+
+
+def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...]]:
+    for rule in route.spec.rules:
+        yield rule.filters
+        backends: tuple[RouteBackend, ...] = rule.backend_refs
+        for each in backends:
+            yield each.filters
+
+
+def _parents(
+    route: GatewayRoute, listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]], labels: NamespaceLabels
+) -> Iterator[ReadParent]:
+    for reference in dict.fromkeys(route.spec.parent_refs):
+        owner = owner_named(reference, route.metadata.namespace)
+        if owner is None or owner not in listeners:
+            continue
+        found = attach(route, reference, listeners[owner], labels)
+        if isinstance(found, Problem):
+            yield ReadParent(reference, refused=found)
+        else:
+            yield ReadParent(reference, attached=found)
+
+
+def _dropped(route: GatewayRoute) -> dict[int, str]:
+    if isinstance(route, HttpRoute):
+        problems = [http_rule_problem(each) for each in route.spec.rules]
+    elif isinstance(route, GrpcRoute):
+        problems = [grpc_rule_problem(each) for each in route.spec.rules]
+    else:
+        return {}
+    return {number: problem for number, problem in enumerate(problems) if problem is not None}

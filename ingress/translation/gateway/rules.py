@@ -1,0 +1,94 @@
+"""Whether the rules of an HTTPRoute or GRPCRoute can be carried out.
+
+A rule that cannot be is dropped as a whole, and keeps its place: its requests get an error and not the next rule.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from balancer.matching.regexes import PatternError, compile_pattern
+from ingress.objects.gateway_routes import GrpcMatch, GrpcRule, HttpMatch, HttpRule, ValueMatch
+from ingress.translation.gateway.durations import duration_seconds
+from ingress.translation.gateway.filters import filters_problem
+
+METHODS: Final = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"])
+_TYPES: Final = frozenset(("Exact", "RegularExpression"))
+_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_GRPC_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*")
+
+
+def http_rule_problem(rule: HttpRule) -> str | None:
+    """Why a rule of an HTTPRoute cannot be carried out, as a sentence with its repair; None if it can."""
+    matches = rule.matches or (HttpMatch(),)
+    for each in matches:
+        if (problem := _http_match_problem(each)) is not None:
+            return problem
+    prefix_only = all(each.path.type == "PathPrefix" for each in matches)
+    if (problem := filters_problem(rule.filters, prefix_only=prefix_only)) is not None:
+        return problem
+    if rule.backend_refs and any(each.type == "RequestRedirect" for each in rule.filters):
+        return "A rule with RequestRedirect has backendRefs: remove one of the two."
+    if any(each.weight < 0 for each in rule.backend_refs):
+        return "A weight is negative: use 0 or more."
+    for text in (rule.timeouts.request, rule.timeouts.backend_request, rule.retry.backoff if rule.retry else ""):
+        if text and duration_seconds(text) is None:
+            return f"{text!r} is no duration: write it as 1h30m or 500ms."
+    return None
+
+
+def grpc_rule_problem(rule: GrpcRule) -> str | None:
+    """Why a rule of a GRPCRoute cannot be carried out, as a sentence with its repair; None if it can."""
+    for each in rule.matches:
+        if (problem := _grpc_match_problem(each)) is not None:
+            return problem
+    if any(each.type in {"RequestRedirect", "URLRewrite", "CORS"} for each in rule.filters):
+        return "A filter of a GRPCRoute is for HTTPRoutes only: remove it."
+    if any(each.weight < 0 for each in rule.backend_refs):
+        return "A weight is negative: use 0 or more."
+    return filters_problem(rule.filters, prefix_only=False)
+
+
+def _http_match_problem(item: HttpMatch) -> str | None:
+    if item.path.type not in {"Exact", "PathPrefix", "RegularExpression"}:
+        return f"A path of the type {item.path.type!r} is not known: use Exact, PathPrefix or RegularExpression."
+    if item.path.type == "RegularExpression" and (problem := _expression_problem(item.path.value)) is not None:
+        return problem
+    if item.path.type != "RegularExpression" and not item.path.value.startswith("/"):
+        return f"The path {item.path.value!r} does not begin with /: correct it."
+    if item.method and item.method not in METHODS:
+        return f"The method {item.method!r} is not known: use one of {', '.join(sorted(METHODS))}."
+    return _values_problem((*item.headers, *item.query_params))
+
+
+def _grpc_match_problem(item: GrpcMatch) -> str | None:
+    if item.method is not None:
+        if item.method.type not in _TYPES:
+            return f"A method of the type {item.method.type!r} is not known: use Exact."
+        if not item.method.service and not item.method.method:
+            return "A method match names neither a service nor a method: name one."
+        if item.method.type == "Exact":
+            for text in (item.method.service, item.method.method):
+                if text and not _GRPC_NAME.fullmatch(text):
+                    return f"{text!r} is no name of a service or method: correct it."
+    return _values_problem(item.headers)
+
+
+def _values_problem(values: tuple[ValueMatch, ...]) -> str | None:
+    for each in values:
+        if each.type not in _TYPES:
+            return f"A match of the type {each.type!r} is not known: use Exact or RegularExpression."
+        if each.type == "RegularExpression" and (problem := _expression_problem(each.value)) is not None:
+            return problem
+        if not _NAME.fullmatch(each.name):
+            return f"{each.name!r} is no name of a header field or query parameter: correct it."
+    return None
+
+
+def _expression_problem(text: str) -> str | None:
+    try:
+        compile_pattern(text)
+    except PatternError as problem:
+        return f"The expression {text!r} cannot be used, because {problem}: write it in the syntax of RE2."
+    return None

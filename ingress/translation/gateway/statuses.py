@@ -1,0 +1,153 @@
+"""Makes the standings of Gateways, ListenerSets and routes from what was read of them. Decides nothing itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ingress.objects.gateway import Gateway, ListenerSet
+from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.route_reading import ReadParent, ReadRoute
+from ingress.translation.gateway.standings import (
+    GatewayStatus,
+    ListenerSetStatus,
+    ListenerStanding,
+    ObjectStanding,
+    ParentStanding,
+    Problem,
+    RouteStatus,
+    StatusCondition,
+    SupportedKind,
+    condition,
+    parent_name,
+    standing_of,
+)
+
+_PENDING = Problem("Invalid", "The Gateway is not accepted: see its condition Accepted.")
+
+
+def gateway_standing(
+    item: Gateway,
+    listeners: Sequence[ReadListener],
+    attached: Counter[str],
+    *,
+    refused: Problem | None,
+    unresolved: Problem | None,
+    sets: int,
+) -> ObjectStanding:
+    """The standing of a Gateway with its own `listeners`.
+
+    `attached` counts accepted routes by the key of a listener. `refused` is what is wrong with the Gateway itself,
+    `unresolved` a reference of its TLS that cannot be followed. `sets` is the number of ListenerSets.
+    """
+    generation = item.metadata.generation
+    invalid = listeners_problem(listeners)
+    none_left = refused or (invalid if not any(is_valid(each) for each in listeners) and listeners else None)
+    accepted = condition("Accepted", none_left, generation, said="The Gateway is served.")
+    if none_left is None and invalid is not None:
+        accepted = StatusCondition("Accepted", "True", invalid.reason, invalid.message, generation)
+    conditions = [
+        accepted,
+        condition("Programmed", _PENDING if none_left else None, generation, said="The Gateway is served."),
+    ]
+    if item.spec.tls.backend is not None or item.spec.tls.frontend is not None:
+        conditions.append(condition("ResolvedRefs", unresolved, generation, said="Every reference was found."))
+    insecure = [each.spec.port for each in listeners if _is_insecure(item, each.spec.port)]
+    if insecure:
+        message = f"Clients of port {insecure[0]} need no valid certificate."
+        conditions.append(
+            StatusCondition("InsecureFrontendValidationMode", "True", "ConfigurationChanged", message, generation)
+        )
+    standings = tuple(listener_standing(each, attached, generation, closed=refused is not None) for each in listeners)
+    return standing_of(item, GatewayStatus(tuple(conditions), standings, sets))
+
+
+def listener_set_standing(
+    item: ListenerSet,
+    listeners: Sequence[ReadListener],
+    attached: Counter[str],
+    *,
+    refused: Problem | None,
+    unprogrammed: Problem | None,
+) -> ObjectStanding:
+    """The standing of a ListenerSet.
+
+    `refused` is why its Gateway does not take it, `unprogrammed` the same in the words of the condition Programmed.
+    """
+    generation = item.metadata.generation
+    none_left = None if any(is_valid(each) for each in listeners) else listeners_problem(listeners)
+    conditions = (
+        condition("Accepted", refused or none_left, generation, said="The listeners are served."),
+        condition("Programmed", unprogrammed or none_left, generation, said="The listeners are served."),
+    )
+    if refused is not None:
+        return standing_of(item, ListenerSetStatus(conditions))
+    standings = tuple(listener_standing(each, attached, generation, closed=False) for each in listeners)
+    return standing_of(item, ListenerSetStatus(conditions, standings))
+
+
+def listener_standing(item: ReadListener, attached: Counter[str], generation: int, *, closed: bool) -> ListenerStanding:
+    """The standing of one listener. `closed`: its whole Gateway is not served."""
+    refused = item.conflict or item.refused
+    unprogrammed = refused
+    if unprogrammed is None and (closed or not item.serves):
+        unprogrammed = Problem("Invalid", "The listener is not served: see its other conditions and the Gateway's.")
+    conflicted = StatusCondition("Conflicted", "False", "NoConflicts", "Nothing is in its way.", generation)
+    if item.conflict is not None:
+        reason, message = item.conflict.reason, item.conflict.message
+        conflicted = StatusCondition("Conflicted", "True", reason, message, generation)
+    return ListenerStanding(
+        item.spec.name,
+        tuple(SupportedKind(each) for each in item.kinds),
+        attached[item.key],
+        (
+            condition("Accepted", refused, generation, said="The listener is served."),
+            conflicted,
+            condition("Programmed", unprogrammed, generation, said="The listener is served."),
+            condition("ResolvedRefs", item.unresolved, generation, said="Every reference was found."),
+        ),
+    )
+
+
+def is_valid(item: ReadListener) -> bool:
+    """Whether the listener can be served."""
+    return item.conflict is None and item.refused is None and item.serves
+
+
+def listeners_problem(listeners: Sequence[ReadListener]) -> Problem | None:
+    """That some listeners cannot be served, in words; None if all can."""
+    names = [each.spec.name for each in listeners if not is_valid(each)]
+    if not names:
+        return None
+    return Problem("ListenersNotValid", f"The listeners {', '.join(names)} cannot be served: see their conditions.")
+
+
+def route_standing(item: ReadRoute, controller: str) -> ObjectStanding:
+    """The standing of a route."""
+    namespace = item.route.metadata.namespace
+    parents = tuple(
+        ParentStanding(parent_name(each.reference, namespace), controller, _route_conditions(item, each))
+        for each in item.parents
+    )
+    return standing_of(item.route, RouteStatus(parents))
+
+
+def _route_conditions(item: ReadRoute, parent: ReadParent) -> tuple[StatusCondition, ...]:
+    generation = item.route.metadata.generation
+    refused = parent.refused or item.refused
+    conditions = [
+        condition("Accepted", refused, generation, said="The route is attached."),
+        condition("ResolvedRefs", item.unresolved, generation, said="Every reference was found."),
+    ]
+    if item.dropped and refused is None:
+        said = " ".join(f"Dropped Rule {each}: {item.dropped[each]}" for each in sorted(item.dropped))
+        conditions.insert(1, StatusCondition("PartiallyInvalid", "True", "UnsupportedValue", said, generation))
+    return tuple(conditions)
+
+
+def _is_insecure(gateway: Gateway, port: int) -> bool:
+    frontend = gateway.spec.tls.frontend
+    if frontend is None:
+        return False
+    own = next((each.tls for each in frontend.per_port if each.port == port), frontend.default)
+    return own.validation is not None and own.validation.mode == "AllowInsecureFallback"

@@ -1,0 +1,1 @@
+"""The cases of Gateway API, and what plays them."""

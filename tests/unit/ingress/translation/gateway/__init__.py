@@ -1,0 +1,1 @@
+"""Gateway API: what is made of its objects."""

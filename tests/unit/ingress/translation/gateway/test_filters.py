@@ -1,0 +1,88 @@
+"""A filter that cannot be carried out says why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ingress.translation.gateway.filters import filters_problem
+from tests.unit.ingress.translation.gateway.objects import http_route
+
+
+def problem(*filters: dict[str, Any], prefix_only: bool = True, of_backend: bool = False) -> str:
+    rule = http_route(rules=[{"filters": filters}]).spec.rules[0]
+    return filters_problem(rule.filters, prefix_only=prefix_only, of_backend=of_backend) or ""
+
+
+def modifier(**said: Any) -> dict[str, Any]:
+    return {"type": "RequestHeaderModifier", "requestHeaderModifier": said}
+
+
+def redirect(**said: Any) -> dict[str, Any]:
+    return {"type": "RequestRedirect", "requestRedirect": said}
+
+
+def rewrite(**said: Any) -> dict[str, Any]:
+    return {"type": "URLRewrite", "urlRewrite": said}
+
+
+PREFIX = {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/new"}
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        (modifier(set=[{"name": "X-A", "value": "1"}], remove=["X-B"]),),
+        (redirect(hostname="a.test", scheme="https", port=8443, statusCode=301, path=PREFIX),),
+        (rewrite(path={"type": "ReplaceFullPath", "replaceFullPath": "/x$1%7E$host"}),),
+        ({"type": "CORS", "cors": {"allowOrigins": ["*"]}},),
+        tuple({"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "s"}, "percent": 5}} for _ in "ab"),
+        (),
+    ],
+)
+def test_what_can_be_carried_out(filters: tuple[dict[str, Any], ...]) -> None:
+    assert problem(*filters) == ""
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (modifier(set=[{"name": "Content-Length", "value": "5"}]), "must not change Content-Length"),
+        (modifier(set=[{"name": "Host", "value": "x"}]), "must not change Host"),
+        (modifier(add=[{"name": "X-A", "value": "a\nb"}]), "header field that is none"),
+        (modifier(remove=["a b"]), "header field that is none"),
+        ({"type": "RequestHeaderModifier"}, "says nothing"),
+        ({"type": "ResponseHeaderModifier"}, "says nothing"),
+        ({"type": "RequestMirror"}, "says nothing"),
+        ({"type": "RequestRedirect"}, "says nothing"),
+        ({"type": "URLRewrite"}, "says nothing"),
+        ({"type": "CORS"}, "says nothing"),
+        ({"type": "RequestMirror", "requestMirror": {"percent": 101}}, "101 percent"),
+        ({"type": "RequestMirror", "requestMirror": {"fraction": {"numerator": 3, "denominator": 2}}}, "3 of 2"),
+        (redirect(scheme="ftp"), "scheme 'ftp'"),
+        (redirect(statusCode=304), "status 304"),
+        (redirect(port=70000), "port 70000"),
+        (redirect(hostname="a b"), "hostname 'a b'"),
+        (rewrite(path={"type": "Odd"}), "path modifier 'Odd'"),
+        (rewrite(path={"type": "ReplaceFullPath", "replaceFullPath": "/a b"}), "path '/a b'"),
+        ({"type": "Encrypt"}, "filter 'Encrypt'"),
+        ({"type": "ExtensionRef"}, "filter 'ExtensionRef'"),
+    ],
+)
+def test_what_cannot(item: dict[str, Any], said: str) -> None:
+    assert said in problem(item)
+
+
+def test_a_prefix_is_replaced_only_where_there_is_one() -> None:
+    assert "needs a match of the type PathPrefix" in problem(rewrite(path=PREFIX), prefix_only=False)
+
+
+def test_what_excludes_each_other() -> None:
+    assert "exclude each other" in problem(redirect(scheme="https"), rewrite(hostname="a.test"))
+    assert "occurs twice" in problem(modifier(remove=["a"]), modifier(remove=["b"]))
+
+
+def test_a_backend_changes_header_fields_only() -> None:
+    assert problem(modifier(remove=["a"]), of_backend=True) == ""
+    assert "of a backend" in problem(redirect(scheme="https"), of_backend=True)

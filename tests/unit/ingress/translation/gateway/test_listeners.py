@@ -1,0 +1,61 @@
+"""One listener by itself: what it takes, and why it is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ingress.translation.gateway.listeners import TLS_MIN_VERSION, by_owner, listeners_of
+from tests.unit.ingress.translation.gateway.objects import OWNER, PORTS, gateway, listener, read_one
+
+CERTIFICATE = {"certificateRefs": [{"name": "cert"}]}
+
+
+def test_a_listener_takes_the_routes_of_its_protocol() -> None:
+    assert read_one().kinds == ("HTTPRoute", "GRPCRoute")
+    assert read_one(protocol="TCP", port=9000).kinds == ("TCPRoute",)
+    assert read_one(allowedRoutes={"kinds": [{"kind": "GRPCRoute"}]}).kinds == ("GRPCRoute",)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [[{"kind": "TCPRoute"}, {"kind": "HTTPRoute"}], [{"kind": "HTTPRoute", "group": "x"}, {"kind": "HTTPRoute"}]],
+)
+def test_a_foreign_kind_is_a_problem_and_the_rest_is_taken(kinds: list[dict[str, str]]) -> None:
+    found = read_one(allowedRoutes={"kinds": kinds})
+    assert found.kinds == ("HTTPRoute",)
+    assert found.unresolved is not None
+    assert found.unresolved.reason == "InvalidRouteKinds"
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ({"protocol": "UDP"}, "UnsupportedProtocol"),
+        ({"port": 81}, "PortUnavailable"),
+        ({"protocol": "HTTPS"}, "UnsupportedValue"),
+        ({"protocol": "HTTPS", "tls": {"mode": "Passthrough"}}, "UnsupportedValue"),
+        ({"protocol": "TLS", "tls": {"mode": "Odd"}}, "UnsupportedValue"),
+        ({"protocol": "HTTPS", "tls": {**CERTIFICATE, "options": {"x": "y"}}}, "UnsupportedValue"),
+        ({"protocol": "HTTPS", "tls": {**CERTIFICATE, "options": {TLS_MIN_VERSION: "SSLv3"}}}, "UnsupportedValue"),
+    ],
+)
+def test_why_it_is_refused(said: dict[str, Any], reason: str) -> None:
+    refused = read_one(**said).refused
+    assert refused is not None
+    assert refused.reason == reason
+
+
+def test_what_is_not_refused() -> None:
+    assert read_one(protocol="HTTPS", tls={**CERTIFICATE, "options": {TLS_MIN_VERSION: "TLSv1_3"}}).refused is None
+    assert read_one(protocol="TLS", port=443, tls={"mode": "Passthrough"}).refused is None
+
+
+def test_listeners_keep_the_order_of_their_owner() -> None:
+    found = listeners_of(gateway(listener("b"), listener("a", 8080)), ("infra", "gw"), PORTS)
+    assert [each.spec.name for each in by_owner(found)[OWNER]] == ["b", "a"]
+    assert found[0].key == "Gateway/infra/gw/b"
+    assert found[0].place == "listener b of Gateway infra/gw"
+    assert not found[0].ends_tls
+    assert read_one(protocol="HTTPS", tls=CERTIFICATE).ends_tls
