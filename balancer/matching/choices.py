@@ -91,11 +91,11 @@ class Candidate:
                 return False
         if not self._query:
             return True
-        query = facts.query
-        for condition in self._query:
-            if not condition.holds(query):
-                return False
-        return True
+        return self._holds_in(facts.query)
+
+    def _holds_in(self, query: dict[bytes, bytes]) -> bool:
+        """Apart, because a typed method has no generator inside."""
+        return all(condition.holds(query) for condition in self._query)
 
 
 class RouteChoice:
