@@ -24,7 +24,6 @@ from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.runtime.build import build, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
-from balancer.runtime.loops import has_own_transports
 from balancer.runtime.signals import ENDING, tell_unheeded
 from balancer.workers.farewell import say_farewell
 from balancer.workers.fleet import Fleet
@@ -291,7 +290,6 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             fallback=fallback,
             new_log=log_pipes.new_pipe,
             compat_metrics=compat_metrics,
-            loop_transports=not has_own_transports(options.event_loop),
         )
     return ProcessFleet(
         FleetOptions(

@@ -29,14 +29,12 @@ class KeptConnections:
     """All connections of one worker to endpoints. `settings` are read again each time.
 
     `open` has every connection, and `idle_count` of them are idle, by the shares of `idle`. `coming` are tasks that
-    make connections. `transports` carry connections without TLS; None: the loop does.
+    make connections. `transports` carry connections without TLS.
     """
 
     __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle", "idle_count", "open", "settings", "transports")
 
-    def __init__(
-        self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports | None = None
-    ) -> None:
+    def __init__(self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports) -> None:
         self._loop = asyncio.get_running_loop()
         self.deadlines = deadlines
         self.flusher = Flusher(self._loop, Unread(settings))

@@ -92,7 +92,10 @@ class Candidate:
         if not self._query:
             return True
         query = facts.query
-        return all(condition.holds(query) for condition in self._query)
+        for condition in self._query:  # noqa: SIM110 -- a typed method has no function inside
+            if not condition.holds(query):
+                return False
+        return True
 
 
 class RouteChoice:
@@ -114,7 +117,10 @@ class RouteChoice:
         if self.only is not None:
             return self.only
         if facts is None:
-            return next((each.match for each in self._candidates if each.is_plain), None)
+            for each in self._candidates:
+                if each.is_plain:
+                    return each.match
+            return None
         fields = facts.fields(self._names) if self._names else {}
         for candidate in self._candidates:
             if candidate.is_plain or candidate.holds(facts, fields):

@@ -42,7 +42,6 @@ class InProcessFleet:
         fallback: Certificate,
         new_log: Callable[[], int],
         compat_metrics: bool = False,
-        loop_transports: bool = False,
     ) -> None:
         """`new_log` returns the write end of a new pipe for access log lines. The rest is as for a `Worker`."""
         self._address = address
@@ -57,7 +56,6 @@ class InProcessFleet:
             access_log=self._access_log,
             fallback=fallback,
             compat_metrics=compat_metrics,
-            loop_transports=loop_transports,
         )
         self._swaps = Swaps(
             used=lambda _: None,

@@ -55,8 +55,6 @@ class _NamesWithoutChains(ServerNames):
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
 
-    has_own_transports = False
-
     def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
@@ -78,7 +76,7 @@ class Desk:
             tally=Noted(),
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
-            transports=TcpTransports(asyncio.get_running_loop()) if self.has_own_transports else None,
+            transports=TcpTransports(asyncio.get_running_loop()),
             unfinished=UnfinishedHandshakes(_ROOM_BYTES),
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}

@@ -15,7 +15,6 @@ import pytest
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
-from balancer.connections.opening import TlsOpening
 from balancer.http2.client import Http2Connection
 from balancer.http2.frames import PREFACE
 from balancer.model.entry_points import EntryPoint, Protocol
@@ -25,18 +24,12 @@ from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.tenants.handshakes import client_hello
 from tests.integration.wire import trusting
-from tests.unit.balancer.connections.desk import PLENTY, V1, Desk, desk
+from tests.unit.balancer.connections.desk import PLENTY, V1, desk
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
 
 _SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgement or GOAWAY
 _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
-
-
-@pytest.fixture(autouse=True, params=[False, True], ids=["loop", "own"])
-def transports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test runs on the transports of the loop and on those of zonal."""
-    monkeypatch.setattr(Desk, "has_own_transports", request.param)
 
 
 async def test_a_connection_is_handed_over_with_the_address_of_its_peer() -> None:
@@ -80,7 +73,7 @@ async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
             client.sendall(first if whole else first[:-1])  # before the loop turns
             await until(lambda: len(at.reception.arriving) == 1)
             (arriving,) = at.reception.arriving
-            assert isinstance(arriving, TlsOpening | TlsTransport) is whole
+            assert isinstance(arriving, TlsTransport) is whole
             at.reception.stop()
             await until(lambda: not at.reception.arriving)
         assert at.notes == []
@@ -212,7 +205,6 @@ async def take_in_a_burst() -> None:
             assert (connection.family, connection.type) == (socket.AF_INET, socket.SOCK_STREAM)
 
 
-@pytest.mark.parametrize("transports", [False], indirect=True)
 @pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize("case", [stop_while_the_loop_opens_a_connection, take_in_a_burst])
 def test_plain_connections_are_opened_by_each_event_loop(
