@@ -22,7 +22,7 @@ from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
-from balancer.runtime.build import build, is_checkout
+from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.signals import ENDING, tell_unheeded
 from balancer.workers.farewell import say_farewell
@@ -126,6 +126,8 @@ class App:
         await controller.start()
         if self._cluster is not None:
             await self._cluster.start(controller)
+        # Not before: who refuses to start says why, and nothing else.
+        _LOG.info("zonal %s begins, data plane %s", self._published.version, build_told())
         await self._fleet.start()
         if self._options.workers:
             step_back()  # requests go before translations, scrapes and pages

@@ -149,4 +149,9 @@ def connection_bound(descriptors: int) -> int:
     A tenth of them, and at least 64, are reserved for the admin port, logs, the control plane and idle connections to
     endpoints. Of the rest each client needs two: one for itself and one for the endpoint that answers.
     """
-    return max(1, (descriptors - max(64, descriptors // 10)) // 2)
+    return max(1, endpoint_bound(descriptors) // 2)
+
+
+def endpoint_bound(descriptors: int) -> int:
+    """How many connections to endpoints `descriptors` allow, at least 1, if there are few client connections."""
+    return max(1, descriptors - max(64, descriptors // 10))

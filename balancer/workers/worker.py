@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.configured_names import ConfiguredNames
-from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.places import ClientPlaces
 from balancer.connections.pools import ConnectionPools
@@ -121,7 +121,7 @@ class Worker:
         self.live = LiveTable(random_below, gate_maker(tools), peers_of)
         self._deadlines = Deadlines(self._loop)
         transports = TcpTransports(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings, transports=transports)
+        self._pools = self._made_pools(transports)
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
@@ -155,6 +155,14 @@ class Worker:
             handshake_seconds=self._times.handshake_seconds,
             flusher=self._pools.flusher,
             transports=transports,
+        )
+
+    def _made_pools(self, transports: TcpTransports) -> ConnectionPools:
+        return ConnectionPools(
+            deadlines=self._deadlines,
+            settings=self.live.settings,
+            transports=transports,
+            places=endpoint_bound(descriptor_limit()),
         )
 
     def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:
