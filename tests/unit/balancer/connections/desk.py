@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import msgspec
 
@@ -33,18 +32,6 @@ PLENTY = 1000
 _ROOM_BYTES = 20 * 64 * 1024  # for twenty unfinished handshakes
 
 
-class WatchedPlaces(ClientPlaces[Any]):
-    """The places of a reception; `on_accept` is called when a connection was accepted, before it is handed over."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.on_accept: Callable[[], object] = lambda: None
-
-    def __len__(self) -> int:
-        self.on_accept()
-        return super().__len__()
-
-
 class _NamesWithoutChains(ServerNames):
     """Names whose handshakes count without their certificates, so that a test says how many there is room for."""
 
@@ -59,7 +46,7 @@ class Desk:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
         self.notes: list[str] = []
-        self.places = WatchedPlaces()
+        self.places = ClientPlaces()
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         names = _NamesWithoutChains(self_signed())
