@@ -57,7 +57,7 @@ from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
 from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
-from balancer.sharing.memory import counting_alone
+from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import PeersOf, alone
 from balancer.workers.judging import Judgements, judging
 
@@ -114,7 +114,7 @@ class Worker:
         self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
-            counting=counting or counting_alone(),
+            counting=counting or memory_alone().counting,
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 
@@ -46,7 +47,7 @@ class Desk:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
         self.notes: list[str] = []
-        self.places = ClientPlaces()
+        self.places: ClientPlaces[Any] = ClientPlaces()
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         names = _NamesWithoutChains(self_signed())
