@@ -54,7 +54,7 @@ _STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
 _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
 _STANDBY = "Keep one more worker process ready for when another one ends; it takes the memory of a worker."
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
-_EVENT_LOOP = "auto: uvloop if installed; in the compiled build with zonal's own transports for TCP and TLS."
+_EVENT_LOOP = "auto: uvloop if it is installed."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
