@@ -24,7 +24,6 @@ from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
-from balancer.runtime.loops import has_own_transports
 from balancer.runtime.signals import ENDING, tell_unheeded
 from balancer.workers.farewell import say_farewell
 from balancer.workers.fleet import Fleet
@@ -71,7 +70,7 @@ class App:
         self._options = options
         self._log_pipes = LogPipes(sys.stdout.fileno())
         self._credentials = _credentials(options)
-        self._fleet = _fleet(options, self._log_pipes)
+        self._fleet = _fleet(options, self._log_pipes, self._credentials.row_secret if self._credentials else None)
         self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
@@ -213,7 +212,7 @@ class App:
                 options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
             ),
             credentials,
-            Ends(self._picks, self._answers.served, self._published.use_traffic),
+            Ends(self._picks, self._answers.served, self._published.use_traffic, self._fleet.limits),
         )
         await conversation.start()
         stack.push_async_callback(conversation.close)
@@ -282,7 +281,7 @@ def _ports(options: RunOptions) -> tuple[Port, ...]:
     return (Port(HTTP.socket, options.http_port), Port(HTTPS.socket, options.https_port), *gateways)
 
 
-def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
+def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     compat_metrics = options.compat_metrics == "nginx"
     if options.workers == 0:
@@ -293,7 +292,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             fallback=fallback,
             new_log=log_pipes.new_pipe,
             compat_metrics=compat_metrics,
-            loop_transports=not has_own_transports(options.event_loop),
+            key_secret=key_secret,
         )
     return ProcessFleet(
         FleetOptions(
@@ -309,6 +308,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
                 compat_metrics=compat_metrics,
             ),
             retire_limit_seconds=options.drain_timeout_seconds,
+            key_secret=key_secret,
         ),
         fallback=fallback,
         new_log=log_pipes.new_pipe,

@@ -14,13 +14,16 @@ from typing import Final, NamedTuple
 
 from aiohttp import web
 
+from balancer.model.limits import LimitScope, RateLimit
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import FleetUse, Zone, ZonePolicyName, ZoneTraffic
+from balancer.sharing.books import SharedLimits, number_of
 from ingress.replicas.facts import FleetFacts
-from ingress.replicas.messages import MessageRefusal, encode
+from ingress.replicas.messages import MessageRefusal, SpentRow, encode
 from ingress.replicas.others import OtherReplicas, ReplicaState
 from ingress.replicas.outbox import Outbox
 from ingress.replicas.port import NotHeard, Teller, open_port
+from ingress.replicas.spending import FleetSpending
 from ingress.replicas.traffic import Rates, differs, traffic_by_zone
 from ingress.replicas.trust import ReplicaCredentials
 
@@ -49,12 +52,13 @@ class Ends(NamedTuple):
     """What the conversation reads and whom it tells.
 
     `totals` returns the requests of these Services so far. `model` returns the model in use. `use` makes the requests
-    by zone count.
+    by zone count. `limits` are those that replicas share.
     """
 
     totals: Callable[[frozenset[str]], Mapping[str, int]]
     model: Callable[[], RoutingModel]
     use: Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
+    limits: SharedLimits
 
 
 class _Addressee:
@@ -79,6 +83,10 @@ class Conversation:
         self._rates: dict[str, Rates] = {}
         self._own = Rates()
         self._totals: Mapping[str, int] = {}
+        self._spending = FleetSpending()
+        self._limits: dict[int, RateLimit] = {}
+        self._spent: tuple[SpentRow, ...] = ()
+        self._spent_at: float | None = None
         self._places = {place: _Addressee() for place in options.places}
         self._counted, self._bytes = Counter[str](), Counter[str]()
         self._number = 0
@@ -134,6 +142,7 @@ class Conversation:
         member = self._members.hear(identity, data, now)
         self._counted["heard"] += 1
         self._rates.setdefault(identity, Rates()).learn(member.picks, now)
+        self._spending.hear({place: news for place, news in member.news.items() if place[0] in self._limits})
         return self._zone()
 
     def _zone(self) -> str:
@@ -143,19 +152,42 @@ class Conversation:
         self._members.forget(now)
         model = self._ends.model()
         if model is not self._model:
-            self._model, self._services = model, services_by_traffic(model)
+            self._model, self._services, self._limits = model, services_by_traffic(model), shared_limits(model)
         if model.zones.fleet is FleetUse.OFF:
             self._publish({}, now)
+            self._charge(now, counts=False)
             return
         if now - self._learned_at >= _LEARN_SECONDS:
             self._learned_at = now
             self._totals = self._ends.totals(self._services)
             self._own.learn(self._totals, now)
             self._publish(self._traffic(now), now)
+        self._charge(now, counts=model.zones.fleet is FleetUse.ON)
         for name, place in self._places.items():
             if place.sending is None and not place.is_own and self._is_due(place, now):
                 place.told_at = now
                 place.sending = asyncio.create_task(self._tell(name, place))
+
+    def _charge(self, now: float, *, counts: bool) -> None:
+        """Charges what clients of shared limits spent elsewhere, if it `counts`."""
+        before, self._spent_at = self._spent_at, now
+        if not self._limits or before is None or now <= before:
+            self._spent = ()
+            return
+        books = self._ends.limits
+        rows = [row for row in books.rows() if row.limit in self._limits]
+        self._spent = tuple(SpentRow(row.limit, row.key, row.asked, row.passed) for row in rows)
+        charges = self._spending.turn(rows, now - before)
+        if not counts:
+            charges = []
+            for row in rows:
+                if row.parts:
+                    books.weigh(row.limit, row.key, 1.0)
+        for charge in charges:
+            limit = self._limits.get(charge.limit)
+            if limit is not None:
+                books.charge(limit, charge.key, charge.passed)
+                books.weigh(charge.limit, charge.key, charge.factor)
 
     def _traffic(self, now: float) -> dict[str, ZoneTraffic]:
         """The requests by zone, as the replicas that were heard lately tell; nothing while there are none."""
@@ -175,7 +207,9 @@ class Conversation:
 
     def _is_due(self, place: _Addressee, now: float) -> bool:
         since = now - place.told_at
-        return since >= place.outbox.seconds or (since >= _EARLY_SECONDS and self._has_moved(place.rates))
+        if since >= place.outbox.seconds or place.outbox.has_news(self._spent):
+            return True
+        return since >= _EARLY_SECONDS and self._has_moved(place.rates)
 
     def _has_moved(self, told: Mapping[str, float]) -> bool:
         rates = {service: self._own.of(service) or 0.0 for service in self._services}
@@ -184,7 +218,9 @@ class Conversation:
     async def _tell(self, name: str, place: _Addressee) -> None:
         self._number += 1
         place.rates = {service: self._own.of(service) or 0.0 for service in self._services}
-        message = place.outbox.message(self._number, name=self._options.name, zone=self._zone(), totals=self._totals)
+        message = place.outbox.message(
+            self._number, name=self._options.name, zone=self._zone(), totals=self._totals, spent=self._spent
+        )
         data = encode(message)
         self._bytes["sent"] += len(data)
         try:
@@ -215,3 +251,9 @@ def services_by_traffic(model: RoutingModel) -> frozenset[str]:
         for backend in model.backends
         if backend.zone_policy.name is ZonePolicyName.PROPORTIONAL or backend.key in keys
     )
+
+
+def shared_limits(model: RoutingModel) -> dict[int, RateLimit]:
+    """The limits that replicas share, by their numbers."""
+    gates = (gate for host in model.hosts for route in (*host.routes, host.default) if route for gate in route.gates)
+    return {number_of(gate): gate for gate in gates if isinstance(gate, RateLimit) and gate.scope is LimitScope.FLEET}

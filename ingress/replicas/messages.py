@@ -51,6 +51,15 @@ class Picks(msgspec.Struct, frozen=True, array_like=True):
     total: Total
 
 
+class SpentRow(msgspec.Struct, frozen=True, array_like=True):
+    """What a replica was asked and let pass of a client of a limit. `limit` and `key` are numbers below 2**64."""
+
+    limit: Annotated[int, Meta(ge=1)]
+    key: Annotated[int, Meta(ge=1)]
+    asked: Total
+    passed: Total
+
+
 class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a replica knows. `number` grows with each message of a replica.
 
@@ -63,6 +72,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     zone: Annotated[str, Meta(max_length=63)] = ""
     seconds: Annotated[float, Meta(ge=0.1, le=5.0)] = 5.0
     picks: Annotated[tuple[Picks, ...], Meta(max_length=ROWS_MOST)] = ()
+    spent: Annotated[tuple[SpentRow, ...], Meta(max_length=ROWS_MOST)] = ()
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

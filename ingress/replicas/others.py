@@ -16,6 +16,8 @@ from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, d
 REPLICAS_MOST: Final = 64
 
 _SERVICES_MOST: Final = 8192
+_CLIENTS_MOST: Final = 16_384
+_NUMBERS: Final = 2**64
 
 # What is older than so many periods of its sender is unknown.
 _PERIODS_UP: Final = 3.0
@@ -38,14 +40,19 @@ class ReplicaState(Enum):
 
 
 class OtherReplica:
-    """Another replica. `picks` are its totals by Service, `heard_at` is when its last message came."""
+    """Another replica. `picks` are its totals by Service, `heard_at` is when its last message came.
 
-    __slots__ = ("distrusted_until", "heard_at", "last", "picks")
+    `news` is what it was asked and let pass of each client of a limit between the last message and the one before.
+    """
+
+    __slots__ = ("distrusted_until", "heard_at", "last", "news", "picks", "spent")
 
     def __init__(self) -> None:
         self.last = Message(number=1)
         self.heard_at = float("-inf")
         self.picks: dict[str, int] = {}
+        self.spent: dict[tuple[int, int], tuple[int, int]] = {}
+        self.news: dict[tuple[int, int], tuple[int, int]] = {}
         self.distrusted_until = float("-inf")
 
     def state(self, now: float) -> ReplicaState:
@@ -79,6 +86,7 @@ class OtherReplicas:
             if refused.refusal in _NONSENSE and (liar := self._members.get(identity)) is not None:
                 liar.distrusted_until = now + _DISTRUSTED_SECONDS
                 liar.picks.clear()
+                liar.spent.clear()
             raise
 
     def forget(self, now: float) -> None:
@@ -114,6 +122,7 @@ class OtherReplicas:
         message = decode(data)
         _judge(member, message, now)
         member.picks.update((row.service, row.total) for row in message.picks)
+        member.news = _news(member, message)
         member.last, member.heard_at = message, now
         return member
 
@@ -131,6 +140,12 @@ def _judge(member: OtherReplica, message: Message, now: float) -> None:
     if len(member.picks.keys() | {row.service for row in message.picks}) > _SERVICES_MOST:
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     seconds = max(now - member.heard_at, _JUDGED_SECONDS_LEAST)
+    for spent in message.spent:
+        if spent.passed > spent.asked or max(spent.limit, spent.key) >= _NUMBERS:
+            raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+        asked_before, _ = member.spent.get((spent.limit, spent.key), (spent.asked, 0))
+        if spent.asked - asked_before > _REQUESTS_A_SECOND_MOST * seconds:
+            raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     for row in message.picks:
         before = member.picks.get(row.service)
         if before is None:
@@ -139,3 +154,23 @@ def _judge(member: OtherReplica, message: Message, now: float) -> None:
             raise MessageRefused(MessageRefusal.FALLING)
         if row.total - before > _REQUESTS_A_SECOND_MOST * seconds:
             raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+
+
+def _news(member: OtherReplica, message: Message) -> dict[tuple[int, int], tuple[int, int]]:
+    """What clients of limits were asked and let pass since the last message.
+
+    A row that falls was taken over by another client and came back, so it begins anew.
+    """
+    is_first = member.heard_at == float("-inf")
+    if len(member.spent) + len(message.spent) > _CLIENTS_MOST:
+        member.spent.clear()
+        is_first = True
+    news = {}
+    for row in message.spent:
+        place = row.limit, row.key
+        asked, passed = member.spent.get(place, (row.asked, row.passed) if is_first else (0, 0))
+        if row.asked < asked or row.passed < passed:
+            asked = passed = 0
+        news[place] = row.asked - asked, row.passed - passed
+        member.spent[place] = row.asked, row.passed
+    return news

@@ -42,14 +42,16 @@ from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
+from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.settling import settled_hosts
+from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
-from ingress.translation.route_making import RouteMaker
+from ingress.translation.route_making import HostMemory, RouteMaker
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
-from ingress.translation.secrets.materials import Materials
-from ingress.translation.services.backend_overrides import backend_overrides
+from ingress.translation.services.backend_memories import BackendMemories
+from ingress.translation.services.backend_overrides import SaidOverrides, backend_overrides
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.services.zone_facts import zone_facts
@@ -97,18 +99,53 @@ def with_endpoints(
     return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
 
 
+class Memories:
+    """What a controller remembers from one translation to the next: certificates, expressions, claims, backends, hosts.
+
+    The result of a translation does not depend on them, but for certificates that cannot be read any more.
+    """
+
+    __slots__ = ("backends", "claims", "context", "hosts", "overrides", "readings", "settings", "shelf")
+
+    def __init__(self, shelf: CertificateShelf | None = None) -> None:
+        """`shelf` holds certificates that were read before."""
+        self.shelf = shelf or CertificateShelf()
+        self.readings = Readings()
+        self.context: TranslationContext | None = None
+        self.settings = ClusterSettings()
+        self._forget()
+
+    def begin(self, inventory: Inventory, context: TranslationContext, settings: ClusterSettings) -> ClusterSettings:
+        """Begins a translation. Returns the settings: the same object as last time if they are equal."""
+        if context != self.context:
+            self.context = context
+            self._forget()
+        if settings != self.settings:
+            self.settings = settings
+        view = InventoryView(inventory)
+        self.claims.begin(view)
+        self.overrides.begin(view)
+        self.backends.begin(view)
+        self.hosts.begin()
+        return self.settings
+
+    def _forget(self) -> None:
+        self.claims: Memory[OwnClaims | None] = Memory()
+        self.overrides: Memory[SaidOverrides] = Memory()
+        self.backends = BackendMemories()
+        self.hosts = HostMemory()
+
+
 def translate(
     inventory: Inventory,
     context: TranslationContext,
     *,
-    shelf: CertificateShelf | None = None,
-    readings: Readings | None = None,
+    memories: Memories | None = None,
     before: Wanted = _NOTHING,
     judged_most: int | None = None,
     now_epoch_seconds: float = 0.0,
 ) -> Translation:
-    """Translates everything. `shelf` avoids parsing unchanged certificates again, and `readings` expressions; a
-    controller keeps one of each.
+    """Translates everything. With `memories`, which a controller keeps, only what has changed is made again.
 
     `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others. Of
     the Secrets in it that have changed, `judged_most` are judged (`secret_turns`); None: all.
@@ -117,26 +154,28 @@ def translate(
     on it only as `ends_at_epoch_seconds` says.
     """
     findings = Findings(inventory.findings)
-    shelf = shelf or CertificateShelf()
+    memories = memories or Memories()
+    shelf = memories.shelf
     held_back = shelf.turns.hold_back(before.secrets, inventory, most=judged_most)
     inventory = inventory.holding_back(held_back)
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
-    desired = _desired(
-        inventory,
-        context,
-        settings,
-        before=before,
-        materials=shelf.materials,
-        readings=readings or Readings(),
-        findings=findings,
-    )
+    settings = memories.begin(inventory, context, settings)
+    desired = _desired(inventory, context, settings, before=before, memories=memories, findings=findings)
     options = GatewayOptions(
         context.controller_class, frozenset(context.gateway_ports), allow_external=context.allow_external_name
     )
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, shelf.materials))
     note_standings(gateways.standings, findings)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
-    made = _resolved(desired, inventory, context, certificates=certificates, findings=findings, now=now_epoch_seconds)
+    made = _resolved(
+        desired,
+        inventory,
+        context,
+        certificates=certificates,
+        memories=memories,
+        findings=findings,
+        now=now_epoch_seconds,
+    )
     made = _with_gateways(made, gateways)
     shelf.turns.saw(made.wanted.secrets, inventory)
     drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
@@ -179,22 +218,23 @@ def _desired(
     settings: ClusterSettings,
     *,
     before: Wanted,
-    materials: Materials,
-    readings: Readings,
+    memories: Memories,
     findings: Findings,
 ) -> DesiredState:
     """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
+    materials = memories.shelf.materials
     materials.begin(settings.keys)
-    claims = by_seniority(
-        claims_of_ingresses(inventory, context, settings=settings, findings=findings, materials=materials)
+    read = claims_of_ingresses(
+        inventory, context, settings=settings, findings=findings, materials=materials, memory=memories.claims
     )
+    claims = by_seniority(read)
     main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = settled_hosts(main, canaries, readings, findings)
+    hosts = settled_hosts(main, canaries, memories.readings, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
-        overrides=backend_overrides((*main, *canaries), inventory, findings),
+        overrides=backend_overrides((*main, *canaries), memories.overrides, findings),
         services=_services(claims),
         secrets=needed_secrets(claims, hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
@@ -214,35 +254,23 @@ def _resolved(
     context: TranslationContext,
     *,
     certificates: Certificates,
+    memories: Memories,
     findings: Findings,
     now: float,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings, hosts = desired.settings, desired.hosts
+    settings = desired.settings
     backends = Backends(
         inventory=inventory,
         settings=settings,
         overrides=desired.overrides,
+        memories=memories.backends,
         allow_local=context.allow_local_endpoints,
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    default = default_route(context, settings, backends=backends, findings=findings)
-    maker = RouteMaker(
-        backends=backends,
-        certificates=certificates,
-        findings=findings,
-        default=default,
-        allow_local=context.allow_local_endpoints,
-        path_parameters=settings.access.path_parameters,
-        plain_paths=settings.redirects.plain_http_paths,
-    )
-    routes = RoutingModel(
-        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("name"))),
-        route_configurations=(
-            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
-        ),
-        proxy=proxy_with_fields(settings, inventory, findings),
+    routes = _routed(
+        desired, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
@@ -252,6 +280,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
+        proxy=proxy_with_fields(settings, inventory, findings),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
@@ -267,6 +296,36 @@ def _resolved(
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
+    )
+
+
+def _routed(
+    desired: DesiredState,
+    context: TranslationContext,
+    *,
+    backends: Backends,
+    certificates: Certificates,
+    memory: HostMemory,
+    findings: Findings,
+) -> RoutingModel:
+    """A model of hosts and of what serves requests that no host claims. Their backends are in `backends` then."""
+    settings = desired.settings
+    default = default_route(context, settings, backends=backends, findings=findings)
+    maker = RouteMaker(
+        backends=backends,
+        certificates=certificates,
+        findings=findings,
+        default=default,
+        allow_local=context.allow_local_endpoints,
+        path_parameters=settings.access.path_parameters,
+        plain_paths=settings.redirects.plain_http_paths,
+        memory=memory,
+    )
+    return RoutingModel(
+        hosts=tuple(maker.host(each) for each in sorted(desired.hosts, key=attrgetter("name"))),
+        route_configurations=(
+            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
+        ),
     )
 
 

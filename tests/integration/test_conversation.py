@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,6 +17,7 @@ import pytest
 from ingress.replicas.messages import Message, encode
 from ingress.replicas.trust import PEER_NAME, credentials_of
 from tests.fakes.stopwatch import Stopwatch
+from tests.integration.manifests import ingress, path, rule
 from tests.integration.running import Zonal, running, until
 from tests.integration.shop import HOST, Shop, shop
 from tests.integration.wire import Connection, request_bytes
@@ -188,3 +190,36 @@ async def test_one_who_lies_is_not_believed(tmp_path: Path) -> None:
         assert await value(busy, "zonal_fleet_peers", state="up") == 1.0
         async with Load({busy: 9, quiet: 1}):
             await knows_traffic(busy, 0.9)
+
+
+async def test_a_limit_of_twenty_a_second_is_one_for_both_replicas(tmp_path: Path) -> None:
+    """Each of them is asked more often than that."""
+    ports = free_ports(2)
+    limits = {
+        "nginx.ingress.kubernetes.io/limit-rps": "20",
+        "nginx.ingress.kubernetes.io/limit-burst-multiplier": "1",
+        "zonal-ingress.io/limit-scope": "fleet",
+    }
+    async with shop(tmp_path, {"zone-a": 1, "zone-b": 1}) as opened:
+        opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/", "cart")), annotations=limits))
+        async with replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as both:
+            for zonal in both:
+                await comes(zonal, 1.0, "zonal_fleet_peers", state="up")
+            counts = [0] * 12
+            began = time.monotonic()
+            await asyncio.gather(*(passing(zonal, began, counts) for zonal in both))
+    assert sum(counts[4:]) == pytest.approx(20 * 8, rel=0.2), counts
+    assert sum(counts[:4]) <= 2 * (20 * 4 + 21), counts
+
+
+async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
+    """Asks about 60 times a second, and counts what passes in each second."""
+    connection = await Connection.open(zonal.http_port)
+    while (second := int(time.monotonic() - began)) < len(counts):
+        answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+        counts[second] += answer.status == 200
+        if answer.ends_connection:
+            connection.close()
+            connection = await Connection.open(zonal.http_port)
+        await asyncio.sleep(1 / 60)
+    connection.close()

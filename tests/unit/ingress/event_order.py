@@ -14,7 +14,7 @@ import msgspec
 import trustme
 
 from balancer.runtime.steps import finished
-from ingress.objects.kinds import IngressTls, Kind, KubernetesObject, SlicePort, key_of
+from ingress.objects.kinds import Ingress, IngressClass, IngressTls, Kind, KubernetesObject, SlicePort, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Event
 from ingress.sources.inventory import Inventory
@@ -24,8 +24,7 @@ from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState
-from ingress.translation.assembly import Translation, translate, with_endpoints
-from ingress.translation.secrets.certificates import CertificateShelf
+from ingress.translation.assembly import Memories, Translation, translate, with_endpoints
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -259,7 +258,7 @@ class Follower:
         self._breadth = breadth
         self._gathering = Gathering(scopes, own_node=OWN_NODE)
         self._backlog = Backlog()
-        self._shelf = CertificateShelf()
+        self._memories = Memories()
         self._asked: dict[tuple[str, str], int] = {}
         self._readers = {scope: self._reader(scope) for scope in scopes}
         self.inventory = Inventory()
@@ -289,7 +288,7 @@ class Follower:
         if self.last is not None and not changes.beyond and self.last.services.isdisjoint(changes.services):
             self.last = finished(with_endpoints(self.last, changes.slices_of, self.inventory))
         else:
-            self.last = translate(self.inventory, CONTEXT, shelf=self._shelf)
+            self.last = translate(self.inventory, CONTEXT, memories=self._memories)
         self._want(self.last.wanted.secrets)
 
     def ask(self) -> None:
@@ -362,8 +361,8 @@ def content_of(known: Inventory) -> tuple[object, ...]:
     }
     slices = [item for place in ("shop", "away") for of in ("cart", "pay") for item in known.slices(place, of)]
     return (
-        sorted(known.ingresses(), key=key_of),
-        sorted(known.ingress_classes(), key=key_of),
+        sorted(known.of(Ingress), key=key_of),
+        sorted(known.of(IngressClass), key=key_of),
         sorted(slices, key=key_of),
         [read[kind](*key_of(first)) for first, *_ in subjects() if (kind := first.kind) in read],
         known.findings,

@@ -16,6 +16,7 @@ from ingress.replicas.messages import (
     MessageRefusal,
     MessageRefused,
     Picks,
+    SpentRow,
     decode,
     encode,
 )
@@ -32,7 +33,9 @@ def packed(**changes: object) -> bytes:
 
 
 def test_a_message_comes_as_it_was_sent() -> None:
-    message = Message(number=7, name="zonal-0", zone="zone-a", seconds=0.5, picks=(Picks("shop/cart", 12),))
+    row = SpentRow(2**64 - 1, 5, 9, 3)
+    picks = (Picks("shop/cart", 12),)
+    message = Message(number=7, name="zonal-0", zone="zone-a", seconds=0.5, picks=picks, spent=(row,))
     assert decode(encode(message)) == message
 
 
@@ -61,6 +64,11 @@ def test_what_a_later_version_adds_is_ignored() -> None:
         {"picks": [["s" * 513, 1]]},
         {"picks": [["shop/cart"]]},
         {"picks": [["shop/cart", 1]] * (ROWS_MOST + 1)},
+        {"spent": [[0, 1, 1, 1]]},
+        {"spent": [[1, 1, -1, 0]]},
+        {"spent": [[1, 1, 1.5, 1]]},
+        {"spent": [[1, 1, math.nan, 1]]},
+        {"spent": [[1, 1, 1, 1]] * (ROWS_MOST + 1)},
     ],
 )
 def test_what_makes_no_sense_is_refused(changes: dict[str, object]) -> None:

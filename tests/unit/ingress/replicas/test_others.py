@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, Picks, encode
+from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, Picks, SpentRow, encode
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas, ReplicaState
 
 
@@ -98,3 +98,35 @@ def test_a_replica_may_not_tell_of_ever_more_services() -> None:
         rows = tuple(Picks(f"shop/{number}-{each}", 0) for each in range(4096))
         members.hear("b", encode(Message(number=number, picks=rows)), float(number))
     assert refusal(members, "b", said(3), 3.0) is MessageRefusal.IMPLAUSIBLE
+
+
+def spent(number: int, asked: int, passed: int, *, key: int = 7) -> bytes:
+    return encode(Message(number=number, spent=(SpentRow(1, key, asked, passed),)))
+
+
+def test_what_a_client_spent_is_news_from_the_second_message_on() -> None:
+    others = OtherReplicas("own")
+    assert others.hear("b", spent(1, 10, 5), 10.0).news == {(1, 7): (0, 0)}
+    assert others.hear("b", spent(2, 14, 6), 10.5).news == {(1, 7): (4, 1)}
+    assert others.hear("b", spent(3, 2, 2, key=8), 11.0).news == {(1, 8): (2, 2)}, "a client who has just come"
+    assert others.hear("b", spent(4, 3, 1), 11.5).news == {(1, 7): (3, 1)}, "a row that was taken over begins anew"
+
+
+@pytest.mark.parametrize(("asked", "passed", "key"), [(1, 2, 7), (10 + 10**7, 5, 7), (1, 1, 2**64)])
+def test_spending_that_cannot_be_is_refused(asked: int, passed: int, key: int) -> None:
+    others = OtherReplicas("own")
+    others.hear("b", spent(1, 10, 5), 10.0)
+    try:
+        data = spent(2, asked, passed, key=key)
+    except OverflowError:
+        return  # no encoder makes such a number
+    assert refusal(others, "b", data, 10.5) is MessageRefusal.IMPLAUSIBLE
+    assert list(others.up(10.6)) == []
+
+
+def test_clients_of_limits_do_not_grow_without_bound() -> None:
+    others = OtherReplicas("own")
+    for number in range(1, 7):
+        rows = tuple(SpentRow(1, number * 10_000 + each, 1, 1) for each in range(4096))
+        other = others.hear("b", encode(Message(number=number, spent=rows)), float(number))
+        assert len(other.spent) <= 16_384

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.replicas.messages import ROWS_MOST, Picks
+from ingress.replicas.messages import ROWS_MOST, Picks, SpentRow
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 
 
@@ -43,3 +43,15 @@ def test_a_replica_of_the_own_zone_hears_more_often_and_everybody_at_first() -> 
     outbox.is_near = True
     assert outbox.seconds == NEAR_SECONDS
     assert outbox.message(9, name="zonal-0", zone="zone-a", totals={}).seconds == NEAR_SECONDS
+
+
+def test_what_clients_spent_is_told_at_once_and_only_once() -> None:
+    outbox, row = Outbox(), SpentRow(1, 2, 5, 4)
+    assert outbox.has_news([row])
+    message = outbox.message(1, name="", zone="", totals={}, spent=[row])
+    assert message.spent == (row,)
+    assert outbox.has_news([row]), "it has not arrived"
+    outbox.arrived()
+    assert not outbox.has_news([row])
+    assert outbox.has_news([SpentRow(1, 2, 6, 4)])
+    assert outbox.message(2, name="", zone="", totals={}, spent=[row]).spent == ()
