@@ -13,12 +13,15 @@ from operator import attrgetter
 import msgspec
 
 from balancer.model.endpoints import BackendKey
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import INGRESS_LISTENER, Listener
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
     Findings,
+    Subject,
     holds,
     most_harmful_first,
     with_changes,
@@ -35,9 +38,11 @@ from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
+from ingress.translation.gateway.annotations import route_overrides
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.gateway.serving import GatewayParts, gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
@@ -130,18 +135,34 @@ def translate(
         readings=readings or Readings(),
         findings=findings,
     )
-    options = GatewayOptions(
-        context.controller_class, frozenset(context.gateway_ports), allow_external=context.allow_external_name
+    gateways = _gateways(inventory, context, shelf.materials, findings)
+    parts = gateway_parts(
+        gateways,
+        settings,
+        sockets=dict(context.gateway_ports),
+        ways=dict.fromkeys(gateways.policies),
+        overrides=route_overrides(gateways.routes, findings),
     )
-    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, shelf.materials))
-    note_standings(gateways.standings, findings)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
-    made = _resolved(desired, inventory, context, certificates=certificates, findings=findings, now=now_epoch_seconds)
+    made = _resolved(
+        desired, parts, inventory, context, certificates=certificates, findings=findings, now=now_epoch_seconds
+    )
     made = _with_gateways(made, gateways)
     shelf.turns.saw(made.wanted.secrets, inventory)
     drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
     ends_at = next_end(drains, now_epoch_seconds=now_epoch_seconds)
     return msgspec.structs.replace(made, is_partial=bool(held_back), ends_at_epoch_seconds=ends_at)
+
+
+def _gateways(
+    inventory: Inventory, context: TranslationContext, materials: Materials, findings: Findings
+) -> ReadGateways:
+    """What objects of Gateway API ask for, as far as other objects let them."""
+    ports = frozenset(port for port, _ in context.gateway_ports)
+    options = GatewayOptions(context.controller_class, ports, allow_external=context.allow_external_name)
+    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
+    note_standings(gateways.standings, findings)
+    return gateways
 
 
 def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
@@ -210,6 +231,7 @@ def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
 
 def _resolved(
     desired: DesiredState,
+    parts: GatewayParts,
     inventory: Inventory,
     context: TranslationContext,
     *,
@@ -218,7 +240,7 @@ def _resolved(
     now: float,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings, hosts = desired.settings, desired.hosts
+    settings, hosts = desired.settings, (*desired.hosts, *parts.hosts)
     backends = Backends(
         inventory=inventory,
         settings=settings,
@@ -238,10 +260,13 @@ def _resolved(
         plain_paths=settings.redirects.plain_http_paths,
     )
     routes = RoutingModel(
-        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("name"))),
+        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("listener", "name"))),
+        entry_points=(*parts.entry_points, HTTP, HTTPS),
         route_configurations=(
+            *parts.route_configurations,
             route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
         ),
+        listeners=_listeners(parts, certificates, findings),
         proxy=proxy_with_fields(settings, inventory, findings),
     )
     given = given_zone(inventory, context)
@@ -268,6 +293,15 @@ def _resolved(
         other_findings=others,
         services=desired.services | used.services,
     )
+
+
+def _listeners(parts: GatewayParts, certificates: Certificates, findings: Findings) -> tuple[Listener, ...]:
+    """The listeners of the model. Their certificates are known to be usable."""
+    for each in parts.listeners:
+        kind, namespace, name, _ = each.key.split("/", 3)
+        for key in each.certificates:
+            certificates.resolve(key, "", report=findings.about(Subject(kind, namespace, name)))
+    return tuple(sorted((*parts.listeners, INGRESS_LISTENER), key=attrgetter("key")))
 
 
 def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:

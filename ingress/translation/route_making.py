@@ -76,6 +76,9 @@ class RouteMaker:
             certificate=certificate,
             ciphers=claimed.ciphers,
             path_parameters=self._path_parameters,
+            trailing_slash=claimed.trailing_slash,
+            configuration=claimed.configuration,
+            listener=claimed.listener,
         )
         return protected(host, claimed, self._default, plain_paths=self._plain_paths)
 
@@ -87,6 +90,7 @@ class RouteMaker:
             kind=PathKind.REGEX if claim.expression else claim.kind,
             owner=claim.owner,
             branches=self._branches(claim),
+            conditions=claim.conditions,
             policy=claim.policy,
             expression=claim.expression,
             long_expression=claim.long_expression,
@@ -94,6 +98,7 @@ class RouteMaker:
             mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
             closed=claim.closed,
             gates=ordered_gates(claim.gates, claim.https_redirect if redirects else None),
+            request_edits=claim.request_edits,
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
         )
