@@ -15,7 +15,7 @@ class ErrorKind(Enum):
 
     ENDPOINT_REFUSED: the endpoint says that it has not processed the request, so even a POST may be sent again (RFC
     9113 8.7). CALL_TIMEOUT: the time is over that the client of a gRPC call gave it. UNREAD: the answer was broken off,
-    because clients left too much unread.
+    because clients left too much unread. ENDPOINT_SILENT: the request left an endpoint that answers nobody any more.
     """
 
     BAD_REQUEST = "bad_request"
@@ -47,6 +47,7 @@ class ErrorKind(Enum):
     ENDPOINT_CLOSED = "endpoint_closed"
     ENDPOINT_TIMEOUT = "endpoint_timeout"
     ENDPOINT_REFUSED = "endpoint_refused"
+    ENDPOINT_SILENT = "endpoint_silent"
     INVALID_RESPONSE = "invalid_response"
     PASSED_OVER = "passed_over"
     CALL_TIMEOUT = "call_timeout"
@@ -74,6 +75,10 @@ class Refusal(Exception):
     def __init__(self, kind: ErrorKind, why: str) -> None:
         super().__init__(why)
         self.kind = kind
+
+
+class NoPlaceError(OSError):
+    """No connection to an endpoint is made, because its namespace has as many as it may have."""
 
 
 class Sent(Enum):

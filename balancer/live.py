@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from operator import attrgetter
 
-from balancer.errors import ErrorKind, Refusal
 from balancer.http.compression import Compressor
 from balancer.http.current import CurrentSettings
 from balancer.http.edits import ResponseEdits, response_edits
-from balancer.http.messages import RequestHead
-from balancer.http.origin import Origin
 from balancer.http.passing import passing
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.request_fields import RequestFields
-from balancer.matching.routing import RouteTable, compiling
-from balancer.matching.served import Match
+from balancer.matching.routing import NOWHERE, RouteTable, compiling
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -38,6 +34,13 @@ _KEY = attrgetter("key")
 
 # A request makes the plans of so many endpoints in a tenth of a millisecond. Those of more are made before the swap.
 _ENDPOINTS_A_REQUEST = 64
+
+
+class _ByEntryPoint(dict[str, RouteTable]):
+    """Tables by the keys of entry points. What stood behind an entry point is gone with it."""
+
+    def __missing__(self, key: str) -> RouteTable:
+        return NOWHERE
 
 
 class View:
@@ -95,7 +98,7 @@ class View:
         underscores, kept = model.proxy.underscores_in_headers, model.proxy.kept_fields
         self.passing = (passing(underscores, kept), passing(underscores, kept, trusts=True))
         self.tables = tables
-        self.configurations = {each.key: tables[each.configuration] for each in model.entry_points}
+        self.configurations = _ByEntryPoint((each.key, tables[each.configuration]) for each in model.entry_points)
         self.backends = backends
         self.edits = edits
         self.plain_edit, self.secure_edit = edits.plain, edits.secure
@@ -103,19 +106,6 @@ class View:
         self.forwarded = forwarded
         self.request_fields = request_fields
         self.logged = logged
-
-    def match(self, origin: Origin, request: RequestHead) -> Match | None:
-        """What serves a request that came in at the entry point of `origin`, or None.
-
-        Raises `Refusal` as `RouteTable.match` does, and for a request that belongs to another listener than that of its
-        handshake, or whose entry point is gone.
-        """
-        routes = self.configurations.get(origin.entry_point.key)
-        if routes is None:
-            raise Refusal(ErrorKind.NO_ROUTE, "an entry point that is gone")
-        if origin.server_name is not None and routes.misdirects(origin.server_name, request.host_name):
-            raise Refusal(ErrorKind.MISDIRECTED, "a host of another listener")
-        return routes.match(request.host_name, request.path, request.target, request)
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from socket import gethostname
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -21,7 +22,7 @@ from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
-from balancer.runtime.build import build, is_checkout
+from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.loops import has_own_transports
 from balancer.runtime.signals import ENDING, tell_unheeded
@@ -45,6 +46,7 @@ from ingress.following.finding_telling import FindingTelling
 from ingress.following.publishing import Published
 from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
+from ingress.replicas.picks import picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
@@ -53,6 +55,7 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
+    from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -67,7 +70,8 @@ class App:
     def __init__(self, options: RunOptions) -> None:
         self._options = options
         self._log_pipes = LogPipes(sys.stdout.fileno())
-        self._fleet = _fleet(options, self._log_pipes)
+        self._credentials = _credentials(options)
+        self._fleet = _fleet(options, self._log_pipes, self._credentials.row_secret if self._credentials else None)
         self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
@@ -83,6 +87,7 @@ class App:
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
         self._sick_zones = SickZones()
+        self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:
@@ -122,10 +127,13 @@ class App:
         await controller.start()
         if self._cluster is not None:
             await self._cluster.start(controller)
+        # Not before: who refuses to start says why, and nothing else.
+        _LOG.info("zonal %s begins, data plane %s", self._published.version, build_told())
         await self._fleet.start()
         if self._options.workers:
             step_back()  # requests go before translations, scrapes and pages
         ports = f"http={self._fleet.ports['http']} https={self._fleet.ports['https']} admin={admin_port}"
+        await self._start_conversation(stack)
         print(f"zonal: serving {ports}", flush=True)
         self._log_pipes.start()
         watching = asyncio.create_task(self._watching.run())
@@ -193,6 +201,29 @@ class App:
             bound=port_bound(descriptor_limit(), workers=options.workers),
         )
 
+    async def _start_conversation(self, stack: AsyncExitStack) -> None:
+        """Begins to converse with other replicas, if the options say so."""
+        options, credentials = self._options, self._credentials
+        if options.peer_port is None or credentials is None:
+            return
+        from ingress.replicas.conversation import Conversation, ConversationOptions, Ends
+
+        conversation = Conversation(
+            ConversationOptions(
+                options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
+            ),
+            credentials,
+            Ends(self._picks, self._answers.served, self._published.use_traffic, self._fleet.limits),
+        )
+        await conversation.start()
+        stack.push_async_callback(conversation.close)
+        self._answers.fleet_facts = conversation.facts
+        conversing = asyncio.create_task(conversation.run())
+        stack.callback(conversing.cancel)
+
+    def _picks(self, services: frozenset[str]) -> dict[str, int]:
+        return picks_by_service(self._totals, self._fleet.tables(), services)
+
     def _watch(self, number: signal.Signals) -> None:
         asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)
 
@@ -236,13 +267,22 @@ class App:
         told_again.cancel()
 
 
+def _credentials(options: RunOptions) -> ReplicaCredentials | None:
+    """What this replica proves itself with to others; None without others. Raises `PeerSecretUnusable`."""
+    if options.peer_port is None or options.peer_secret is None:
+        return None
+    from ingress.replicas.trust import credentials_in
+
+    return credentials_in(options.peer_secret)
+
+
 def _ports(options: RunOptions) -> tuple[Port, ...]:
     """The ports that workers accept on, by the names of their sockets."""
     gateways = (Port(str(number), number) for number in options.gateway_ports.targets)
     return (Port(HTTP.socket, options.http_port), Port(HTTPS.socket, options.https_port), *gateways)
 
 
-def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
+def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     compat_metrics = options.compat_metrics == "nginx"
     if options.workers == 0:
@@ -254,6 +294,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
             new_log=log_pipes.new_pipe,
             compat_metrics=compat_metrics,
             loop_transports=not has_own_transports(options.event_loop),
+            key_secret=key_secret,
         )
     return ProcessFleet(
         FleetOptions(
@@ -269,6 +310,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes) -> Fleet:
                 compat_metrics=compat_metrics,
             ),
             retire_limit_seconds=options.drain_timeout_seconds,
+            key_secret=key_secret,
         ),
         fallback=fallback,
         new_log=log_pipes.new_pipe,

@@ -6,14 +6,27 @@ It must not know pools, requests or retries.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+import sys
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
+from balancer.connections.dialing import dial
 from balancer.connections.idle_shares import IdleShare, IdleShares
+from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings
+from balancer.http1.endpoint import EndpointConnection
+from balancer.http2.endpoint import Http2EndpointConnection
 from balancer.http2.flushing import Flusher
 from balancer.http2.unread import Unread
+from balancer.model.handshakes import Handshake
+from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines, Watched
-from balancer.runtime.tcp import TcpTransports
+from balancer.runtime.reading import ReadsPieces
+from balancer.runtime.shares import FairShares
+from balancer.runtime.tcp import TcpTransport, TcpTransports
+
+_Kept = TypeVar("_Kept", EndpointConnection, Http2EndpointConnection)
 
 
 class KeptConnection(Watched, Protocol):
@@ -25,17 +38,40 @@ class KeptConnection(Watched, Protocol):
         """Cuts the connection."""
 
 
+class _Deaf(ReadsPieces):
+    """A connection that is closed as soon as it is made."""
+
+    def data_received(self, data: bytes) -> None: ...
+
+
 class KeptConnections:
     """All connections of one worker to endpoints. `settings` are read again each time.
 
     `open` has every connection, and `idle_count` of them are idle, by the shares of `idle`. `coming` are tasks that
-    make connections. `transports` carry connections without TLS; None: the loop does.
+    make connections. `transports` carry connections without TLS; None: the loop does. Of `places` connections each
+    namespace gets its share.
     """
 
-    __slots__ = ("_loop", "coming", "deadlines", "flusher", "idle", "idle_count", "open", "settings", "transports")
+    __slots__ = (
+        "_loop",
+        "coming",
+        "deadlines",
+        "flusher",
+        "idle",
+        "idle_count",
+        "open",
+        "places",
+        "settings",
+        "transports",
+    )
 
     def __init__(
-        self, *, deadlines: Deadlines, settings: CurrentSettings, transports: TcpTransports | None = None
+        self,
+        *,
+        deadlines: Deadlines,
+        settings: CurrentSettings,
+        transports: TcpTransports | None = None,
+        places: int = sys.maxsize,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.deadlines = deadlines
@@ -45,6 +81,7 @@ class KeptConnections:
         self.idle_count = 0
         self.idle = IdleShares()
         self.open: set[KeptConnection] = set()
+        self.places = FairShares(places)
         self.coming: set[asyncio.Task[None]] = set()
 
     def now(self) -> float:
@@ -62,9 +99,50 @@ class KeptConnections:
             deadlines = self.deadlines
             deadlines.insert(connection)
 
-    def lost(self, connection: KeptConnection) -> None:
-        """Forgets a connection that has ended."""
-        self.open.discard(connection)
+    async def dialled(
+        self, member: Member, make: Callable[[], _Kept], tls: Handshake | None, share: IdleShare, *, http2: bool = False
+    ) -> tuple[asyncio.Transport | TcpTransport, _Kept]:
+        """Connects to `member`, in place of an idle connection of `share` if its namespace has no more places.
+
+        Raises NoPlaceError, or as `dial` does.
+        """
+        endpoint, places = member.endpoint, self.places
+        while not places.take(share.namespace):
+            if not share.end_one():
+                raise NoPlaceError(f"{share.namespace} has all connections that it may have")
+            await asyncio.sleep(0)  # then it has ended
+        try:
+            transport, connection = await dial(
+                self.transports,
+                make,
+                endpoint.address,
+                endpoint.port,
+                context=endpoint_context(tls, http2=http2) if tls else None,
+                server_name=endpoint_name(tls, endpoint.address) if tls else None,
+            )
+        except BaseException:
+            places.give_back(share.namespace)
+            raise
+        if connection.closed:
+            places.give_back(share.namespace)
+        else:
+            self.open.add(connection)
+        return transport, connection
+
+    async def knock(self, member: Member, timeout_seconds: float) -> None:
+        """Makes a connection to `member` without TLS and closes it. Raises OSError or TimeoutError."""
+        endpoint = member.endpoint
+        async with asyncio.timeout(timeout_seconds):
+            transport, _ = await dial(
+                self.transports, _Deaf, endpoint.address, endpoint.port, context=None, server_name=None
+            )
+        transport.abort()
+
+    def lost(self, connection: KeptConnection, namespace: str) -> None:
+        """Forgets a connection of `namespace` that has ended."""
+        if connection in self.open:
+            self.open.remove(connection)
+            self.places.give_back(namespace)
         deadlines = self.deadlines
         deadlines.forget(connection)
 

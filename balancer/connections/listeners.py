@@ -41,8 +41,8 @@ class CannotListen(Exception):
 def listen(address: str, port: int, *, purpose: str = "") -> socket.socket:
     """A listening TCP socket on `address` (`::` accepts IPv4 too, and becomes 0.0.0.0 if there is no IPv6).
 
-    Port 0 takes any free port. `purpose` is http, https, gateway, admin or webhook; the error has it. Raises
-    `CannotListen`.
+    Port 0 takes any free port. `purpose` is http, https, gateway, admin, peer or webhook; the error has it.
+    Raises `CannotListen`.
     """
     (listener,) = listen_together(address, port, count=1, purpose=purpose)
     return listener
@@ -149,4 +149,9 @@ def connection_bound(descriptors: int) -> int:
     A tenth of them, and at least 64, are reserved for the admin port, logs, the control plane and idle connections to
     endpoints. Of the rest each client needs two: one for itself and one for the endpoint that answers.
     """
-    return max(1, (descriptors - max(64, descriptors // 10)) // 2)
+    return max(1, endpoint_bound(descriptors) // 2)
+
+
+def endpoint_bound(descriptors: int) -> int:
+    """How many connections to endpoints `descriptors` allow, at least 1, if there are few client connections."""
+    return max(1, descriptors - max(64, descriptors // 10))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from balancer.connections.dialing import dial
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.connections.tls import check_chain
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
 from balancer.http2.engine import CLIENT
@@ -79,7 +78,8 @@ class SharedPool(Pool):
     def drop_idle(self) -> None:
         for connection in tuple(self._connections):
             if connection.is_idle:
-                connection.end_soon()
+                self._wake(connection)
+            connection.end_soon()
 
     def end_idle(self) -> bool:
         """Ends the connection that has been idle for longest (`idle_shares.IdlePool`)."""
@@ -125,7 +125,7 @@ class SharedPool(Pool):
             self._connections.remove(connection)
         elif self._ready is not None and not self._ready.done():
             self._ready.set_exception(ConnectionResetError("the endpoint does not speak HTTP/2"))
-        self._pools.lost(connection)
+        self._pools.lost(connection, self._member.namespace)
 
     # Making connections.
 
@@ -163,17 +163,16 @@ class SharedPool(Pool):
         connection.is_idle = True
 
     async def _connected(self) -> Http2EndpointConnection:
-        endpoint, tls, pools = self._member.endpoint, self._tls, self._pools
+        tls, pools = self._tls, self._pools
         library = pools.settings.proxy.http2.engine.value
-        transport, connection = await dial(
-            pools.transports,
+        transport, connection = await pools.dialled(
+            self._member,
             lambda: Http2EndpointConnection(
                 self, make_engine(CLIENT, ENDPOINT_LIMITS, library), pools.flusher, pools.deadlines, tls is not None
             ),
-            endpoint.address,
-            endpoint.port,
-            context=endpoint_context(tls, http2=True) if tls else None,
-            server_name=endpoint_name(tls, endpoint.address) if tls else None,
+            tls,
+            self._share,
+            http2=True,
         )
         if tls is not None:
             try:
@@ -181,8 +180,6 @@ class SharedPool(Pool):
             except ssl.SSLError:
                 transport.abort()
                 raise
-        if not connection.closed:
-            pools.open.add(connection)
         return connection
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from balancer.connections.dialing import dial
 from balancer.connections.idle_shares import IdleShare
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_chain, endpoint_context, endpoint_name
+from balancer.connections.tls import check_chain
 from balancer.http1.endpoint import EndpointConnection, Keeper
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
@@ -50,15 +49,10 @@ class ConnectionPool(Keeper):
         return None
 
     async def connect(self, timeout_seconds: float) -> EndpointConnection:
-        endpoint, tls = self._member.endpoint, self._tls
+        pools, tls = self._pools, self._tls
         async with asyncio.timeout(timeout_seconds):
-            transport, connection = await dial(
-                self._pools.transports,
-                lambda: EndpointConnection(self),
-                endpoint.address,
-                endpoint.port,
-                context=endpoint_context(tls) if tls else None,
-                server_name=endpoint_name(tls, endpoint.address) if tls else None,
+            transport, connection = await pools.dialled(
+                self._member, lambda: EndpointConnection(self), tls, self._share
             )
         if tls is not None:
             try:
@@ -66,7 +60,6 @@ class ConnectionPool(Keeper):
             except ssl.SSLError:
                 transport.abort()
                 raise
-        self._pools.open.add(connection)
         return connection
 
     def give_back(self, connection: EndpointConnection) -> None:
@@ -115,7 +108,7 @@ class ConnectionPool(Keeper):
     def lost(self, connection: EndpointConnection) -> None:
         """Forgets `connection`, which has closed (`http1.endpoint.Keeper`)."""
         pools = self._pools
-        pools.lost(connection)
+        pools.lost(connection, self._member.namespace)
         self._forget(connection)
 
     def _forget(self, connection: EndpointConnection) -> None:

@@ -227,7 +227,7 @@ def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0  # Python cannot set ticket keys, and a ticket would be valid for other hosts
     context.set_alpn_protocols(protocols)
-    _load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
+    load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
     return context
 
 
@@ -241,8 +241,8 @@ def _set_versions(context: ssl.SSLContext, tls: ListenerTls) -> None:
         context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
 
 
-def _load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem: bytes) -> None:
-    """Loads the certificate that handshakes show. Raises ssl.SSLError."""
+def load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem: bytes) -> None:
+    """Makes handshakes of `context` show a certificate, without a file for its key. Raises ssl.SSLError."""
     descriptor = os.memfd_create("certificate", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, private_key_pem + b"\n" + chain_pem)
@@ -283,7 +283,7 @@ def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
         except ValueError:  # empty, or not even ASCII
             raise ssl.SSLError("no certificates to trust") from None
     if tls.chain_pem is not None and tls.private_key_pem is not None:
-        _load_certificate(context, tls.chain_pem, tls.private_key_pem)
+        load_certificate(context, tls.chain_pem, tls.private_key_pem)
     return context
 
 

@@ -34,6 +34,7 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_text,
     rollout_steps,
+    traffic_steps,
     zone_steps,
 )
 from balancer.live import View
@@ -159,7 +160,9 @@ def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
     policy, facts = to.zone_policy or runtime.backend.zone_policy, view.model.zones
     outcomes = foresee(runtime, to.zone_policy, to=to, question=question, now=now)
     ready = tuple(endpoint for endpoint in runtime.backend.endpoints if endpoint.ready)
-    limits, endpoints = limits_of(to.policy, runtime.backend), _endpoints(runtime, moment)
+    backend = runtime.backend
+    around = Surroundings(view.own_zone, facts).about(backend.namespace, backend.service)
+    limits, endpoints = limits_of(to.policy, backend), _endpoints(runtime, moment)
     told = msgspec.structs.replace(told, policy=policy_text(policy, ready), limits=limits, endpoints=endpoints)
     return Draft(
         decided(told, outcomes, runtime, live=live),
@@ -169,7 +172,8 @@ def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
             own_zone_step(view.own_zone),
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
-            *load_steps(runtime.backend.endpoints, Surroundings(view.own_zone, facts), policy),
+            *traffic_steps(facts, policy, f"{backend.namespace}/{backend.service}"),
+            *load_steps(backend.endpoints, around, policy),
             *(zone_steps(runtime, now) if live else ()),
             *affinity_steps(to, question, outcomes),
             *decision_steps(outcomes, runtime, live=live),

@@ -18,7 +18,7 @@ from balancer.matching.certificates import CertificateFacts
 from balancer.matching.destinations import Destination
 from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
 from balancer.model.routes import Branch
-from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.health import State, awaits_probe, cause_of
 from balancer.picking.members import Member, label_of
@@ -149,6 +149,16 @@ def rollout_steps(policy: ZonePolicy, facts: ZoneFacts) -> list[str]:
     if facts.drained:
         steps.append(f"The operator drains {', '.join(facts.drained)}, over {facts.drain_ramp_seconds:g} s.")
     return steps
+
+
+def traffic_steps(facts: ZoneFacts, policy: ZonePolicy, service: str) -> list[str]:
+    """Where the requests of a Service (`namespace/name`) come in, as all replicas tell, if its policy asks that."""
+    shares = dict(facts.traffic).get(service) if policy.name is ZonePolicyName.PROPORTIONAL else None
+    if shares is None:
+        return []
+    zones = ", ".join(f"{share / 100:.0f} % at {zone}" for zone, share in shares)
+    use = "" if facts.fleet is FleetUse.ON else ' The key fleet is "dry-run", so this decides nothing.'
+    return [f"Replicas tell each other where requests come in: {zones}.{use}"]
 
 
 def load_steps(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> list[str]:

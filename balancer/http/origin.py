@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from balancer.http.memos import Memo, Remembering
 from balancer.http.proofs import ClientProof
 from balancer.model.entry_points import EntryPoint
@@ -61,10 +59,19 @@ class Origin(Remembering):
         return self.entry_point.port if self.port is None else self.port
 
 
-@lru_cache(maxsize=_PEERS_REMEMBERED)
+_shared: dict[tuple[str, str, int | None, str | None], Origin] = {}
+
+
 def shared_origin(peer: str, entry_point: EntryPoint, port: int | None, server_name: str | None = None) -> Origin:
     """The origin of connections of one peer that have shown no certificate. What it is written as serves all of them.
 
     Nothing may be put into it that another connection does not say, too.
     """
-    return Origin(peer=peer, entry_point=entry_point, port=port, server_name=server_name)
+    key = (peer, entry_point.key, port, server_name)
+    found = _shared.get(key)
+    if found is not None and found.entry_point is entry_point:
+        return found
+    if len(_shared) >= _PEERS_REMEMBERED:
+        _shared.clear()
+    origin = _shared[key] = Origin(peer=peer, entry_point=entry_point, port=port, server_name=server_name)
+    return origin

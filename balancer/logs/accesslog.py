@@ -1,7 +1,8 @@
 """Writes the access log of one event loop: a line for each request, in batches, to a pipe of its own.
 
-Never delays a request: a buffer of bounded size keeps the bytes that the pipe does not take at once. When the buffer is
-full, lines are dropped and counted. Uses no thread. Does not know what a line says, nor who reads the pipe.
+Never delays a request: a buffer of bounded size keeps the bytes that the pipe does not take at once. Namespaces share
+the buffer, and lines beyond a share are dropped and counted. Uses no thread. Does not know what a line says, nor who
+reads the pipe.
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ from collections.abc import Callable
 from typing import Final
 
 from balancer.logs.accesslines import AccessLogFormat, AccessRecord, JsonLine, line_format
+from balancer.runtime.shares import FairShares
 
-# The most bytes that wait for a stalled reader: about 8,000 ordinary lines.
 PENDING_BYTES_MAX: Final = 4 * 1024 * 1024
+"""The most bytes of one namespace that wait for a stalled reader: about 8,000 ordinary lines."""
+
+_ALL_BYTES_MAX: Final = 2 * PENDING_BYTES_MAX  # of all namespaces: one alone gets half of it (`shares.py`)
 
 # Long enough to write many lines at once under load, and too short to notice while following a log.
 _LINGER_SECONDS: Final = 0.01
 
 # The capacity of an empty pipe of default size. Larger batches would only fill the pipe in bursts.
 _BATCH_BYTES: Final = 64 * 1024
+
+_BEHIND: Final = 0
+"""The bound of a log whose reader is slow: every line is asked for room."""
 
 _CLOSED: Final = -1
 """The bound of a log that takes no more lines."""
@@ -47,6 +54,7 @@ class AccessLog:
         "_on_dropped",
         "_pending_bytes",
         "_rest",
+        "_shares",
         "enabled",
         "format",
         "json_line",
@@ -70,6 +78,7 @@ class AccessLog:
         self._rest = _NOTHING  # the rest of a batch that the pipe took in part; goes before `_lines`
         self._pending_bytes = 0  # of `_rest` and `_lines`
         self._bound_bytes = _BATCH_BYTES
+        self._shares = FairShares(0)  # of the room, while the reader is slow; only `_lines` are anybody's
         self._flushing: asyncio.TimerHandle | None = None
         if self.enabled:
             self._loop = asyncio.get_running_loop()
@@ -82,11 +91,11 @@ class AccessLog:
         """
         line_of = self._line_of if line_of is None else line_of
         if self._line_of is not None and line_of is not None:
-            self.write_line(line_of(record))
+            self.write_line(line_of(record), record.namespace)
 
-    def write_line(self, line: bytes) -> None:
-        """Writes one line, as `write` does."""
-        if self._pending_bytes >= self._bound_bytes and not self._has_room():
+    def write_line(self, line: bytes, namespace: str = "") -> None:
+        """Writes one line, as `write` does. `namespace` is that of the route; empty without one."""
+        if self._pending_bytes >= self._bound_bytes and not self._has_room(namespace, len(line)):
             self._on_dropped(1)
             return
         self._lines.append(line)
@@ -103,11 +112,13 @@ class AccessLog:
             _await_writable(self._descriptor, left_seconds)
         self._give_up()
 
-    def _has_room(self) -> bool:
-        """Whether the buffer takes one more line. Writes a batch first if one is complete."""
+    def _has_room(self, namespace: str, size: int) -> bool:
+        """Whether the buffer takes one more line of `size` bytes. Writes a batch first if one is complete."""
         if self._bound_bytes == _BATCH_BYTES:
             self._write_pending()
-        return self._pending_bytes < self._bound_bytes
+        if self._bound_bytes == _BEHIND:
+            return self._shares.take(namespace, size)
+        return self._bound_bytes != _CLOSED
 
     def _flush(self) -> None:
         self._flushing = None
@@ -120,16 +131,18 @@ class AccessLog:
             if not self._rest:
                 self._rest = memoryview(b"".join(self._lines))
                 self._lines.clear()
+                self._shares = FairShares(_ALL_BYTES_MAX - len(self._rest))
             try:
                 written = os.write(self._descriptor, self._rest)
             except BlockingIOError:
-                self._bound_bytes = PENDING_BYTES_MAX
+                self._bound_bytes = _BEHIND
                 return True
             except OSError:
                 self._give_up()  # the reader has gone for good
                 return False
             self._rest = self._rest[written:]
             self._pending_bytes -= written
+            self._shares.free += written
         if self._bound_bytes != _CLOSED:
             self._bound_bytes = _BATCH_BYTES
         return False

@@ -7,15 +7,20 @@ with the fields of the client and another Host.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
-from balancer.http.messages import Field
+from balancer.http.messages import Field, RequestHead, field_value
 from balancer.http.passing import is_of_proxies, like_dashes
+from balancer.http.streams import Outgoing
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.matching.gates.external_auth.texts import compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
+from balancer.matching.request_edits import request_editor_of
 from balancer.model.addresses import is_forbidden_host
-from balancer.model.mirroring import Mirroring
+from balancer.model.edits import RequestEdit
+from balancer.model.mirroring import MIRRORS_MOST, BackendMirror, Mirroring
+from balancer.model.routes import Route
 
 MIRROR_URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?P<port>:[0-9]{1,5})?(?P<target>[/?$][ -~]*)?",
@@ -25,6 +30,10 @@ MIRROR_URL = re.compile(
 
 # What belongs to the connection or the body. Names in lower case.
 _NOT_COPIED = OF_ONE_REQUEST | {HTTPOXY}
+
+
+_COPY = (b"X-Zonal-Copy", b"1")
+_COPY_NAME = b"x-zonal-copy"
 
 
 class MirrorRequests:
@@ -67,6 +76,50 @@ class MirrorRequests:
             allow_local=self._rule.allow_local,
             tenant=self._rule.tenant,
         )
+
+
+class BackendCopies:
+    """Makes the copies of one route for one backend. A copy of a copy is never made."""
+
+    __slots__ = ("_denominator", "_editor", "_numerator", "_tenant", "backend")
+
+    def __init__(self, rule: BackendMirror, edits: tuple[RequestEdit, ...]) -> None:
+        """`edits` are those of the route, which copies have as well."""
+        self.backend = rule.backend
+        self._tenant = rule.tenant
+        self._numerator, self._denominator = rule.numerator, rule.denominator
+        self._editor = request_editor_of(edits)
+
+    def is_due(self, request: RequestHead, random_below: Callable[[int], int]) -> bool:
+        """Whether a copy of this request is to be made."""
+        if field_value(request.fields, _COPY_NAME) is not None:
+            return False
+        is_sure = self._numerator >= self._denominator
+        return is_sure or (self._numerator > 0 and random_below(self._denominator) < self._numerator)
+
+    def copy_of(self, asked: Asked, outgoing: Outgoing, authority: str) -> AuthRequest:
+        """The copy, without its body, of a client's request as its endpoint gets it: `outgoing`.
+
+        `authority` is the endpoint that gets the copy.
+        """
+        request = outgoing.request
+        fields = (*_copied(asked), *_ours(asked))
+        return AuthRequest(
+            method=request.method.decode("ascii"),
+            scheme="http",
+            authority=authority,
+            host=outgoing.host or request.authority,
+            target=request.target,
+            fields=(*(fields if self._editor is None else self._editor.edited(fields)), _COPY),
+            verify=False,
+            allow_local=True,
+            tenant=self._tenant,
+        )
+
+
+def backend_copies_of(route: Route) -> tuple[BackendCopies, ...]:
+    """What copies the requests of a route to backends."""
+    return tuple(BackendCopies(rule, route.request_edits) for rule in route.mirrors[:MIRRORS_MOST])
 
 
 def _copied(asked: Asked) -> list[Field]:

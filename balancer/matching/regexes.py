@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
+from weakref import WeakValueDictionary
 
 import re2
 
@@ -18,6 +19,11 @@ INSTRUCTIONS_MAX = 256
 # So many steps take at most 2 ms of the event loop. A client, an endpoint or a certificate chooses the text, and a
 # tenant the pattern, so a text with which a search may take more steps is not searched.
 STEPS_MOST = 128 * 1024
+# A longer text has a program beyond `INSTRUCTIONS_MAX`, or costs more to read than it can be worth.
+CHARACTERS_MAX = 4096
+_TOO_LARGE = "the pattern is too large"
+# Verdicts are remembered of so many texts: tens of thousands of canaries must not be compiled anew for each change.
+_REMEMBERED = 32 * 1024
 # For each pattern: its program and the states that RE2 remembers. When this memory is full RE2 forgets states, and
 # finally searches without them: slower, but still in linear time.
 _MEMORY_BYTES = 256 * 1024
@@ -41,7 +47,7 @@ class Pattern:
     have a name; both are 0 and empty unless the pattern was compiled to capture.
     """
 
-    __slots__ = ("_search", "groups", "instructions", "names")
+    __slots__ = ("__weakref__", "_search", "groups", "instructions", "names")
 
     def __init__(self, text: str, options: re2.Options) -> None:
         try:
@@ -157,15 +163,48 @@ class _SetPart:
         return found
 
 
-@lru_cache(maxsize=1024)  # every translation and every swap asks for the same patterns
+# Every swap asks for the same patterns. The last view holds them, so nobody's patterns push out those of another.
+_in_use: WeakValueDictionary[str, Pattern] = WeakValueDictionary()
+_refused: dict[str, str] = {}  # what is wrong with texts that were refused
+
+
 def compile_pattern(text: str) -> Pattern:
     """The pattern in `text`, in RE2's syntax (https://github.com/google/re2/wiki/Syntax), over single bytes.
 
-    Raises `PatternError`. Back references and look-around are not in that syntax.
+    Raises `PatternError`. Back references and look-around are not in that syntax. A pattern that somebody still uses is
+    not compiled again.
     """
+    pattern = _in_use.get(text)
+    if pattern is None:
+        if text in _refused:
+            raise PatternError(_refused[text])
+        try:
+            pattern = _in_use[text] = _compiled(text)
+        except PatternError as problem:
+            if len(_refused) >= _REMEMBERED:
+                _refused.clear()
+            if len(text) <= CHARACTERS_MAX:
+                _refused[text] = str(problem)
+            raise
+    return pattern
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def pattern_problem(text: str) -> str | None:
+    """Why `compile_pattern` refuses `text`; None if it does not. For whoever does not keep the pattern."""
+    try:
+        compile_pattern(text)
+    except PatternError as problem:
+        return str(problem)
+    return None
+
+
+def _compiled(text: str) -> Pattern:
+    if len(text) > CHARACTERS_MAX:
+        raise PatternError(_TOO_LARGE)
     pattern = Pattern(text, _options(never_capture=True))
     if pattern.instructions > INSTRUCTIONS_MAX:
-        raise PatternError("the pattern is too large")
+        raise PatternError(_TOO_LARGE)
     return pattern
 
 

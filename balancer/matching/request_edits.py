@@ -33,6 +33,10 @@ class RequestEditor:
         self.names = frozenset(names)
         self._dashed = frozenset(map(like_dashes, names))
 
+    def edited(self, fields: Fields) -> Fields:
+        """`fields` as an endpoint gets them that gets nothing else."""
+        return (*(field for field in fields if field[0].lower() not in self.names), *self.added)
+
     def put_on(self, outgoing: Outgoing) -> None:
         """Edits the fields of `outgoing`, also those that gates have added."""
         if self.names:

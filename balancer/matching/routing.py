@@ -8,7 +8,7 @@ path leads to within a host is in `host_tables`. All names are bytes, as on the 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import GateMaker, make_gate
@@ -197,6 +197,10 @@ class RouteTable:
                 return table if LABELS.fullmatch(host[: -1 - len(suffix)]) else None
             del labels[0]
         return None
+
+
+NOWHERE: Final = RouteTable(Content(RouteConfiguration(""), (), ()), None, make_gate)
+"""The table behind an entry point that is gone: no route, no gate."""
 
 
 def compile_routes(

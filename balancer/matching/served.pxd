@@ -12,5 +12,5 @@ cdef class Served:
     cdef public Destination main
     cdef public RouteLayout route
     cdef public bytes connection, host
-    cdef public tuple editors, plain_gates, secure_gates
-    cdef public bint closed, is_plain
+    cdef public tuple editors, mirrors, plain_gates, secure_gates
+    cdef public bint closed, is_copied, is_plain

@@ -10,7 +10,7 @@ from balancer.matching.branches import junction_of
 from balancer.matching.destinations import Destination
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.making import GateMaker, gates_of
-from balancer.matching.mirroring import MirrorRequests
+from balancer.matching.mirroring import MirrorRequests, backend_copies_of
 from balancer.matching.path_replacement import PathReplacer
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.stand_ins import stand_ins_of
@@ -22,13 +22,13 @@ class Served:
     """A route with everything that requests need of it and that is known at the swap.
 
     `main` is where requests go if `junction` is None, because the route has one branch; else the main branch.
-    `plain_gates` and `secure_gates` are for requests over http and
-    https. `editors` change every response. `host` replaces the client's Host; None keeps that. `connection` is what
-    endpoints read in Connection, empty for the usual. `rewriting` gives endpoints another target; None keeps that of
-    the client. `closed` as in the model; `closed_as` is the error that requests get then. `stand_ins` is None if
-    nothing stands in for the backend. `mirroring` is None if requests are not copied. `is_plain`: a request without a
-    body goes to an endpoint as it came, apart from its Host: there is neither a gate nor anything else of the above,
-    but for editors.
+    `plain_gates` and `secure_gates` are for requests over http and https. `editors` change every response. `host`
+    replaces the client's Host; None keeps that. `connection` is what endpoints read in Connection, empty for the usual.
+    `rewriting` gives endpoints another target; None keeps that of the client. `closed` as in the model; `closed_as` is
+    the error that requests get then. `stand_ins` is None if nothing stands in for the backend. `mirroring` is None if
+    no URL gets copies, and `mirrors` make those for backends; `is_copied`: one of the two does. `is_plain`: a request
+    without a body goes to an endpoint as it came, apart from its Host: there is neither a gate nor anything else of the
+    above, but for editors.
     """
 
     __slots__ = (
@@ -37,10 +37,12 @@ class Served:
         "connection",
         "editors",
         "host",
+        "is_copied",
         "is_plain",
         "junction",
         "main",
         "mirroring",
+        "mirrors",
         "plain_gates",
         "rewriting",
         "route",
@@ -59,6 +61,8 @@ class Served:
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = _rewriter_of(route)
         self.mirroring = MirrorRequests(route.mirroring) if route.mirroring is not None else None
+        self.mirrors = backend_copies_of(route)
+        self.is_copied = self.mirroring is not None or bool(self.mirrors)
         self.closed = route.closed or closing is not None
         self.closed_as = closing or ErrorKind.PATH_CLOSED
         self.stand_ins = stand_ins_of(route)
@@ -70,7 +74,7 @@ class Served:
             or self.main.is_edited
             or self.connection
             or self.rewriting
-            or self.mirroring
+            or self.is_copied
             or self.stand_ins
         )
 

@@ -5,30 +5,10 @@ Does not know how metrics are counted or rendered.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import Final
 
-import msgspec
-
-
-class MetricKind(Enum):
-    """The Prometheus types in use."""
-
-    COUNTER = "counter"
-    GAUGE = "gauge"
-    HISTOGRAM = "histogram"
-    SUMMARY = "summary"
-
-
-class Definition(msgspec.Struct, frozen=True):
-    """One metric. `buckets` holds a histogram's upper bounds in seconds, without +Inf, ascending."""
-
-    name: str
-    kind: MetricKind
-    labels: tuple[str, ...]
-    help: str
-    buckets: tuple[float, ...] = ()
-
+from balancer.metrics.fleet_metrics import FLEET_BYTES, FLEET_MESSAGES, FLEET_PEERS, FLEET_REFUSED
+from balancer.metrics.kinds import Definition, MetricKind
 
 # The bounds from 5 ms on are the defaults of Prometheus. ingress-nginx uses them too, so dashboards keep working.
 # The three smaller bounds show the gain of a zone, because a hop to another zone costs about a millisecond.
@@ -381,6 +361,10 @@ DEFINITIONS: Final = (
     EJECTIONS,
     WORKER_RESTARTS,
     EVENT_LOOP_LAG,
+    FLEET_PEERS,
+    FLEET_MESSAGES,
+    FLEET_REFUSED,
+    FLEET_BYTES,
     WORKER_CPU,
     WORKER_MEMORY,
     WORKER_OPEN_FDS,

@@ -30,9 +30,9 @@ from balancer.metrics.definitions import (
     TRANSLATION_SECONDS,
     WATCH_AGE,
     ZONE_FAILURE_RATIO,
-    Definition,
-    MetricKind,
 )
+from balancer.metrics.fleet_metrics import FLEET_METRICS
+from balancer.metrics.kinds import Definition, MetricKind
 from balancer.metrics.nginx.rendering import ControllerIdentity, nginx_metrics
 from balancer.metrics.processes import PROCESS_METRICS
 from balancer.metrics.recorder import NUMBERS
@@ -156,6 +156,8 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
     return {
         **dict.fromkeys(PROCESS_METRICS, ()),
         **snapshot.processes,
+        **{each.name: () for each in FLEET_METRICS},
+        **snapshot.fleet,
         ENDPOINTS.name: snapshot.endpoints.items(),
         SPILL_RATIO.name: snapshot.spill_ratios.items(),
         OVERLOAD_FACTOR.name: snapshot.overload_factors.items(),

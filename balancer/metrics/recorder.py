@@ -34,8 +34,8 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
     ZONE_EVACUATIONS,
-    Definition,
 )
+from balancer.metrics.kinds import Definition
 from balancer.metrics.nginx.counting import NginxRecorder
 from balancer.metrics.slots import NO_TENANT, Key, SlotTable, is_overflow
 

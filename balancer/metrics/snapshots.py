@@ -27,7 +27,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     of the model
     without a ready endpoint, `missing` those that a route names and the model lacks. `certified` are the hosts with a
     certificate of their own, each with the Secret (host, namespace, secret). `processes` holds the series of
-    `balancer.metrics.processes` by name of the metric. `interpreter` is text that ends the page.
+    `balancer.metrics.processes` by name of the metric. `fleet` holds those of `FLEET_METRICS` in the
+    same way. `interpreter` is text that ends the page.
     `published_at_epoch_seconds` is None before the first publication.
     """
 
@@ -52,4 +53,5 @@ class Snapshot(msgspec.Struct, frozen=True):
     watch_ages_seconds: Mapping[tuple[str], float] = {}
     event_loop_lag_seconds: float = 0.0
     processes: Mapping[str, Series] = {}
+    fleet: Mapping[str, Series] = {}
     interpreter: bytes = b""

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import isfinite, isnan
 from typing import Final
 
-from balancer.metrics.definitions import Definition
+from balancer.metrics.kinds import Definition
 
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 _HELP_ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n"})

@@ -19,6 +19,9 @@ class Protocol(Enum):
     TCP = "tcp"
 
 
+_SECURE: Final = Protocol.HTTPS
+
+
 class EntryPoint(msgspec.Struct, frozen=True):
     """A port that is open.
 
@@ -37,7 +40,7 @@ class EntryPoint(msgspec.Struct, frozen=True):
     @property
     def is_secure(self) -> bool:
         """Whether workers end TLS here."""
-        return self.protocol is Protocol.HTTPS
+        return self.protocol is _SECURE
 
 
 HTTP: Final = EntryPoint("http", Protocol.HTTP, 80, "http")

@@ -6,8 +6,8 @@ cdef class RoutePolicyLayout:
 
 
 cdef class RouteLayout:
-    cdef readonly object branches, closed, conditions, expression, gates, kind, long_expression, mirroring, owner
-    cdef readonly object path
+    cdef readonly object branches, closed, conditions, expression, gates, kind, long_expression, mirroring
+    cdef readonly object mirrors, owner, path
     cdef readonly RoutePolicyLayout policy
     cdef readonly object request_edits, response_rules, rewriting, stand_ins
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import msgspec
+
+
+class LimitScope(Enum):
+    """Who counts together: the workers of a replica, or all replicas that tell each other."""
+
+    REPLICA = "replica"
+    FLEET = "fleet"
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -26,6 +35,7 @@ class RateLimit(msgspec.Struct, frozen=True, tag="rate_limit"):
     exempt: tuple[str, ...] = ()
     key: str = ""
     status: int = 503
+    scope: LimitScope = LimitScope.REPLICA
 
 
 class FlightLimit(msgspec.Struct, frozen=True, tag="flight_limit"):

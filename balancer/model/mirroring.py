@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+from balancer.model.endpoints import BackendKey
 
 
 class Mirroring(msgspec.Struct, frozen=True):
@@ -19,3 +23,19 @@ class Mirroring(msgspec.Struct, frozen=True):
     with_body: bool = True
     allow_local: bool = False
     tenant: str = ""
+
+
+MIRRORS_MOST: Final = 4
+"""No more backends get copies of the requests of one route."""
+
+
+class BackendMirror(msgspec.Struct, frozen=True):
+    """Another backend that gets copies of requests, of `numerator` in `denominator` of them.
+
+    `tenant` is the namespace that asks for copies.
+    """
+
+    backend: BackendKey
+    tenant: str
+    numerator: int = 100
+    denominator: int = 100

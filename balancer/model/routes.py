@@ -13,7 +13,7 @@ from balancer.model.conditions import ANY, Conditions
 from balancer.model.edits import RequestEdit, ResponseRule
 from balancer.model.endpoints import BackendKey
 from balancer.model.gates import GateRule
-from balancer.model.mirroring import Mirroring
+from balancer.model.mirroring import BackendMirror, Mirroring
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.rewriting import PathReplacement, Rewriting
@@ -141,7 +141,7 @@ class Route(msgspec.Struct, frozen=True):
     `expression` is what a path of the kind `REGEX` is searched for, ignoring case, in RE2's syntax; `path` is what the
     author wrote. Paths of more than `SEARCHED_BYTES_WIDE` bytes are searched for `long_expression` instead, if there is
     one, and a request whose path matches that is refused. `rewriting` None: endpoints get the target that the client
-    sent. `mirroring` None: nobody gets copies.
+    sent. `mirroring` None: no URL gets copies. `mirrors` are backends that get some, at most `MIRRORS_MOST`.
 
     `closed`: every request answers 503 on purpose, because zonal does not support something that protects the path or
     decides who answers. `gates` are asked in their order, before anything else. `response_rules` edit every response,
@@ -159,6 +159,7 @@ class Route(msgspec.Struct, frozen=True):
     long_expression: str = ""
     rewriting: Rewriting | PathReplacement | None = None
     mirroring: Mirroring | None = None
+    mirrors: tuple[BackendMirror, ...] = ()
     closed: bool = False
     gates: tuple[GateRule, ...] = ()
     request_edits: tuple[RequestEdit, ...] = ()

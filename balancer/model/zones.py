@@ -99,6 +99,18 @@ class ZonePrices(msgspec.Struct, frozen=True):
     pairs: tuple[tuple[Zone, Zone, float], ...] = ()
 
 
+ZoneTraffic = tuple[tuple[Zone, int], ...]
+"""The share of requests that comes in at each zone, in basis points, sorted by zone."""
+
+
+class FleetUse(Enum):
+    """What a replica makes of what other replicas tell. `DRY_RUN`: it is told and shown, and decides nothing."""
+
+    OFF = "off"
+    DRY_RUN = "dry-run"
+    ON = "on"
+
+
 class ZoneFacts(msgspec.Struct, frozen=True):
     """Facts about the zones of the cluster, beyond endpoints.
 
@@ -106,7 +118,8 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     `allocate` cannot decide). `replicas` counts the ready pods of this ingress by zone, sorted; None if unknown.
     `drained` are zones that the operator drains now, over `drain_ramp_seconds`. `drained_replicas_leave`: replicas in
     them ask load balancers to leave, too. `leaving` are zones where at least half of the nodes are said to go away or
-    to be lost, sorted: a hint, and no proof.
+    to be lost, sorted: a hint, and no proof. `traffic` are the requests of Services (`namespace/name`, sorted) by zone,
+    as all replicas tell; `fleet` says whether they decide.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -116,3 +129,5 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     prices: ZonePrices = ZonePrices()
     drained_replicas_leave: bool = False
     leaving: tuple[Zone, ...] = ()
+    traffic: tuple[tuple[str, ZoneTraffic], ...] = ()
+    fleet: FleetUse = FleetUse.ON

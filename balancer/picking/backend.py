@@ -156,7 +156,7 @@ class BackendRuntime:
         members = {label_of(endpoint): Member(endpoint, backend.namespace) for endpoint in backend.endpoints}
         return cls(
             backend,
-            around=Surroundings(own=own_zone, zones=zones),
+            around=Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service),
             drain=drain_after(None, zones, 0.0) if drain is None else drain,
             members=members,
             health=BackendHealth(backend.ejection, (member.health for member in members.values())),
@@ -181,7 +181,7 @@ class BackendRuntime:
         Requests may go on with this one meanwhile: what both share changes in `settle` only. The arguments are those of
         `fresh`.
         """
-        around = Surroundings(own=own_zone, zones=zones)
+        around = Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service)
         drain = drain_after(None, zones, 0.0) if drain is None else drain
         handshake = keyring.handshake(backend.tls)
         is_same = backend == self.backend and handshake == self.handshake and drain == self._drain
@@ -212,7 +212,7 @@ class BackendRuntime:
 
         `before` is the runtime that served until now, which may be this one.
         """
-        self._around = around
+        self._around = around.about(self.backend.namespace, self.backend.service)
         if before is not None:
             before._successor = None  # a request that holds on to it keeps no later ones
         if self.evacuation.is_on:

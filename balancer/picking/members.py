@@ -21,7 +21,8 @@ class Member:
 
     `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
     requests under way. `latency` is None before the first answer. `namespace` is that of the backend. `is_silent`:
-    ejected because it was silent (`silence.py`).
+    ejected because it was silent (`silence.py`). `knocked_at` is when a connection was made only to ask whether it is
+    there.
     """
 
     __slots__ = (
@@ -29,6 +30,7 @@ class Member:
         "health",
         "in_flight",
         "is_silent",
+        "knocked_at",
         "label",
         "label_alone",
         "latency",
@@ -44,6 +46,7 @@ class Member:
         self.pool: object | None = None
         self.in_flight = 0
         self.is_silent = False
+        self.knocked_at = float("-inf")
         self.health = EndpointHealth()
         self.latency: Latency | None = None
 

@@ -19,6 +19,7 @@ _ENDPOINT_FAULTS = frozenset(
         ErrorKind.CONNECT_TIMEOUT,
         ErrorKind.ENDPOINT_TLS,
         ErrorKind.ENDPOINT_CLOSED,
+        ErrorKind.ENDPOINT_SILENT,
         ErrorKind.ENDPOINT_TIMEOUT,
         ErrorKind.INVALID_RESPONSE,
     )

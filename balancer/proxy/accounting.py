@@ -63,7 +63,7 @@ class Accounting:
         json = self._json
         line = lines.ordinary_line(json, account, seconds) if is_noted and json is not None else b""
         if line:
-            log.write_line(line)
+            log.write_line(line, to.names.namespace if to is not None else "")
         else:
             log.write(lines.record_of(account, from_zone, seconds))
 

@@ -69,6 +69,7 @@ ANSWERS = {
     ErrorKind.ENDPOINT_CLOSED: Answer(502),
     ErrorKind.ENDPOINT_TIMEOUT: Answer(504),
     ErrorKind.ENDPOINT_REFUSED: Answer(502),
+    ErrorKind.ENDPOINT_SILENT: Answer(504),
     ErrorKind.CALL_TIMEOUT: Answer(504),
     ErrorKind.INVALID_RESPONSE: Answer(502, close=True),
     ErrorKind.CLIENT_LEFT: Answer(499, close=True),

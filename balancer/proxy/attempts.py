@@ -19,7 +19,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Picker
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
-from balancer.proxy import holding, reporting, succession, timing
+from balancer.proxy import reporting, succession, timing
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
@@ -91,23 +91,23 @@ class Attempts(ExchangeOwner):
         self._intercepts = intercepts
         self._tried = ()
         if to.is_bounded:
-            self._bound(now)
+            timing.bound(context, now)
         if to.is_held:
             self._route_editors = context.editors
         runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
             return context.forwarded(AttemptError(to.error, Sent.NOTHING))
+        if now != context.account.started:  # a gate waited, or a body was received: endpoints may have left meanwhile
+            runtime = succession.present(context.newest_view(), to.backend, runtime) or runtime
         load = runtime.load
         if load.in_flight >= runtime.requests_most:
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
-        handshake = runtime.handshake
-        if handshake is not None:
-            handshake = succession.handshake_of(runtime, secure=context.stream.secure)
-        self._handshake = handshake
+        is_plain = runtime.handshake is None
+        self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
         if runtime.http2 and grpc.is_call(outgoing.request.fields):
-            self._begin_call(now)
+            timing.begin_call(context, now)
         budget = runtime.budget
         budget.begin_request()
         balancer = runtime.balancer(to.zone_policy, now)
@@ -125,16 +125,6 @@ class Attempts(ExchangeOwner):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 
-    def _bound(self, now: float) -> None:
-        """Bounds the rate of the response, and the time of the request."""
-        context = self._context
-        policy = context.policy
-        if policy.body_rate:
-            holding.pace(context, policy)
-        if policy.request_seconds or policy.attempt_seconds:
-            timing.limit(context, now)
-            holding.hold(context, self._unlimit)
-
     def limit_passed(self) -> ErrorKind:
         return timing.limit_passed(self._context)
 
@@ -148,18 +138,6 @@ class Attempts(ExchangeOwner):
             tries=policy.tries,
             refusable=self._runtime.http2,
         )
-
-    def _begin_call(self, now: float) -> None:
-        """The request is a gRPC call, which ends when the time is over that its client gives it."""
-        context = self._context
-        context.is_call = True
-        if grpc.timeout_seconds(context.outgoing.request.fields) is not None:
-            timing.limit(context, now)
-            holding.hold(context, self._unlimit)
-
-    def _unlimit(self) -> None:
-        alarm = self._context.alarm
-        alarm.unlimit()  # a typed method itself cannot be handed out
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
@@ -259,6 +237,16 @@ class Attempts(ExchangeOwner):
             self._chosen = self._choose(nothing_sent=False)
         return self._chosen is not None or status in self._intercepts
 
+    def leaves_silent(self, sent: Sent) -> bool:
+        """Chooses the endpoint that gets the request, if the present one is known to be gone."""
+        self._chosen = None
+        forwarder = self._forwarder
+        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
+            error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
+            if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
+                self._chosen = self._choose(nothing_sent=False, is_silent=True)
+        return self._chosen is not None
+
     def exchange_ended(self, exchange: Exchange) -> None:
         error, account = exchange.error, self._context.account
         if error is not None and self._may_repeat(error, exchange.endpoint.reused):
@@ -310,7 +298,7 @@ class Attempts(ExchangeOwner):
 
     def _pick_after(self, error: AttemptError) -> Pick | None:
         """The next pick after a failed attempt; None if route, budget or endpoints allow no other."""
-        if error.kind is ErrorKind.PASSED_OVER:
+        if error.kind is ErrorKind.PASSED_OVER or error.kind is ErrorKind.ENDPOINT_SILENT:
             return self._chosen
         context = self._context
         if not may_retry(error, method=context.outgoing.request.method, on=context.policy.retry_on):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from balancer.errors import Sent
 from balancer.http.messages import Trailers
+from balancer.http.streams import RequestStream
 from balancer.proxy.body_room import BodyRoom, Held
 
 KEPT_BODY_BYTES = 64 * 1024
@@ -79,3 +81,10 @@ class KeptBody:
         if memory is None:
             memory = self._memory = Held(self._room.memory, self._tenant)
         return memory.take(size - memory.units)
+
+
+def sent_of(stream: RequestStream, kept: KeptBody | None) -> Sent:
+    """How much of a request an endpoint may have that was sent what came. With BODY no other one can get all of it."""
+    if not stream.body_begun:
+        return Sent.HEAD
+    return Sent.KEPT_BODY if kept is not None and kept.is_whole else Sent.BODY

@@ -11,7 +11,7 @@ import ssl
 import time
 from typing import Protocol
 
-from balancer.errors import ErrorKind
+from balancer.errors import ErrorKind, NoPlaceError
 from balancer.http.streams import Awaited, EndpointStream, Pool
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
@@ -20,6 +20,7 @@ from balancer.proxy.forwarder import Forwarder
 
 # When the time is over, the loop is let turn a few times: what came while it was held counts.
 _TURN_SECONDS, _TURNS = 0.01, 2
+_OF_US = (ErrorKind.CLIENT_LEFT, ErrorKind.OVERLOADED)  # they say nothing about the endpoint
 _AGAIN_SECONDS = 0.5  # until it is asked again whether there is another endpoint
 
 
@@ -84,6 +85,8 @@ class Connecting(Awaited):
         stream, kind = None, ErrorKind.CLIENT_LEFT  # if the task is cancelled
         try:
             stream = await self._pool.connect(timeout_seconds)
+        except NoPlaceError:
+            kind = ErrorKind.OVERLOADED
         except TimeoutError:
             kind = ErrorKind.CONNECT_TIMEOUT
         except ssl.SSLError:
@@ -108,7 +111,7 @@ class Connecting(Awaited):
             return
         if stream is not None:
             stream.release()
-        is_known = stream is None and kind is not ErrorKind.CLIENT_LEFT
+        is_known = stream is None and kind not in _OF_US
         outcome = Outcome.FAILED if is_known else Outcome.UNKNOWN
         change = runtime.health.report(member.health, outcome, now, self._pick.probe)
         if change is not None:

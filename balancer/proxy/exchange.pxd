@@ -8,6 +8,7 @@ from balancer.proxy.context cimport RequestContext
 
 cdef class ExchangeOwner:
     cpdef bint passes_over(self, long status, bint is_request_here) except -1
+    cpdef bint leaves_silent(self, sent) except -1
     cpdef limit_passed(self)
     cpdef exchange_ended(self, Exchange exchange)
 
@@ -25,7 +26,6 @@ cdef class Exchange(ResponseConsumer):
     cpdef begin(self)
     cdef _await_endpoint(self)
     cdef _arm(self)
-    cdef bint _is_request_here(self) except -1
     cdef _fail(self, kind)
     cdef _finish(self, double now)
     cdef _start_body(self)

@@ -19,7 +19,7 @@ from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import EndpointStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.picking.outcomes import pause_asked
-from balancer.proxy.bodies import KeptBody
+from balancer.proxy.bodies import KeptBody, sent_of
 from balancer.proxy.context import RequestContext
 from balancer.proxy.retries import PASSED_OVER_LEAST
 
@@ -37,6 +37,10 @@ class ExchangeOwner:
 
         `is_request_here`: another endpoint can get the whole request.
         """
+        raise NotImplementedError
+
+    def leaves_silent(self, sent: Sent) -> bool:
+        """Whether another endpoint gets a request of which so much was `sent`, because this one answers nobody."""
         raise NotImplementedError
 
     def limit_passed(self) -> ErrorKind:
@@ -97,7 +101,9 @@ class Exchange(ResponseConsumer):
         client.attach(self)
         alarm = context.alarm
         alarm.owner = self
-        if is_done or context.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
+        if is_done:
+            alarm.set_looking(context.policy.read_timeout_seconds, self)
+        elif context.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
             alarm.set(context.policy.read_timeout_seconds)
         else:
             alarm.set(context.view.proxy.client_body_timeout_seconds)
@@ -188,9 +194,11 @@ class Exchange(ResponseConsumer):
 
     def _finish_request(self, trailers: Trailers, data: bytes = b"") -> None:
         self._request_done = True
-        self._await_endpoint()
+        context = self._context
+        alarm = context.alarm
+        alarm.set_looking(context.policy.read_timeout_seconds, self)
         if trailers:
-            trailers = trailers_for_endpoint(trailers, self._context.outgoing)
+            trailers = trailers_for_endpoint(trailers, context.outgoing)
         endpoint = self.endpoint
         endpoint.finish(trailers, data)
 
@@ -234,6 +242,11 @@ class Exchange(ResponseConsumer):
             self._fail(ErrorKind.REQUEST_TIMEOUT)
         else:
             self._fail(ErrorKind.ENDPOINT_TIMEOUT)
+
+    def looks(self) -> None:
+        owner = self._owner
+        if not self.first_byte_at and owner.leaves_silent(sent_of(self._client, self._context.kept)):
+            self._fail(ErrorKind.ENDPOINT_SILENT)
 
     # From the endpoint.
 
@@ -293,7 +306,7 @@ class Exchange(ResponseConsumer):
         owner, status = self._owner, response.status
         if status == _UNAVAILABLE:
             self._account.pause_seconds = pause_asked(response.fields)
-        return owner.passes_over(status, self._is_request_here())
+        return owner.passes_over(status, sent_of(self._client, self._context.kept) is not Sent.BODY)
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
@@ -357,17 +370,8 @@ class Exchange(ResponseConsumer):
 
     # The end.
 
-    def _is_request_here(self) -> bool:
-        """Whether another endpoint can get the whole request: all received bytes of its body are still in memory."""
-        return not self._client.body_begun or (self._context.kept is not None and self._context.kept.is_whole)
-
-    def _sent(self) -> Sent:
-        if not self._client.body_begun:
-            return Sent.HEAD
-        return Sent.KEPT_BODY if self._is_request_here() else Sent.BODY
-
     def _pass_over(self, *, whole: bool) -> None:
-        self.error = AttemptError(ErrorKind.PASSED_OVER, self._sent())
+        self.error = AttemptError(ErrorKind.PASSED_OVER, sent_of(self._client, self._context.kept))
         if not whole or not self._request_done:
             endpoint = self.endpoint
             endpoint.reset()
@@ -376,8 +380,9 @@ class Exchange(ResponseConsumer):
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
             return
-        is_unprocessed = kind is ErrorKind.ENDPOINT_REFUSED and self._is_request_here()
-        sent = Sent.NOTHING if is_unprocessed else self._sent()
+        sent = sent_of(self._client, self._context.kept)
+        if kind is ErrorKind.ENDPOINT_REFUSED and sent is not Sent.BODY:
+            sent = Sent.NOTHING
         self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
         endpoint = self.endpoint
         endpoint.reset()

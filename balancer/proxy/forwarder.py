@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Protocol
 
 from balancer.http.streams import Pool
@@ -15,6 +16,7 @@ from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
 from balancer.proxy.body_room import BodyRoom
+from balancer.proxy.knocking import Knocks
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
 _EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT))
@@ -24,6 +26,9 @@ class EndpointPools(Protocol):
     """The pools of all endpoints. `coming` are tasks that make connections; they are cancelled with the pools."""
 
     coming: set[asyncio.Task[None]]
+
+    async def knock(self, member: Member, timeout_seconds: float) -> None:
+        """Makes a connection to the endpoint without TLS and closes it. Raises OSError or TimeoutError."""
 
     def of(self, member: Member, tls: Handshake | None, http2: bool) -> Pool:
         """The pool of `member` whose connections speak TLS as `tls` says; None is plain. `http2`: HTTP/2 in place of
@@ -63,7 +68,7 @@ class Sight:
 class Forwarder:
     """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
 
-    __slots__ = ("bodies", "pools", "recorder", "reserve", "sight")
+    __slots__ = ("bodies", "knocks", "pools", "recorder", "reserve", "sight")
 
     def __init__(
         self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
@@ -71,5 +76,18 @@ class Forwarder:
         self.pools = pools
         self.bodies = BodyRoom() if bodies is None else bodies
         self.sight = Sight(recorder, health_log)
+        self.knocks = Knocks(pools, self.sight)
         self.recorder = recorder
         self.reserve = RetryReserve()
+
+    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None) -> bool:
+        """Whether `member` owes an answer and is known to be silent. Its idle connections end in that case.
+
+        Without evidence yet the member is asked for a new connection (`knocking.py`).
+        """
+        if not member.is_silent:
+            self.knocks.knock(runtime, member, time.perf_counter())
+            return False
+        pool = self.pools.of(member, handshake, runtime.http2)
+        pool.drop_idle()
+        return True

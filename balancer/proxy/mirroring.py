@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, Protocol
 
-from balancer.http.messages import Trailers
+from balancer.http.messages import RequestHead, Trailers
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.mirroring import MirrorRequests
@@ -58,18 +58,31 @@ class Mirrors:
         if not requests.may_send:
             return whole
         copy = requests.copy_of(asked)
-        size = asked.request.body_bytes if whole is None else whole.size
-        if size == _NO_BODY or not requests.with_body:
-            self.leave(copy, 0)
-        elif size is not None and size > MIRRORED_BODY_BYTES:
-            self._dropped()
-        elif whole is None:
-            return MirroredBody(self, copy)
-        elif self.hold(copy.tenant, whole.size):
-            self.leave(copy._replace(body=b"".join(whole.pieces())), whole.size)
-        else:
-            self._dropped()
+        if requests.with_body:
+            return self.copy((copy,), asked.request, whole)
+        self.leave(copy, 0)
         return whole
+
+    def copy(
+        self, copies: tuple[AuthRequest, ...], request: RequestHead, whole: SpooledBody | None = None
+    ) -> KeptBody | None:
+        """Begins to send `copies`, each of which gets the body of `request`. Arguments and result as for `begin`."""
+        size = request.body_bytes if whole is None else whole.size
+        is_short = size is None or size <= MIRRORED_BODY_BYTES
+        if whole is None and size != _NO_BODY and is_short and copies:
+            return MirroredBody(self, copies)
+        for copy in copies:
+            if not is_short or not self.hold(copy.tenant, size or 0):
+                self.drop()
+            elif whole is None or not size:
+                self.leave(copy, 0)
+            else:
+                self.leave(copy._replace(body=b"".join(whole.pieces())), size)
+        return whole
+
+    def drop(self) -> None:
+        """A copy is not made."""
+        self._dropped()
 
     def hold(self, tenant: str, size: int) -> bool:
         """Takes room for `size` more bytes of a copy of `tenant`. Says whether there is room."""
@@ -93,12 +106,13 @@ class Mirrors:
 class MirroredBody(KeptBody):
     """A body that is kept as usual, and copied to its end."""
 
-    __slots__ = ("_copied", "_copy", "_is_lost", "_mirrors")
+    __slots__ = ("_copied", "_copies", "_is_lost", "_mirrors")
 
-    def __init__(self, mirrors: Mirrors, copy: AuthRequest) -> None:
+    def __init__(self, mirrors: Mirrors, copies: tuple[AuthRequest, ...]) -> None:
+        """All `copies` are those of one tenant. Each counts as if it had a body of its own."""
         super().__init__()
         self._mirrors = mirrors
-        self._copy = copy
+        self._copies = copies
         self._copied = bytearray()
         self._is_lost = False
 
@@ -107,7 +121,8 @@ class MirroredBody(KeptBody):
         super().add(data)
         if self._is_lost:
             return
-        if len(self._copied) + len(data) > MIRRORED_BODY_BYTES or not self._mirrors.hold(self._copy.tenant, len(data)):
+        size = len(data) * len(self._copies)
+        if len(self._copied) + len(data) > MIRRORED_BODY_BYTES or not self._mirrors.hold(self._copies[0].tenant, size):
             self._lose()
         else:
             self._copied += data
@@ -118,7 +133,8 @@ class MirroredBody(KeptBody):
         if not self._is_lost:
             self._is_lost = True  # a second end would be a second copy
             copied, self._copied = bytes(self._copied), bytearray()
-            self._mirrors.leave(self._copy._replace(body=copied), len(copied))
+            for copy in self._copies:
+                self._mirrors.leave(copy._replace(body=copied), len(copied))
 
     def close(self) -> None:
         """The request is over. If its body did not come to an end, the copy does not leave."""
@@ -128,4 +144,5 @@ class MirroredBody(KeptBody):
     def _lose(self) -> None:
         self._is_lost = True
         size, self._copied = len(self._copied), bytearray()
-        self._mirrors.give_up(self._copy.tenant, size)
+        for copy in self._copies:
+            self._mirrors.give_up(copy.tenant, size)

@@ -14,6 +14,7 @@ from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.served import Match, Served
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.context import RequestContext
+from balancer.proxy.copying import copy_to_backends
 from balancer.proxy.spooling import SpooledBody
 
 NOTHING: frozenset[int] = frozenset()
@@ -51,17 +52,15 @@ def prepare(
         refused = served.rewriting.rewrite(outgoing, match.captures)
         if refused is not None:
             return refused
-    kept: KeptBody | None = body
-    if view.request_fields is not None or served.mirroring is not None:
-        stream = context.stream
-        asked = Asked(request, stream.origin, stream.secure, match.captures)
-        if view.request_fields is not None:
-            view.request_fields.put_on(outgoing, asked, to.names, time.time())
-        if served.mirroring is not None:
-            kept = _mirrored(context, asked, served.mirroring, body)
+    asked = None
+    if view.request_fields is not None or served.is_copied:
+        asked = Asked(request, context.stream.origin, context.stream.secure, match.captures)
+    if view.request_fields is not None and asked is not None:
+        view.request_fields.put_on(outgoing, asked, to.names, time.time())
     if to.is_edited:
         context.editors += to.editors
         to.edit(outgoing)
+    kept = body if asked is None else _copied(context, outgoing, asked, served, body)
     intercepts = NOTHING if stand_ins is None else stand_ins.prepare(outgoing, to)
     return Prepared(to, now, kept, intercepts)
 
@@ -79,10 +78,23 @@ def _destination_of(context: RequestContext, served: Served) -> Destination:
     return to
 
 
+def _copied(
+    context: RequestContext, outgoing: Outgoing, asked: Asked, served: Served, body: SpooledBody | None
+) -> KeptBody | None:
+    """Begins the copies of the request. Returns the body, or what has to get it as it passes.
+
+    No route has a URL and backends as mirrors: their languages differ.
+    """
+    if not served.is_copied:
+        return body
+    if served.mirroring is None:
+        return copy_to_backends(context, outgoing, asked, served.mirrors, body)
+    return _mirrored(context, asked, served.mirroring, body)
+
+
 def _mirrored(
     context: RequestContext, asked: Asked, mirroring: MirrorRequests, body: SpooledBody | None
 ) -> KeptBody | None:
-    """Begins a copy of the request. Returns the body, or what has to get it as it passes."""
     supplies = context.supplies
     mirrors = supplies.mirrors
     if mirrors is None or asked.request.upgrade:

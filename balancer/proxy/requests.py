@@ -54,8 +54,12 @@ class Request(RequestContext):
             account.request_id = request_id
         elif view.makes_ids:
             account.request_id = new_request_id()
+        origin = self.stream.origin
+        routes = view.configurations[origin.entry_point.key]
+        if origin.server_name is not None and routes.misdirects(origin.server_name, request.host_name):
+            return self.answer(ErrorKind.MISDIRECTED)
         try:
-            match = view.match(self.stream.origin, request)
+            match = routes.match(request.host_name, request.path, request.target, request)
         except Refusal as refusal:
             return self.answer(refusal.kind)
         if match is None:

@@ -26,6 +26,7 @@ _WORDS = {
     ErrorKind.ENDPOINT_CLOSED: "error",
     ErrorKind.ENDPOINT_TIMEOUT: "timeout",
     ErrorKind.ENDPOINT_REFUSED: "error",
+    ErrorKind.ENDPOINT_SILENT: "timeout",
     ErrorKind.INVALID_RESPONSE: "invalid_header",
 }
 

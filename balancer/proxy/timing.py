@@ -9,6 +9,7 @@ import time
 
 from balancer.errors import ErrorKind
 from balancer.http import grpc
+from balancer.proxy import holding
 from balancer.proxy.context import RequestContext
 from balancer.runtime.deadlines import NEVER
 
@@ -20,6 +21,29 @@ def request_left(context: RequestContext, now: float) -> float:
         said = grpc.timeout_seconds(context.outgoing.request.fields)
         seconds = seconds if said is None else min(seconds, said)
     return seconds - (now - context.account.started)
+
+
+def bound(context: RequestContext, now: float) -> None:
+    """Bounds the rate of the response and the time of the request, by the policy of its route."""
+    policy = context.policy
+    if policy.body_rate:
+        holding.pace(context, policy)
+    if policy.request_seconds or policy.attempt_seconds:
+        hold_limit(context, now)
+
+
+def begin_call(context: RequestContext, now: float) -> None:
+    """The request is a gRPC call, which ends when the time is over that its client gives it."""
+    context.is_call = True
+    if grpc.timeout_seconds(context.outgoing.request.fields) is not None:
+        hold_limit(context, now)
+
+
+def hold_limit(context: RequestContext, now: float) -> None:
+    """`limit`, until the request is over."""
+    limit(context, now)
+    alarm = context.alarm
+    holding.hold(context, lambda: alarm.unlimit())  # noqa: PLW0108 -- a typed method itself cannot be handed out
 
 
 def limit(context: RequestContext, now: float) -> None:

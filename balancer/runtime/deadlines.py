@@ -13,6 +13,9 @@ from typing import Protocol
 
 NEVER = float("inf")
 TICK_SECONDS = 0.1  # the most by which a deadline fires late; one callback per tick costs nothing measurable
+LOOK_SECONDS = 0.5
+"""Whoever waits for an answer looks so often whether the other side is still there."""
+
 _ENDED = -NEVER  # earlier than any deadline
 _EXPIRED_A_TURN = 4  # each costs as much as a request, and other requests must not wait for a crowd
 
@@ -39,6 +42,13 @@ class Alarms(Protocol):
         """The time that was allowed has passed."""
 
 
+class Looks(Protocol):
+    """Whoever looks around while it waits."""
+
+    def looks(self) -> None:
+        """Nothing has come yet; time is left."""
+
+
 class Alarm:
     """A reusable deadline. Requests borrow one, so a short request adds no entry to the timer wheel.
 
@@ -46,7 +56,7 @@ class Alarm:
     `limit`, in the loop's time.
     """
 
-    __slots__ = ("_deadlines", "_time", "deadline", "limit", "next_look", "owner", "place")
+    __slots__ = ("_deadlines", "_due", "_looker", "_time", "deadline", "limit", "next_look", "owner", "place")
 
     closed = False
 
@@ -54,16 +64,27 @@ class Alarm:
         self._deadlines = deadlines
         self._time = loop.time
         self.owner: Alarms | None = None
+        self._looker: Looks | None = None
+        self._due = 0.0  # when the time is over, while somebody looks
         self.deadline = self.next_look = self.limit = NEVER
         self.place: dict[Watched, None] | None = None
 
     def set(self, seconds: float) -> None:
         """Tell the owner in `seconds` from now, in place of whenever it was."""
+        self._looker = None
         deadline = self._time() + seconds
         self.deadline = deadline if deadline < self.limit else self.limit
         if self.deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)
+
+    def set_looking(self, seconds: float, looker: Looks) -> None:
+        """`set`, and let `looker` look every `LOOK_SECONDS` until then, or until the next `set`."""
+        rest = seconds - LOOK_SECONDS
+        if rest <= 0:
+            return self.set(seconds)
+        self.set(LOOK_SECONDS)
+        self._looker, self._due = looker, self.deadline + rest
 
     def limit_to(self, seconds: float) -> None:
         """From now on no time that is set ends later than in `seconds`, until `unlimit`."""
@@ -79,10 +100,14 @@ class Alarm:
 
     def clear(self) -> None:
         """Tell nobody; the next owner may set it."""
-        self.owner, self.deadline = None, NEVER
+        self.owner, self._looker, self.deadline = None, None, NEVER
 
     def expire(self) -> None:
-        if self.owner is not None:
+        looker = self._looker
+        if looker is not None and self.left() > 0:
+            self.set_looking(self._due - self._time(), looker)
+            looker.looks()
+        elif self.owner is not None:
             self.owner.expired()
 
 

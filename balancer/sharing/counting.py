@@ -11,6 +11,7 @@ from balancer.model.limits import Rate
 from balancer.sharing.flight_table import FlightTable
 from balancer.sharing.rate_table import RateTable
 from balancer.sharing.rates import Schedule, schedule_of
+from balancer.sharing.spending import Spending
 
 _KEY_BYTES: Final = 8
 _KEYS_REMEMBERED: Final = 256  # of clients that ask again; a hash costs more than a rate
@@ -22,6 +23,7 @@ class CountingTables(NamedTuple):
     seconds: RateTable
     minutes: RateTable
     flights: FlightTable
+    spending: Spending
 
 
 class Counting:
@@ -35,9 +37,13 @@ class Counting:
 
     def rates(self, zone: str, rates: Iterable[Rate]) -> RateZone:
         """The clients that are counted under the name `zone`, with the rates at which their requests may pass."""
-        seconds, minutes, _ = self._tables
-        limits = [(seconds if rate.seconds == 1 else minutes, schedule_of(rate)) for rate in rates]
+        tables = self._tables
+        limits = [(tables.seconds if rate.seconds == 1 else tables.minutes, schedule_of(rate)) for rate in rates]
         return RateZone(self._keys(zone), limits, self._now)
+
+    def fleet_rates(self, zone: str, rates: Iterable[Rate], *, number: int) -> FleetRateZone:
+        """As `rates`, for a limit that replicas share: `number` is its number in all of them."""
+        return FleetRateZone(self.rates(zone, rates), self._tables.spending, number)
 
     def flights(self, zone: str, most: int) -> FlightZone:
         """The clients that are counted under the name `zone`, of which each may have `most` requests in flight."""
@@ -58,22 +64,49 @@ class Counting:
 class RateZone:
     """Clients whose requests are counted under one name, such as those of all paths of an Ingress."""
 
-    __slots__ = ("_limits", "_now", "key_of")
+    __slots__ = ("_limits", "key_of", "now")
 
     def __init__(
         self, key_of: Callable[[bytes], int], limits: Sequence[tuple[RateTable, Schedule]], now: Callable[[], int]
     ) -> None:
-        self.key_of, self._limits, self._now = key_of, limits, now
+        self.key_of, self._limits, self.now = key_of, limits, now
 
     def may_pass(self, client: bytes) -> bool:
         """Whether a request of `client` (`client_key`) passes at every rate. It counts at all of them or at none."""
-        key, now = self.key_of(client), self._now()
-        for number, (table, schedule) in enumerate(self._limits):
+        return self._passes(self.key_of(client), self._limits)
+
+    def key_may_pass(self, key: int, factor: float) -> bool:
+        """As `may_pass`, for the key of a client, whose request counts `factor` times."""
+        if factor == 1.0:
+            return self._passes(key, self._limits)
+        return self._passes(
+            key, [(table, each._replace(interval=round(each.interval * factor))) for table, each in self._limits]
+        )
+
+    def _passes(self, key: int, limits: Sequence[tuple[RateTable, Schedule]]) -> bool:
+        now = self.now()
+        for number, (table, schedule) in enumerate(limits):
             if not table.take(key, schedule, now):
-                for taken, its_schedule in self._limits[:number]:
+                for taken, its_schedule in limits[:number]:
                     taken.give_back(key, its_schedule)
                 return False
         return True
+
+
+class FleetRateZone:
+    """A `RateZone` whose clients are counted by several replicas, which tell each other what they let pass."""
+
+    __slots__ = ("_number", "_spending", "_zone")
+
+    def __init__(self, zone: RateZone, spending: Spending, number: int) -> None:
+        self._zone, self._spending, self._number = zone, spending, number
+
+    def may_pass(self, client: bytes) -> bool:
+        """Whether a request of `client` passes at every rate, where it counts as often as others' requests demand."""
+        key = self._zone.key_of(client)
+        passes = self._zone.key_may_pass(key, self._spending.factor(self._number, key))
+        self._spending.count(self._number, key, passed=passes, now=self._zone.now())
+        return passes
 
 
 class FlightZone:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from balancer.sharing.books import SharedLimits
 from balancer.sharing.counting import Counting, CountingTables
 from balancer.sharing.flight_table import FlightTable, flight_table_bytes, vacate_flights
 from balancer.sharing.guards import Beyond, Buffer, Guard
@@ -49,7 +50,18 @@ def vacate_seat(buffer: Buffer, *, seats: int, seat: int) -> None:
 
 def counting_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard, now: Callable[[], int]) -> Counting:
     """The counts of clients as the process with `seat` sees them. `now`: nanoseconds on a clock that all share."""
-    tables = CountingTables(
+    tables = _tables_in(buffer, seats=seats, seat=seat, guard=guard)
+    return Counting(tables, secret=bytes(buffer[:SECRET_BYTES]), now=now)
+
+
+def limits_in(buffer: Buffer, *, seats: int, guard: Guard, now: Callable[[], int]) -> SharedLimits:
+    """The limits that replicas share, as the control process sees them; `now` as for the counts of clients."""
+    tables = _tables_in(buffer, seats=seats, seat=0, guard=guard)
+    return SharedLimits(tables, tables.spending, now=now)
+
+
+def _tables_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard) -> CountingTables:
+    return CountingTables(
         seconds=RateTable(buffer, start=_TABLES_AT, sets=_RATE_SETS, guard=guard),
         minutes=RateTable(buffer, start=_MINUTES_AT, sets=_RATE_SETS, guard=Beyond(guard, _RATE_SETS)),
         flights=FlightTable(
@@ -60,13 +72,8 @@ def counting_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard, now: Cal
             seat=seat,
             guard=Beyond(guard, 2 * _RATE_SETS),
         ),
+        spending=Spending(buffer, start=_SPENDING_AT, guard=Beyond(guard, 2 * _RATE_SETS + _FLIGHT_SETS)),
     )
-    return Counting(tables, secret=bytes(buffer[:SECRET_BYTES]), now=now)
-
-
-def spending_in(buffer: Buffer, *, guard: Guard) -> Spending:
-    """The totals of what clients spent at limits."""
-    return Spending(buffer, start=_SPENDING_AT, guard=Beyond(guard, 2 * _RATE_SETS + _FLIGHT_SETS))
 
 
 def peers_in(buffer: Buffer, *, seats: int, seat: int) -> PeerTable:

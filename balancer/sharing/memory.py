@@ -7,9 +7,18 @@ import os
 import time
 from typing import Final, NamedTuple
 
+from balancer.sharing.books import SharedLimits
 from balancer.sharing.counting import Counting
 from balancer.sharing.guards import Unguarded
-from balancer.sharing.layout import SECRET_BYTES, begin_memory, counting_in, memory_bytes, peers_in, vacate_seat
+from balancer.sharing.layout import (
+    SECRET_BYTES,
+    begin_memory,
+    counting_in,
+    limits_in,
+    memory_bytes,
+    peers_in,
+    vacate_seat,
+)
 from balancer.sharing.locks import RangeLocks
 from balancer.sharing.peers import PeersOf
 
@@ -57,6 +66,11 @@ class SharedMemory:
         vacate_seat(self._memory, seats=self._seats, seat=seat.number)
         self._free.append(seat.number)
 
+    def limits(self) -> SharedLimits:
+        """The limits that replicas share."""
+        guard = RangeLocks(self._descriptor)
+        return limits_in(self._memory, seats=self._seats, guard=guard, now=time.monotonic_ns)
+
     def close(self) -> None:
         """Closes the memory. Workers that still map it are not affected."""
         self._memory.close()
@@ -80,8 +94,19 @@ def join(seat: Seat) -> Joined:
     )
 
 
-def counting_alone() -> Counting:
-    """Counts that no other process shares."""
+class Alone(NamedTuple):
+    """The memory of one process that serves and is the control process as well."""
+
+    counting: Counting
+    limits: SharedLimits
+
+
+def alone(*, secret: bytes | None = None) -> Alone:
+    """Memory that no other process shares; `secret` is that of `SharedMemory`."""
     memory = mmap.mmap(-1, memory_bytes(1))
-    begin_memory(memory, os.urandom(SECRET_BYTES))
-    return counting_in(memory, seats=1, seat=0, guard=Unguarded(), now=time.monotonic_ns)
+    begin_memory(memory, secret if secret is not None else os.urandom(SECRET_BYTES))
+    guard, now = Unguarded(), time.monotonic_ns
+    return Alone(
+        counting_in(memory, seats=1, seat=0, guard=guard, now=now),
+        limits_in(memory, seats=1, guard=guard, now=now),
+    )

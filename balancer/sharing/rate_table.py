@@ -56,8 +56,8 @@ class RateTable:
         finally:
             self._guard.leave(place)
 
-    def charge(self, key: int, schedule: Schedule, count: int, now: int, *, ahead: int) -> None:
-        """Counts `count` requests of `key` that passed elsewhere.
+    def charge(self, key: int, schedule: Schedule, count: float, now: int, *, ahead: int) -> None:
+        """Counts `count` requests of `key` that passed elsewhere; gives some back if it is negative.
 
         The debt ends at most `ahead` nanoseconds after the time from which a request would be refused.
         """
@@ -67,7 +67,8 @@ class RateTable:
             at = self._start + place * SET_BYTES
             way, due = self._entry(at, key)
             most = max(due, now + schedule.tolerance + ahead)
-            self._write(at, way, key, min(max(due, now) + count * schedule.interval, most))
+            charged = max(due, now) + round(count * schedule.interval)
+            self._write(at, way, key, max(0, min(charged, most)))
         finally:
             self._guard.leave(place)
 

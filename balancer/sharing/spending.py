@@ -13,7 +13,13 @@ from typing import Final, NamedTuple
 
 from balancer.sharing.guards import WAYS, Buffer, Guard
 
-_ROW: Final = struct.Struct("=5Q")
+_ROW: Final = struct.Struct("=6Q")
+_COUNTS: Final = struct.Struct("=3Q")
+_COUNTS_AT: Final = 2 * 8
+_FACTOR: Final = struct.Struct("=Q")
+_FACTOR_AT: Final = 5 * 8
+# A factor is stored in these parts of 1; 0 stands for 1.
+_PARTS: Final = 1024
 _SETS: Final = 512
 _SET_BYTES: Final = WAYS * _ROW.size
 
@@ -24,7 +30,7 @@ SPENDING_BYTES: Final = _SETS * _SET_BYTES
 class Spent(NamedTuple):
     """A row: requests of the client with `key` at a limit. `at` is the time of the last one, on the own clock.
 
-    `limit` and `key` are not 0 and below 2**64.
+    `limit` and `key` are not 0 and below 2**64. `parts` of 1024: how often each request counts; 0 is once.
     """
 
     limit: int
@@ -32,6 +38,7 @@ class Spent(NamedTuple):
     asked: int
     passed: int
     at: int
+    parts: int = 0
 
 
 class Spending:
@@ -48,9 +55,21 @@ class Spending:
         number = key % _SETS
         self._guard.enter(number)
         try:
-            self._count(self._start + number * _SET_BYTES, limit, key, passed, now)
+            self._count(limit, key, passed, now)
         finally:
             self._guard.leave(number)
+
+    def factor(self, limit: int, key: int) -> float:
+        """How often each request of a client counts, because others let requests of the client pass as well."""
+        at = self._found(limit, key)
+        parts = 0 if at is None else _FACTOR.unpack_from(self._buffer, at + _FACTOR_AT)[0]
+        return parts / _PARTS if parts else 1.0
+
+    def weigh(self, limit: int, key: int, factor: float) -> None:
+        """Sets the factor of a client, if the client has a row."""
+        at = self._found(limit, key)
+        if at is not None:
+            _FACTOR.pack_into(self._buffer, at + _FACTOR_AT, max(1, round(factor * _PARTS)))
 
     def rows(self, since: int) -> Iterator[Spent]:
         """The rows of clients whose last request came at `since` or later."""
@@ -58,13 +77,24 @@ class Spending:
             found = [Spent(*row) for row in _ROW.iter_unpack(table) if row[0] and row[4] >= since]
         return iter(found)
 
-    def _count(self, start: int, limit: int, key: int, passed: bool, now: int) -> None:
-        oldest, oldest_at = start, 2**64
-        for at in range(start, start + _SET_BYTES, _ROW.size):
-            its_limit, its_key, asked, so_far, last = _ROW.unpack_from(self._buffer, at)
+    def _set_of(self, key: int) -> range:
+        start = self._start + key % _SETS * _SET_BYTES
+        return range(start, start + _SET_BYTES, _ROW.size)
+
+    def _found(self, limit: int, key: int) -> int | None:
+        """Where the row of a client begins; None if there is none."""
+        for at in self._set_of(key):
+            if _ROW.unpack_from(self._buffer, at)[:2] == (limit, key):
+                return at
+        return None
+
+    def _count(self, limit: int, key: int, passed: bool, now: int) -> None:
+        oldest, oldest_at = 0, 2**64
+        for at in self._set_of(key):
+            its_limit, its_key, asked, so_far, last, _ = _ROW.unpack_from(self._buffer, at)
             if its_key == key and its_limit == limit:
-                _ROW.pack_into(self._buffer, at, limit, key, asked + 1, so_far + passed, now)
+                _COUNTS.pack_into(self._buffer, at + _COUNTS_AT, asked + 1, so_far + passed, now)
                 return
             if last < oldest_at:
                 oldest, oldest_at = at, last
-        _ROW.pack_into(self._buffer, oldest, limit, key, 1, int(passed), now)
+        _ROW.pack_into(self._buffer, oldest, limit, key, 1, int(passed), now, 0)

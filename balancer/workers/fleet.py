@@ -11,6 +11,7 @@ from typing import Protocol
 from balancer.explain.drafts import Draft
 from balancer.metrics.slots import Buffer
 from balancer.model.publication import Publication
+from balancer.sharing.books import SharedLimits
 from balancer.workers.reports import FleetReport
 
 
@@ -24,6 +25,10 @@ class Fleet(Protocol):
     @property
     def ports(self) -> Mapping[str, int]:
         """The ports in use by the names of their sockets, once open."""
+
+    @property
+    def limits(self) -> SharedLimits:
+        """The limits that replicas share."""
 
     def open(self) -> None:
         """Binds the ports and begins to start workers. Raises `CannotListen`."""

@@ -21,6 +21,7 @@ from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.turns import in_turns
+from balancer.sharing.memory import alone as memory_alone
 from balancer.workers.reports import FleetReport
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
@@ -43,8 +44,11 @@ class InProcessFleet:
         new_log: Callable[[], int],
         compat_metrics: bool = False,
         loop_transports: bool = False,
+        key_secret: bytes | None = None,
     ) -> None:
-        """`new_log` returns the write end of a new pipe for access log lines. The rest is as for a `Worker`."""
+        """`new_log` returns the write end of a new pipe for access log lines. `key_secret` is that of
+        `SharedMemory`. The rest is as for a `Worker`.
+        """
         self._address = address
         self._wanted = tuple(ports)
         self.ports: Mapping[str, int] = {}
@@ -52,7 +56,10 @@ class InProcessFleet:
         recorder = Recorder(SlotTable(self._counters))
         self._log = new_log()
         self._access_log = AccessLog(self._log, access_log, recorder.access_log_dropped)
+        memory = memory_alone(secret=key_secret)
+        self.limits = memory.limits
         self._worker = Worker(
+            counting=memory.counting,
             recorder=recorder,
             access_log=self._access_log,
             fallback=fallback,

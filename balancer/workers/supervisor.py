@@ -47,7 +47,7 @@ _KILLED_SECONDS: Final = 5.0  # for the kernel to end a killed process, which a 
 class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How many workers, where they listen, what each is told, and for how long a retiring worker may drain.
 
-    `stands_by`: one more process is ready to take the place of any of them.
+    `stands_by`: one more process is ready to take the place of any of them. `key_secret` is that of `SharedMemory`.
     """
 
     count: int
@@ -56,6 +56,7 @@ class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
     ports: tuple[Port, ...]
     settings: WorkerSettings = WorkerSettings()
     retire_limit_seconds: float = 240.0
+    key_secret: bytes | None = None
 
 
 class ProcessFleet:
@@ -81,7 +82,8 @@ class ProcessFleet:
         self._loop = asyncio.get_running_loop()
         self._lag = LoopLag()
         self._tables = Tables()
-        self._shared = SharedMemory(options.count)
+        self._shared = SharedMemory(options.count, secret=options.key_secret)
+        self.limits = self._shared.limits()
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback, let_in=give_way)

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.configured_names import ConfiguredNames
-from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit
+from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.places import ClientPlaces
 from balancer.connections.pools import ConnectionPools
@@ -57,7 +57,7 @@ from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
 from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
-from balancer.sharing.memory import counting_alone
+from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import PeersOf, alone
 from balancer.workers.judging import Judgements, judging
 
@@ -115,14 +115,14 @@ class Worker:
         self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
-            counting=counting or counting_alone(),
+            counting=counting or memory_alone().counting,
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
         )
         self.live = LiveTable(random_below, gate_maker(tools), peers_of)
         self._deadlines = Deadlines(self._loop)
         transports = None if loop_transports else TcpTransports(self._loop)
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=self.live.settings, transports=transports)
+        self._pools = self._made_pools(transports)
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
@@ -156,6 +156,14 @@ class Worker:
             handshake_seconds=self._times.handshake_seconds,
             flusher=self._pools.flusher,
             transports=transports,
+        )
+
+    def _made_pools(self, transports: TcpTransports | None) -> ConnectionPools:
+        return ConnectionPools(
+            deadlines=self._deadlines,
+            settings=self.live.settings,
+            transports=transports,
+            places=endpoint_bound(descriptor_limit()),
         )
 
     def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:

@@ -1,7 +1,8 @@
 """The policy `proportional`: the own zone gets the share that it can carry, zones with spare capacity get the rest.
 
 Envoy's zone-aware routing (load_balancer_impl.cc), in basis points with integer floor divisions throughout. Every
-endpoint gets equally many requests if every replica of this ingress does.
+endpoint gets equally many requests if every replica of this ingress does. Where replicas tell each other how many
+requests come in at which zone, those numbers stand for the replicas, and every endpoint gets equally many in any case.
 """
 
 from __future__ import annotations

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
+from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy
+from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZoneTraffic
 from balancer.zones.reasons import Reason
+
+_service_of: Callable[[tuple[str, ZoneTraffic]], str] = itemgetter(0)
 
 ALL_BASIS_POINTS = 10_000
 """Every request, in basis points."""
@@ -20,6 +24,17 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     own: OwnZone = OwnZone()
     zones: ZoneFacts = ZoneFacts()
+
+    def about(self, namespace: str, service: str) -> Surroundings:
+        """The surroundings of one Service: its requests by zone, where they are known, stand for the replicas."""
+        zones = self.zones
+        if not zones.traffic:
+            return self
+        name = f"{namespace}/{service}"
+        place = bisect_left(zones.traffic, name, key=_service_of)
+        is_known = place < len(zones.traffic) and zones.traffic[place][0] == name and zones.fleet is FleetUse.ON
+        replicas = zones.traffic[place][1] if is_known else zones.replicas
+        return Surroundings(self.own, msgspec.structs.replace(zones, replicas=replicas, traffic=()))
 
 
 class Residual(NamedTuple):

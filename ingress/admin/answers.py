@@ -33,6 +33,7 @@ from ingress.admin.pages import Document, model_document
 from ingress.explain.evidence import Evidence
 from ingress.findings import Finding
 from ingress.following.publishing import Published, with_report
+from ingress.replicas.facts import FleetFacts, fleet_series
 from ingress.settings.options import RunOptions
 from ingress.sources.inventory import Inventory
 
@@ -64,6 +65,8 @@ class Answers:
         self._processes: Mapping[str, Series] = {}
         self._processes_until = 0.0
         self.draining = False
+        self.fleet_facts: Callable[[], FleetFacts] = FleetFacts
+        """What is known about the conversation with other replicas. Who runs the conversation sets it."""
         self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
         """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
 
@@ -87,6 +90,7 @@ class Answers:
             processes=await asyncio.to_thread(process_series, self._fleet.processes()),
             interpreter=await asyncio.to_thread(interpreter_text),
             expected_loads=self.expected_loads(),
+            fleet=fleet_series(self.fleet_facts()),
             watch_ages_seconds={(kind,): age for kind, age in self._standing().watch_ages_seconds.items()},
         )
         return await self._exposition.render(snapshot)

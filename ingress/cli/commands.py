@@ -65,6 +65,14 @@ def _expected_status(_context: click.Context, _option: click.Parameter, value: s
     raise BadInput("--expect-status takes a status such as 503, or endpoint")
 
 
+def _peers(_context: click.Context, _option: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    for place in value:
+        host, colon, port = place.rpartition(":")
+        if not (host and colon and port.isdigit() and 0 < int(port) < 65536):
+            raise BadInput(f"--peer {place!r} is not HOST:PORT")
+    return value
+
+
 def _say_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
     """Prints the version, and which build of the data plane runs."""
     if not is_asked or context.resilient_parsing:
@@ -107,6 +115,9 @@ def cli() -> None:
     option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
     option("--admin-address", default="127.0.0.1", help="Address of the admin port."),
     switch("--debug-remote", help="Let peers beyond loopback read /debug."),
+    option("--peer-port", type=_PORT, help="Port on which other replicas are heard; default: none."),
+    option("--peer", multiple=True, callback=_peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
+    option("--peer-secret", type=_FILE, help="A file of at least 32 bytes that all replicas have."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )
@@ -188,6 +199,9 @@ def run(**given: Any) -> None:
         gateway_ports=_gateway_ports(given["gateway_ports"]),
         admin_address=given["admin_address"],
         admin_port=given["admin_port"],
+        peer_port=given["peer_port"],
+        peers=given["peer"],
+        peer_secret=given["peer_secret"],
         workers=workers,
         standby_worker=given["standby_worker"],
         debug_remote=given["debug_remote"],
@@ -325,7 +339,7 @@ def _gateway_ports(text: str) -> GatewayPorts:
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
-    from ingress.settings.options import option_of_port
+    from ingress.settings.options import PeerSecretUnusable, option_of_port
     from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
 
@@ -333,7 +347,7 @@ def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> N
         run_app(options)
     except CannotListen as error:
         raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
-    except (CannotFollow, FolderUnreadable, NoEventLoop) as error:
+    except (CannotFollow, FolderUnreadable, NoEventLoop, PeerSecretUnusable) as error:
         raise BadInput(str(error)) from None
 
 

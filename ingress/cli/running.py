@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-from importlib.metadata import version
-from platform import python_version
 
 from balancer.logs.stderr import configure_logs
-from balancer.runtime.build import build_told
 from balancer.runtime.loops import loop_factory
 from ingress.app import App
 from ingress.settings.options import RunOptions
-
-_LOG = logging.getLogger(__name__)
 
 
 def run_app(options: RunOptions) -> None:
     """Serves until told to stop. Raises `CannotListen`, `NoEventLoop`, or what the source raises at its start."""
     configure_logs(level=options.log_level, log_format=options.log_format)
-    _LOG.info("zonal %s begins, data plane %s, Python %s", version("zonal-ingress"), build_told(), python_version())
     with asyncio.Runner(loop_factory=loop_factory(options.event_loop)) as runner:
         if not runner.run(_serve(options)):
             os._exit(0)  # a thread that reads a large folder for the first time cannot be stopped

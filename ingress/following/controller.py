@@ -26,9 +26,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.contract import Source, Wanted
 from ingress.sources.events import Event
 from ingress.sources.inventory import Changes, Inventory
-from ingress.translation.assembly import Translation, translate, with_endpoints
-from ingress.translation.ingress.hosts.expression_reading import Readings
-from ingress.translation.secrets.certificates import CertificateShelf
+from ingress.translation.assembly import Memories, Translation, translate, with_endpoints
 
 _LOG = logging.getLogger(__name__)
 
@@ -77,14 +75,13 @@ class Controller:
         "_judged_most",
         "_last",
         "_may_apply",
+        "_memories",
         "_news",
         "_on_findings",
         "_on_model",
         "_patience",
         "_published",
-        "_readings",
         "_rest_until",
-        "_shelf",
         "_source",
         "_telling",
         "_wanted",
@@ -116,8 +113,7 @@ class Controller:
         self._published = published
         self.inventory = Inventory()
         self._holdoff = Holdoff()
-        self._shelf = CertificateShelf()
-        self._readings = Readings()
+        self._memories = Memories()
         self._last: Translation | None = None
         self._wanted = Wanted()  # by the last translation, also if a later one has failed
         self._held: _Held | None = None
@@ -284,8 +280,7 @@ class Controller:
                 translate,
                 self.inventory,
                 self._context,
-                shelf=self._shelf,
-                readings=self._readings,
+                memories=self._memories,
                 before=self._wanted,
                 judged_most=self._judged_most if self._published.publication else None,
                 now_epoch_seconds=time.time(),

@@ -19,7 +19,7 @@ from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
-from balancer.model.zones import UNKNOWN_ZONE
+from balancer.model.zones import UNKNOWN_ZONE, ZoneTraffic
 from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
@@ -33,15 +33,17 @@ _Service = tuple[str, str]
 class Published:
     """The newest publication and its findings: those of its translation, and those that requests have shown.
 
-    Only one task may call `publish`.
+    Only one task may call `publish`; `use_traffic` is called between its calls.
     """
 
     __slots__ = (
         "_counted",
+        "_model",
         "_own",
         "_seen",
         "_serve",
         "_snapshot",
+        "_traffic",
         "_translated",
         "findings",
         "publication",
@@ -60,6 +62,8 @@ class Published:
         self._seen: tuple[Finding, ...] = ()
         self._snapshot = Snapshot(version=version("zonal-ingress"), build=build())
         self._counted = RoutingModel()
+        self._model = RoutingModel()  # as the last translation made it
+        self._traffic: tuple[tuple[str, ZoneTraffic], ...] = ()
 
     @property
     def version(self) -> str:
@@ -83,16 +87,19 @@ class Published:
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings
             self._put_together()
-        changed = last is None or translation.model != last.model
+        self._model = translation.model
+        model = self._with_traffic()
+        changed = last is None or model != last.model
         if changed:
-            generation = last.generation + 1 if last is not None else 1
-            self.publication = Publication(generation=generation, model=translation.model)
-            self._serve(self.publication)
-            self._snapshot = msgspec.structs.replace(
-                self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
-            )
+            self._publish(model)
         self._snapshot = msgspec.structs.replace(self._snapshot, translation_seconds=translation_seconds)
         return changed
+
+    def use_traffic(self, traffic: tuple[tuple[str, ZoneTraffic], ...]) -> None:
+        """Serves the last model with the requests of Services by zone, as all replicas tell; see `ZoneFacts`."""
+        self._traffic = traffic
+        if self.publication is not None and self.publication.model.zones.traffic != traffic:
+            self._publish(self._with_traffic())
 
     def see(self, findings: tuple[Finding, ...]) -> bool:
         """Takes all findings that requests have shown, in place of the last ones. Returns whether they differ."""
@@ -101,6 +108,20 @@ class Published:
         self._seen = findings
         self._put_together()
         return True
+
+    def _with_traffic(self) -> RoutingModel:
+        model = self._model
+        if not self._traffic:
+            return model
+        return msgspec.structs.replace(model, zones=msgspec.structs.replace(model.zones, traffic=self._traffic))
+
+    def _publish(self, model: RoutingModel) -> None:
+        generation = self.publication.generation + 1 if self.publication is not None else 1
+        self.publication = Publication(generation=generation, model=model)
+        self._serve(self.publication)
+        self._snapshot = msgspec.structs.replace(
+            self._snapshot, generation=generation, published_at_epoch_seconds=time.time()
+        )
 
     def _put_together(self) -> None:
         translated, others = self._translated or (), (*self._own, *self._seen)

@@ -14,6 +14,9 @@ import msgspec
 class Kind(Enum):
     """The kinds that zonal reads. The value is Kubernetes' name of the kind."""
 
+    # That of Enum is a call of Python for each look-up in a dictionary by kind.
+    __hash__ = object.__hash__
+
     INGRESS = "Ingress"
     INGRESS_CLASS = "IngressClass"
     SERVICE = "Service"

@@ -38,7 +38,8 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of `zonal run`. Durations in seconds; port 0 is any free port.
 
-    Without `source` the cluster is read. `workers` 0: serve in this process. `standby_worker`: one more worker process
+    Without `source` the cluster is read. `peer_port` None: other replicas are not heard; `peers` are their places
+    (`HOST:PORT`). `workers` 0: serve in this process. `standby_worker`: one more worker process
     is ready for when another one ends. `compat_metrics` nginx: `/metrics` also has the names of ingress-nginx.
     """
 
@@ -51,6 +52,9 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     gateway_ports: GatewayPorts = GatewayPorts()
     admin_address: str = "127.0.0.1"
     admin_port: int = 10254
+    peer_port: int | None = None
+    peers: tuple[str, ...] = ()
+    peer_secret: Path | None = None
     workers: int = 0
     standby_worker: bool = False
     debug_remote: bool = False
@@ -63,9 +67,17 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     compat_metrics: str = "none"
 
 
+class PeerSecretUnusable(Exception):
+    """Raised if the file of `--peer-secret` cannot be used. The message is one line that names it."""
+
+
 def conflict_of(options: RunOptions) -> str | None:
     """Why these options cannot work together, as one line that names them; None if they can."""
     webhook_port = options.cluster.webhook_port
+    if options.peers and options.peer_port is None:
+        return "--peer needs --peer-port, because replicas tell each other in both directions"
+    if options.peer_port is not None and options.peer_secret is None:
+        return "--peer-port needs --peer-secret, a file that all replicas have, because others must not be believed"
     if webhook_port and options.source is not None:
         return (
             f"--webhook-port {webhook_port} needs a cluster, because only an API server calls the webhook: "
@@ -76,6 +88,7 @@ def conflict_of(options: RunOptions) -> str | None:
         "--https-port": options.https_port,
         "--admin-port": options.admin_port,
         "--webhook-port": webhook_port,
+        "--peer-port": options.peer_port or 0,
     }
     taken: dict[int, str] = {}
     for name, port in (*ports.items(), *(("--gateway-ports", each) for each in options.gateway_ports.targets)):
@@ -87,7 +100,7 @@ def conflict_of(options: RunOptions) -> str | None:
 def option_of_port(purpose: str, *, is_port: bool) -> str:
     """The option to change if zonal cannot listen: of the port itself, or of the address that it is on.
 
-    `purpose` is http, https, gateway, admin or webhook. The webhook listens on every address,
+    `purpose` is http, https, gateway, admin, peer or webhook. The webhook listens on every address,
     so only its port has an option.
     """
     if purpose == "gateway" and is_port:

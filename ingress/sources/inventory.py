@@ -26,6 +26,7 @@ from ingress.objects.kinds import (
     Service,
     key_of,
 )
+from ingress.sources.change_stamps import ChangeStamps
 from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
 
 REQUIRED_KINDS = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS, Kind.SERVICE, Kind.ENDPOINT_SLICE})
@@ -51,7 +52,7 @@ class Changes(msgspec.Struct, frozen=True):
 
 
 class Inventory:
-    """Every known object by kind, namespace and name."""
+    """Every known object by kind, namespace and name. `stamps` says when each changed last."""
 
     __slots__ = (
         "_beyond",
@@ -63,6 +64,7 @@ class Inventory:
         "_names",
         "_objects",
         "_slices",
+        "stamps",
     )
 
     def __init__(self) -> None:
@@ -75,6 +77,7 @@ class Inventory:
         self._changed_services: set[_Key] = set()
         self._beyond = False
         self._held_back: Mapping[_Key, Secret | None] = {}
+        self.stamps = ChangeStamps()
 
     def holding_back(self, secrets: Mapping[_Key, Secret | None]) -> Inventory:
         """The same objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
@@ -84,6 +87,11 @@ class Inventory:
         view = copy(self)
         view._held_back = secrets
         return view
+
+    @property
+    def holds_back(self) -> bool:
+        """Whether some Secrets are seen as they were."""
+        return bool(self._held_back)
 
     @property
     def complete(self) -> bool:
@@ -197,17 +205,22 @@ class Inventory:
         key = (event.namespace, event.name)
         if not event.addresses:  # no translation wants them
             self._names.pop(key, None)
+            self.stamps.note(None, key)
             return False
         before, self._names[key] = self._names.get(key), event.addresses
+        if before != event.addresses:
+            self.stamps.note(None, key)
         return before != event.addresses
 
     def _replace(self, event: Replaced) -> bool:
-        changed = event.kind not in self._delivered
+        changed = is_first = event.kind not in self._delivered
         self._delivered.add(event.kind)
         for gone in self._objects[event.kind].keys() - {key_of(item) for item in event.objects}:
             changed |= self._remove(event.kind, gone)
         for item in event.objects:
             changed |= self._upsert(item)
+        if is_first:
+            self.stamps.note_all(event.kind)
         return changed
 
     def _upsert(self, item: KubernetesObject) -> bool:
@@ -221,16 +234,25 @@ class Inventory:
         if isinstance(item, EndpointSlice):
             self._slices.setdefault(_service_of(item), {})[key] = item
             if changed:
-                self._changed_slices.add(_service_of(item))
-                self._changed_slices.update({_service_of(before)} if isinstance(before, EndpointSlice) else ())
+                self._note_slices_of(item)
+                if isinstance(before, EndpointSlice):
+                    self._note_slices_of(before)
+        elif changed:
+            self.stamps.note(item.kind, key)
         return changed
 
     def _remove(self, kind: Kind, key: _Key) -> bool:
         gone = self._objects[kind].pop(key, None)
         if isinstance(gone, EndpointSlice):
             self._unlink(gone)
-            self._changed_slices.add(_service_of(gone))
+            self._note_slices_of(gone)
+        elif gone is not None:
+            self.stamps.note(kind, key)
         return gone is not None
+
+    def _note_slices_of(self, item: EndpointSlice) -> None:
+        self._changed_slices.add(_service_of(item))
+        self.stamps.note(Kind.ENDPOINT_SLICE, _service_of(item))
 
     def _unlink(self, gone: EndpointSlice) -> None:
         service = _service_of(gone)

@@ -13,10 +13,11 @@ from operator import attrgetter
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.entry_points import HTTP, HTTPS
+from balancer.model.entry_points import HTTP, HTTPS, Protocol
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.route_configurations import INGRESS_LISTENER, Listener
+from balancer.model.settings import ProxySettings
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
@@ -47,13 +48,16 @@ from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
+from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.settling import settled_hosts
+from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
-from ingress.translation.route_making import RouteMaker
+from ingress.translation.route_making import HostMemory, RouteMaker
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
 from ingress.translation.secrets.materials import Materials
+from ingress.translation.services.backend_memories import BackendMemories
 from ingress.translation.services.backend_overrides import backend_overrides
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
@@ -102,18 +106,51 @@ def with_endpoints(
     return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
 
 
+class Memories:
+    """What a controller remembers from one translation to the next: certificates, expressions, claims, backends, hosts.
+
+    The result of a translation does not depend on them, but for certificates that cannot be read any more.
+    """
+
+    __slots__ = ("backends", "claims", "context", "hosts", "readings", "settings", "shelf")
+
+    def __init__(self, shelf: CertificateShelf | None = None) -> None:
+        """`shelf` holds certificates that were read before."""
+        self.shelf = shelf or CertificateShelf()
+        self.readings = Readings()
+        self.context: TranslationContext | None = None
+        self.settings = ClusterSettings()
+        self._forget()
+
+    def begin(self, inventory: Inventory, context: TranslationContext, settings: ClusterSettings) -> ClusterSettings:
+        """Begins a translation. Returns the settings: the same object as last time if they are equal."""
+        if context != self.context:
+            self.context = context
+            self._forget()
+        if settings != self.settings:
+            self.settings = settings
+        view = InventoryView(inventory)
+        self.claims.begin(view)
+        self.backends.begin(view)
+        self.hosts.begin()
+        return self.settings
+
+    def _forget(self) -> None:
+        self.claims: Memory[OwnClaims | None] = Memory()
+        self.backends = BackendMemories()
+        self.hosts = HostMemory()
+
+
 def translate(
     inventory: Inventory,
     context: TranslationContext,
     *,
-    shelf: CertificateShelf | None = None,
-    readings: Readings | None = None,
+    memories: Memories | None = None,
     before: Wanted = _NOTHING,
     judged_most: int | None = None,
     now_epoch_seconds: float = 0.0,
 ) -> Translation:
-    """Translates everything. `shelf` avoids parsing unchanged certificates again, and `readings` expressions; a
-    controller keeps one of each.
+    """Translates everything. With `memories`, which a controller keeps, only what has changed is made again.
 
     `before` is what the last translation wanted. ConfigMaps that are followed already are not given up for others. Of
     the Secrets in it that have changed, `judged_most` are judged (`secret_turns`); None: all.
@@ -122,30 +159,30 @@ def translate(
     on it only as `ends_at_epoch_seconds` says.
     """
     findings = Findings(inventory.findings)
-    shelf = shelf or CertificateShelf()
+    memories = memories or Memories()
+    shelf = memories.shelf
     held_back = shelf.turns.hold_back(before.secrets, inventory, most=judged_most)
     inventory = inventory.holding_back(held_back)
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
-    desired = _desired(
-        inventory,
-        context,
-        settings,
-        before=before,
-        materials=shelf.materials,
-        readings=readings or Readings(),
-        findings=findings,
-    )
+    settings = memories.begin(inventory, context, settings)
+    desired = _desired(inventory, context, settings, before=before, memories=memories, findings=findings)
     gateways = _gateways(inventory, context, shelf.materials, findings)
     parts = gateway_parts(
         gateways,
         settings,
         sockets=dict(context.gateway_ports),
-        ways=dict.fromkeys(gateways.policies),
         overrides=route_overrides(gateways.routes, findings),
     )
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
-        desired, parts, inventory, context, certificates=certificates, findings=findings, now=now_epoch_seconds
+        desired,
+        parts,
+        inventory,
+        context,
+        certificates=certificates,
+        memories=memories,
+        findings=findings,
+        now=now_epoch_seconds,
     )
     made = _with_gateways(made, gateways)
     shelf.turns.saw(made.wanted.secrets, inventory)
@@ -200,18 +237,19 @@ def _desired(
     settings: ClusterSettings,
     *,
     before: Wanted,
-    materials: Materials,
-    readings: Readings,
+    memories: Memories,
     findings: Findings,
 ) -> DesiredState:
     """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
+    materials = memories.shelf.materials
     materials.begin(settings.keys)
-    claims = by_seniority(
-        claims_of_ingresses(inventory, context, settings=settings, findings=findings, materials=materials)
+    read = claims_of_ingresses(
+        inventory, context, settings=settings, findings=findings, materials=materials, memory=memories.claims
     )
+    claims = by_seniority(read)
     main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = settled_hosts(main, canaries, readings, findings)
+    hosts = settled_hosts(main, canaries, memories.readings, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,
@@ -236,38 +274,23 @@ def _resolved(
     context: TranslationContext,
     *,
     certificates: Certificates,
+    memories: Memories,
     findings: Findings,
     now: float,
 ) -> Translation:
     """The second pass: resolves backends and certificates, and makes the model from them."""
-    settings, hosts = desired.settings, (*desired.hosts, *parts.hosts)
+    settings = desired.settings
     backends = Backends(
         inventory=inventory,
         settings=settings,
         overrides=desired.overrides,
+        memories=memories.backends,
         allow_local=context.allow_local_endpoints,
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    default = default_route(context, settings, backends=backends, findings=findings)
-    maker = RouteMaker(
-        backends=backends,
-        certificates=certificates,
-        findings=findings,
-        default=default,
-        allow_local=context.allow_local_endpoints,
-        path_parameters=settings.access.path_parameters,
-        plain_paths=settings.redirects.plain_http_paths,
-    )
-    routes = RoutingModel(
-        hosts=tuple(maker.host(each) for each in sorted(hosts, key=attrgetter("listener", "name"))),
-        entry_points=(*parts.entry_points, HTTP, HTTPS),
-        route_configurations=(
-            *parts.route_configurations,
-            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
-        ),
-        listeners=_listeners(parts, certificates, findings),
-        proxy=proxy_with_fields(settings, inventory, findings),
+    routes = _routed(
+        desired, parts, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
@@ -277,6 +300,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
+        proxy=_proxy(proxy_with_fields(settings, inventory, findings), parts),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
@@ -302,6 +326,48 @@ def _listeners(parts: GatewayParts, certificates: Certificates, findings: Findin
         for key in each.certificates:
             certificates.resolve(key, "", report=findings.about(Subject(kind, namespace, name)))
     return tuple(sorted((*parts.listeners, INGRESS_LISTENER), key=attrgetter("key")))
+
+
+def _routed(
+    desired: DesiredState,
+    parts: GatewayParts,
+    context: TranslationContext,
+    *,
+    backends: Backends,
+    certificates: Certificates,
+    memory: HostMemory,
+    findings: Findings,
+) -> RoutingModel:
+    """A model of hosts and of what serves requests that no host claims. Their backends are in `backends` then."""
+    settings = desired.settings
+    default = default_route(context, settings, backends=backends, findings=findings)
+    maker = RouteMaker(
+        backends=backends,
+        certificates=certificates,
+        findings=findings,
+        default=default,
+        allow_local=context.allow_local_endpoints,
+        path_parameters=settings.access.path_parameters,
+        plain_paths=settings.redirects.plain_http_paths,
+        memory=memory,
+    )
+    hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
+    return RoutingModel(
+        hosts=tuple(map(maker.host, hosts)),
+        entry_points=(*parts.entry_points, HTTP, HTTPS),
+        route_configurations=(
+            *parts.route_configurations,
+            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
+        ),
+        listeners=_listeners(parts, certificates, findings),
+    )
+
+
+def _proxy(proxy: ProxySettings, parts: GatewayParts) -> ProxySettings:
+    """The settings of the proxy. Calls of a GRPCRoute come in HTTP/2 without TLS, too, where a listener has none."""
+    if not any(each.protocol is Protocol.HTTP for each in parts.entry_points):
+        return proxy
+    return msgspec.structs.replace(proxy, http2=msgspec.structs.replace(proxy.http2, cleartext=True))
 
 
 def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:

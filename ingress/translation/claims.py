@@ -69,6 +69,14 @@ class BranchClaim(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
 
 
+class MirrorClaim(msgspec.Struct, frozen=True):
+    """A Service that gets copies of requests, of `numerator` in `denominator` of them. `branch` says which and how."""
+
+    branch: BranchClaim
+    numerator: int = 100
+    denominator: int = 100
+
+
 class Claim(msgspec.Struct, frozen=True):
     """One path of a host, the Services that shall answer it, and how.
 
@@ -76,7 +84,7 @@ class Claim(msgspec.Struct, frozen=True):
     matches; `path` is `/` then. `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route
     does so if the host has TLS. `https_redirect` is how. `closed`: every request answers 503 on purpose.
     `expression`, `long_expression`, `rewriting`, `conditions` and `request_edits` are as in `Route`.
-    `mirroring` says who gets copies; whether at a local address is the operator's to say.
+    `mirroring` and `mirrors` say who gets copies; whether at a local address is the operator's to say.
     """
 
     owner: Owner
@@ -99,6 +107,7 @@ class Claim(msgspec.Struct, frozen=True):
     conditions: Conditions = ANY
     request_edits: tuple[RequestEdit, ...] = ()
     mirroring: Mirroring | None = None
+    mirrors: tuple[MirrorClaim, ...] = ()
 
     @property
     def main(self) -> BranchClaim:
@@ -157,6 +166,11 @@ class HostClaim(msgspec.Struct, frozen=True):
     listener: str = INGRESS
     configuration: str = INGRESS
     trailing_slash: TrailingSlash = TrailingSlash.APART
+
+    @property
+    def key(self) -> str:
+        """What no other host of the model has."""
+        return self.name if self.listener == INGRESS else f"{self.listener} {self.name}"
 
 
 class Claims(msgspec.Struct, frozen=True):

@@ -12,19 +12,64 @@ import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.gates import GateRule, in_phases
+from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Branch, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import ServiceReference
-from ingress.translation.claims import BranchClaim, CertificateClaim, Claim, HostClaim, subject_of_owner
+from ingress.translation.claims import (
+    BranchClaim,
+    CertificateClaim,
+    Claim,
+    HostClaim,
+    MirrorClaim,
+    subject_of_owner,
+)
 from ingress.translation.containment import contained
+from ingress.translation.memory import FindingNotes
 from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.protection import protected
 from ingress.translation.secrets.certificates import Certificates
-from ingress.translation.services.backends import Backends
+from ingress.translation.services.backends import AskedBackend, Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 _PATHS_CLOSED = "The paths that lead there answer 503."
+
+
+class MadeHost(msgspec.Struct, frozen=True):
+    """A host, what it was made of, and its findings.
+
+    `asked` is what was asked of `Backends` meanwhile, `policies` are the zone policies of routes to backends.
+    """
+
+    host: Host
+    given: tuple[object, ...]
+    asked: tuple[AskedBackend, ...]
+    policies: tuple[tuple[BackendKey, ZonePolicy], ...]
+    findings: FindingNotes
+
+
+class HostMemory:
+    """The hosts of the last translation by name. What a translation does not keep is forgotten."""
+
+    __slots__ = ("_before", "_made")
+
+    def __init__(self) -> None:
+        self._before: dict[str, MadeHost] = {}
+        self._made: dict[str, MadeHost] = {}
+
+    def begin(self) -> None:
+        """Begins a translation."""
+        self._before, self._made = self._made, {}
+
+    def last(self, name: str) -> MadeHost | None:
+        """The host in the last translation, None if there was none."""
+        return self._before.get(name)
+
+    def keep(self, name: str, made: MadeHost) -> None:
+        """Remembers a host for the next translation."""
+        self._made[name] = made
 
 
 class RouteMaker:
@@ -37,8 +82,11 @@ class RouteMaker:
         "_default",
         "_default_backend",
         "_findings",
+        "_memory",
         "_path_parameters",
         "_plain_paths",
+        "_report_to",
+        "_shared",
     )
 
     def __init__(
@@ -51,11 +99,16 @@ class RouteMaker:
         allow_local: bool,
         path_parameters: PathParameters,
         plain_paths: tuple[str, ...],
+        memory: HostMemory,
     ) -> None:
         """`default` is the route of requests that match no host. `path_parameters` hold for every host.
 
         Paths that begin with one of `plain_paths` are served over plain HTTP where a host demands certificates.
+        `memory` has begun.
         """
+        self._memory = memory
+        self._shared = (default, allow_local, path_parameters, plain_paths)
+        self._report_to = findings
         self._default = default
         self._plain_paths = plain_paths
         self._path_parameters = path_parameters
@@ -66,8 +119,30 @@ class RouteMaker:
         self._certificates = certificates
 
     def host(self, claimed: HostClaim) -> Host:
-        """One host. A certificate of its own means TLS, too."""
+        """One host. A certificate of its own means TLS, too. The same one as in the last translation if it is equal."""
         certificate = self._certificate(claimed.name, claimed.certificate)
+        made = self._memory.last(claimed.key)
+        given = (claimed, certificate, self._shared)
+        if made is None or made.given != given or not self._leads_there_again(made):
+            notes = FindingNotes()
+            self._backends.asked, self._report_to = [], notes
+            host = self._host(claimed, certificate)
+            if made is not None and made.host == host:
+                host = made.host
+            made = MadeHost(host, given, tuple(self._backends.asked), _policies_of(host), notes)
+        self._memory.keep(claimed.key, made)
+        made.findings.repeat(self._findings)
+        return made.host
+
+    def _leads_there_again(self, made: MadeHost) -> bool:
+        """Whether the backends are the same. They are noted as used by a host, with the policies of its routes."""
+        if not all(map(self._backends.leads_there_again, made.asked)):
+            return False
+        for key, policy in made.policies:
+            self._backends.note_policy(key, policy)
+        return True
+
+    def _host(self, claimed: HostClaim, certificate: str | None) -> Host:
         has_tls = claimed.has_tls or certificate is not None
         host = Host(
             name=claimed.name,
@@ -80,7 +155,8 @@ class RouteMaker:
             configuration=claimed.configuration,
             listener=claimed.listener,
         )
-        return protected(host, claimed, self._default, plain_paths=self._plain_paths)
+        default = self._default if claimed.listener == INGRESS else None
+        return protected(host, claimed, default, plain_paths=self._plain_paths)
 
     def _route(self, claim: Claim, *, has_tls: bool) -> Route:
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
@@ -96,12 +172,20 @@ class RouteMaker:
             long_expression=claim.long_expression,
             rewriting=claim.rewriting,
             mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
+            mirrors=tuple(mirror for each in claim.mirrors if (mirror := self._mirror(each)) is not None),
             closed=claim.closed,
             gates=ordered_gates(claim.gates, claim.https_redirect if redirects else None),
             request_edits=claim.request_edits,
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
         )
+
+    def _mirror(self, wanted: MirrorClaim) -> BackendMirror | None:
+        backend = self._resolved(wanted.branch, Severity.DEGRADED, "Nobody gets copies.", "Nobody gets copies.")
+        if backend is None:
+            return None
+        tenant = wanted.branch.branch.owner.namespace
+        return BackendMirror(backend.key, tenant, wanted.numerator, wanted.denominator)
 
     def _branches(self, claim: Claim) -> tuple[Branch, ...]:
         if claim.closed or claim.is_redirected:
@@ -154,13 +238,24 @@ class RouteMaker:
     def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:
         if claim is None:
             return None
-        report = self._report(claim.owner)
+        report = self._findings.about(subject_of_owner(claim.owner))
         key = f"{claim.owner.namespace}/{claim.secret_name}"
         resolve = partial(self._certificates.resolve, key, name, report=report)
         return contained(resolve, report, severity=Severity.DEGRADED, effect="The default certificate is used.")
 
     def _report(self, owner: Owner) -> Report:
-        return self._findings.about(subject_of_owner(owner))
+        return self._report_to.about(subject_of_owner(owner))
+
+
+def _policies_of(host: Host) -> tuple[tuple[BackendKey, ZonePolicy], ...]:
+    """The zone policies that routes have instead of those of their backends."""
+    routes = host.routes if host.default is None else (*host.routes, host.default)
+    branches = (branch for route in routes for branch in route.branches)
+    return tuple(
+        (branch.backend, branch.zone_policy)
+        for branch in branches
+        if branch.backend is not None and branch.zone_policy is not None
+    )
 
 
 def ordered_gates(rules: tuple[GateRule, ...], redirect: HttpsRedirect | None) -> tuple[GateRule, ...]:

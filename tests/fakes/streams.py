@@ -194,6 +194,9 @@ class MemoryPools(Pool):
 
     def drop_idle(self) -> None: ...
 
+    async def knock(self, member: Member, timeout_seconds: float) -> None:
+        await self.connect(timeout_seconds)
+
     async def connect(self, timeout_seconds: float) -> EndpointStream:
         await asyncio.sleep(0)
         if self.error is not None:

@@ -59,7 +59,7 @@ async def test_pods_that_vanish_in_a_rolling_update_fail_nothing(
     record_property("requests", len(load.answers))
     record_property("slowest in seconds", slowest)
     record_property("p99 in seconds", load.percentile_seconds(0.99))
-    assert load.failures == []
+    assert load.failures == [], stage.failed_lines()
     assert slowest < _LONGEST_SECONDS
 
 
@@ -80,8 +80,28 @@ async def test_a_zone_that_falls_silent_is_left_within_two_seconds(
     record_property("p99 in seconds at first", _p99_seconds(at_first))
     record_property("slowest in seconds at first", max(answer.seconds for answer in at_first))
     record_property("p99 in seconds later", _p99_seconds(later))
-    assert load.failures == []
+    assert load.failures == [], stage.failed_lines()
     assert _p99_seconds(later) < _P99_SECONDS
+
+
+@each_pair
+async def test_a_machine_that_is_lost_with_its_connections_costs_a_get_a_moment(
+    tmp_path: Path, record_property: Record, pair: Pair
+) -> None:
+    async with serving(tmp_path, pair, _ZONES * 2) as (stage, _, present):
+        load = pair.load(stage)
+        async with getting(load, rate=_RATE):
+            await asyncio.sleep(1.0)
+            lost_at = time.monotonic()
+            for pod in present[:2]:
+                pod.go_dark()
+            await asyncio.sleep(_SETTLED_SECONDS + _WATCHED_SECONDS)
+        later = [answer for answer in load.answers if answer.sent_at - lost_at >= _SETTLED_SECONDS]
+        slowest = max(answer.seconds for answer in load.answers)
+        record_property("slowest in seconds", slowest)
+        record_property("p99 in seconds later", _p99_seconds(later))
+        assert load.failures == [], stage.failed_lines()
+        assert _p99_seconds(later) < _P99_SECONDS
 
 
 def _p99_seconds(answers: list[Answered]) -> float:

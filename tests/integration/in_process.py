@@ -24,8 +24,7 @@ from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
-from ingress.translation.assembly import translate
-from ingress.translation.secrets.certificates import CertificateShelf
+from ingress.translation.assembly import Memories, translate
 from tests.integration.manifests import Document
 
 _NO_DESCRIPTOR = -1  # the access log is off
@@ -50,7 +49,7 @@ class DataPlane:
         )
         self.http_port = self.https_port = 0
         self._generation = 0
-        self._shelf = CertificateShelf()
+        self._memories = Memories()
 
     async def listen(self) -> None:
         http, https = listen("127.0.0.1", 0), listen("127.0.0.1", 0)
@@ -63,7 +62,7 @@ class DataPlane:
         inventory = Inventory()
         for kind in Kind:
             inventory.apply(Replaced(kind, tuple(item for item in objects if item.kind is kind)))
-        translation = translate(inventory, context, shelf=self._shelf)
+        translation = translate(inventory, context, memories=self._memories)
         self._generation += 1
         self.worker.swap(Publication(self._generation, translation.model))
         return translation.findings

@@ -71,7 +71,7 @@ async def test_the_model_shows_what_is_served(tmp_path: Path) -> None:
     async with shop(tmp_path, {"zone-a": 1, "zone-b": 1}) as place, running(place.place, "--zone", "zone-b") as zonal:
         model = (await zonal.model())["model"]
     (host,) = model["hosts"]
-    assert (host["name"], host["routes"][0]["backend"]) == (HOST, "shop/cart:80")
+    assert (host["name"], host["routes"][0]["branches"][0]["backend"]) == (HOST, "shop/cart:80")
     (backend,) = model["backends"]
     assert {(each["port"], each["zone"]) for each in backend["endpoints"]} == {
         (endpoint.port, endpoint.zone) for endpoint in place.endpoints

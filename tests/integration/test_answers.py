@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from balancer.runtime.build import build_told
 from tests.integration.manifests import ingress, path, rule
 from tests.integration.running import running
 from tests.integration.shop import HOST, shop
@@ -26,6 +27,8 @@ async def test_a_replica_answers_for_itself_until_it_drains(tmp_path: Path) -> N
         assert build.labels["controller_namespace"] == "zonal"
         overview = (await zonal.admin("/debug/overview?parts=zones")).json()
         assert (overview["replica"]["own_zone"], overview["replica"]["generation"]) == ("zone-a", generation)
+        assert overview["replica"]["build"] == build_told()
+        assert f" begins, data plane {build_told()}\n" in zonal.stderr
 
         place.folder.write("bad.yaml", ingress("bad", rule("bad.test", path("/", "nowhere"))))
         await zonal.reaches_generation(generation + 1, seconds=60)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from balancer.errors import ErrorKind
 from balancer.http.messages import field_value
 from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Resume
-from balancer.matching.regexes import Pattern, PatternError, compile_pattern
+from balancer.matching.regexes import Pattern, compile_pattern, pattern_problem
 from balancer.model.gates import BlockedClients
 
 _LISTS_REMEMBERED = 16  # every route has the same lists
@@ -70,12 +70,7 @@ def expression_of(entry: str) -> str | None:
 def entry_problem(entry: str) -> str | None:
     """Why an entry cannot be used; None if it can."""
     expression = expression_of(entry)
-    try:
-        if expression is not None:
-            compile_pattern(expression)
-    except PatternError as problem:
-        return str(problem)
-    return None
+    return None if expression is None else pattern_problem(expression)
 
 
 @lru_cache(maxsize=_LISTS_REMEMBERED)

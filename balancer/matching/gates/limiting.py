@@ -12,8 +12,9 @@ from balancer.matching.addresses import address_of, compile_networks
 from balancer.matching.clients import client_key
 from balancer.matching.gates.verdicts import PASSED, About, Asked, Go, Reply, Resume
 from balancer.matching.variables import compile_text
-from balancer.model.limits import FlightLimit, RateLimit
-from balancer.sharing.counting import Counting
+from balancer.model.limits import FlightLimit, LimitScope, RateLimit
+from balancer.sharing.books import number_of
+from balancer.sharing.counting import Counting, FleetRateZone, RateZone
 
 _NOTHING: frozenset[bytes] = frozenset()
 
@@ -45,14 +46,15 @@ class RateGate:
 
     def __init__(self, rule: RateLimit, counting: Counting | None) -> None:
         self._rule, self._clients = rule, _Clients(rule)
-        self._zone = counting.rates(rule.zone, rule.rates) if counting is not None else None
+        self._zone = _rate_zone(rule, counting) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.RATE_LIMITED)
 
     def describe(self) -> About:
         """How often a client may come."""
         told = (f"{each.requests} in {each.seconds} s with a burst of {each.burst}" for each in self._rule.rates)
         rates = " and ".join(told)
-        return About((f"Limit: a client may send {rates}. Here the request is taken to pass.",))
+        whose = " at all replicas together" if self._rule.scope is LimitScope.FLEET else ""
+        return About((f"Limit: a client may send {rates}{whose}. Here the request is taken to pass.",))
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once. A request that passes counts."""
@@ -60,6 +62,12 @@ class RateGate:
             return self._denied
         key = self._clients.key(asked)
         return PASSED if not key or self._zone.may_pass(key) else self._denied
+
+
+def _rate_zone(rule: RateLimit, counting: Counting) -> RateZone | FleetRateZone:
+    if rule.scope is LimitScope.FLEET:
+        return counting.fleet_rates(rule.zone, rule.rates, number=number_of(rule))
+    return counting.rates(rule.zone, rule.rates)
 
 
 class FlightGate:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import Final
 
-from balancer.metrics.definitions import Definition, MetricKind
+from balancer.metrics.kinds import Definition, MetricKind
 from balancer.metrics.nginx.series import (
     BYTES_SENT,
     COUNTED,

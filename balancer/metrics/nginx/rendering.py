@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from balancer.metrics import definitions as own
-from balancer.metrics.definitions import Definition, MetricKind
+from balancer.metrics.kinds import Definition, MetricKind
 from balancer.metrics.nginx import series as nginx
 from balancer.metrics.snapshots import Snapshot
 from balancer.metrics.textformat import HistogramText, labels_text, line, number

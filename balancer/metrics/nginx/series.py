@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from balancer.metrics.definitions import Definition, MetricKind
+from balancer.metrics.kinds import Definition, MetricKind
 
 _PREFIX: Final = "nginx_ingress_controller_"
 _CONTROLLER: Final = ("controller_class", "controller_namespace", "controller_pod")

@@ -45,7 +45,7 @@ def features_of(route: Route) -> tuple[str, ...]:
         "hash": bool(route.main.hash_by),
         "regex": bool(route.expression),
         "rewrite": route.rewriting is not None,
-        "mirror": route.mirroring is not None,
+        "mirror": route.mirroring is not None or bool(route.mirrors),
         "error-pages": route.stand_ins is not None and route.stand_ins.error_pages is not None,
         "default-backend": route.stand_ins is not None and route.stand_ins.without_endpoints is not None,
         "rate": bool(route.policy.body_rate),

@@ -9,7 +9,7 @@ import re
 
 import msgspec
 
-from balancer.matching.regexes import PatternError, compile_pattern
+from balancer.matching.regexes import pattern_problem
 from balancer.model.client_tls import ClientVerification
 from ingress.findings import Severity
 from ingress.settings.table.access import secret_reference
@@ -60,10 +60,9 @@ def subject_pattern(text: str) -> str:
         return ""
     if not pattern.startswith("CN="):
         raise InvalidValue("use an expression that begins with CN=")
-    try:
-        compile_pattern(f"^(?:{pattern})")
-    except PatternError as problem:
-        raise InvalidValue(str(problem)) from None
+    problem = pattern_problem(f"^(?:{pattern})")
+    if problem is not None:
+        raise InvalidValue(problem)
     return pattern
 
 

@@ -17,7 +17,7 @@ from ingress.settings.table.connections import proxy_settings
 from ingress.settings.table.errors import ErrorSettings
 from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
-from ingress.settings.table.limits import ClusterLimits
+from ingress.settings.table.limits import ClusterLimits, LimitSettings
 from ingress.settings.table.option import CLUSTER, Option, Overrides
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.relocation import Relocation
@@ -34,8 +34,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     """What holds for the whole cluster.
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
-    `redirects`, `relocation`, `tracing` and `affinity` are the defaults of every Ingress. `zones` and `backend` are
-    those of every backend. `spans` says where spans go, `keys` how large keys may be.
+    `redirects`, `relocation`, `tracing`, `affinity` and `ingress_limits` are the defaults of every Ingress. `zones` and
+    `backend` are those of every backend. `spans` says where spans go, `keys` how large keys may be.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -54,6 +54,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     responses: ResponseSettings = ResponseSettings()
     sources: SourceSettings = SourceSettings()
     limits: ClusterLimits = ClusterLimits()
+    ingress_limits: LimitSettings = LimitSettings()
     access: AccessSettings = AccessSettings()
     affinity: AffinityOptions = AffinityOptions()
     annotation_policy: AnnotationPolicy = AnnotationPolicy()
@@ -80,6 +81,7 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
         route_policy=cluster_policy(overrides),
         sources=overrides.over(defaults.sources),
         limits=overrides.over(defaults.limits),
+        ingress_limits=overrides.over(defaults.ingress_limits),
         access=overrides.over(defaults.access),
         affinity=overrides.over(defaults.affinity),
         annotation_policy=overrides.over(defaults.annotation_policy),

@@ -10,15 +10,16 @@ import msgspec
 
 from balancer.matching.variables import UnknownVariable, compile_text
 from balancer.model.gates import GateRule
-from balancer.model.limits import FlightLimit, Rate, RateLimit
+from balancer.model.limits import FlightLimit, LimitScope, Rate, RateLimit
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, ROUTE, Option
+from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import closing
-from ingress.settings.values import InvalidValue, integer
+from ingress.settings.values import InvalidValue, integer, word
 
 _UNLIMITED = closing(Severity.UNPROTECTED, "clients may send as much as they like")
+_APART = closing(Severity.UNPROTECTED, "each replica lets the whole rate pass")
 _OTHER_CLIENTS = closing(Severity.UNPROTECTED, "limits count something else than meant")
 _TOO_FAST = closing(Severity.UNPROTECTED, "clients may receive as fast as they like")
 
@@ -27,6 +28,7 @@ _BURST_MULTIPLIER = 5
 _REFUSAL_LEAST, _REFUSAL_MOST = 400, 599
 _ADDRESSES = frozenset({"$binary_remote_addr", "$remote_addr"})
 _SECOND, _MINUTE = 1, 60
+_SCOPES = {scope.value: scope for scope in LimitScope}
 
 
 class LimitSettings(msgspec.Struct, frozen=True):
@@ -38,6 +40,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
     burst_multiplier: int = _BURST_MULTIPLIER
     exempt: tuple[str, ...] = ()
     whitelisted: tuple[str, ...] = ()
+    scope: LimitScope = LimitScope.REPLICA
 
     def gates(self, zone: str, cluster: ClusterLimits) -> tuple[GateRule, ...]:
         """The gates of an Ingress with these settings. All its paths count in one `zone`."""
@@ -51,7 +54,7 @@ class LimitSettings(msgspec.Struct, frozen=True):
         if self.in_flight:
             found.append(FlightLimit(zone, self.in_flight, exempt, cluster.key, cluster.flight_status))
         if rates:
-            found.append(RateLimit(zone, rates, exempt, cluster.key, cluster.rate_status))
+            found.append(RateLimit(zone, rates, exempt, cluster.key, cluster.rate_status, self.scope))
         return tuple(found)
 
 
@@ -97,8 +100,8 @@ LIMIT_OPTIONS = (
         fills=(LimitSettings, "a_second"),
         grammar=_count,
         doc="requests of a client in a second, on all paths of the Ingress together; more get 503. So many times"
-        " `limit-burst-multiplier` may come at once beside the first. The workers of a replica count together, replicas"
-        " do not. IPv6 clients count by their network of 64 bits. 0 is no limit",
+        " `limit-burst-multiplier` may come at once beside the first. Who counts together: `limit-scope`. IPv6 clients"
+        " count by their network of 64 bits. 0 is no limit",
         if_invalid=_UNLIMITED,
     ),
     Option(
@@ -124,6 +127,17 @@ LIMIT_OPTIONS = (
         grammar=integer(0),
         default=str(_BURST_MULTIPLIER),
         doc="how many times a rate may come at once",
+    ),
+    Option(
+        name="limit-scope",
+        sources=ROUTE,
+        prefix=OWN_PREFIX,
+        fills=(LimitSettings, "scope"),
+        grammar=word(_SCOPES),
+        default="replica",
+        doc="who counts requests of `limit-rps` and `limit-rpm` together: `replica`, its workers; `fleet`, all replicas"
+        " that tell each other ([fleet.md](fleet.md)); without other replicas as `replica`",
+        if_invalid=_APART,
     ),
     Option(
         name="limit-allowlist",

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import msgspec
 
-from balancer.model.zones import ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
 from ingress.settings.values import boolean, duration, integer, percent, word
 from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
 
 _DEFAULTS = ZonePolicy()
+_FLEET_USES: dict[str, FleetUse] = {use.value: use for use in FleetUse}
 _EVACUATIONS: dict[str, ZoneEvacuation | None] = {
     "auto": None,
     "true": ZoneEvacuation.ON,
@@ -67,6 +68,7 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
     drained_replicas_leave: bool = False
+    fleet: FleetUse = FleetUse.ON
 
 
 ZONE_OPTIONS = (
@@ -159,6 +161,15 @@ ZONE_OPTIONS = (
         ' when it is well. `"dry-run"`: that is judged and told, and no request leaves. `"false"`: no zone is left'
         ' for that. `auto` is `"true"` under `adaptive` and `prefer-zone`, else `"false"`. Without effect under'
         " `off`",
+    ),
+    Option(
+        name="fleet",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "fleet"),
+        grammar=word(_FLEET_USES),
+        default="on",
+        doc='`"on"`: what other replicas tell counts ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and'
+        ' decides nothing. `"off"`: nothing is told. Without effect on a replica without peers (`--peer-port`)',
     ),
     Option(
         name="zone-drain",

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from balancer.matching.regexes import PatternError, compile_pattern
 from balancer.model.conditions import Conditions, ValueCondition
 from balancer.model.routes import PathKind
 from ingress.objects.gateway_routes import GrpcMatch, HttpMatch, ValueMatch
@@ -35,6 +36,8 @@ def http_place(match: HttpMatch) -> Place | None:
     kind, path = _KINDS.get(match.path.type), match.path.value
     if kind is None or not _readable((*match.headers, *match.query_params)):
         return None
+    if kind is PathKind.REGEX and not _compiles(path):
+        return None
     if kind is not PathKind.REGEX and not path.startswith("/"):
         return None
     fields, query = _values(match.headers, lower=True), _values(match.query_params, lower=False)
@@ -60,12 +63,22 @@ def grpc_place(match: GrpcMatch) -> Place | None:
         service, name = "", re.escape(name)
     elif method.type != "RegularExpression":
         return None
+    if not (_compiles(service) and _compiles(name)):
+        return None
     expression = rf"\A/(?:{service or '[^/]+'})/(?:{name or '[^/]+'})\z"
     return Place(expression, PathKind.REGEX, conditions, expression, (-len(expression), 0, -len(fields), 0))
 
 
 def _readable(values: Iterable[ValueMatch]) -> bool:
-    return all(each.type in _VALUES for each in values)
+    return all(each.type in _VALUES and (each.type == "Exact" or _compiles(each.value)) for each in values)
+
+
+def _compiles(expression: str) -> bool:
+    try:
+        compile_pattern(expression)
+    except PatternError:
+        return False
+    return True
 
 
 def _values(values: Iterable[ValueMatch], *, lower: bool) -> tuple[ValueCondition, ...]:

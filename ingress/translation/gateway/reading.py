@@ -83,8 +83,8 @@ def read_gateways(inventory: Inventory, options: GatewayOptions, material: Gatew
     return _GatewayReading(inventory, options, material, classes).result()
 
 
-def _seniority(metadata: Metadata) -> tuple[float, str, str]:
-    return created_epoch_seconds(metadata), metadata.namespace, metadata.name
+def _seniority(metadata: Metadata) -> tuple[float, str]:
+    return created_epoch_seconds(metadata), f"{metadata.namespace}/{metadata.name}"
 
 
 class _GatewayReading:
@@ -170,7 +170,7 @@ class _GatewayReading:
             said = validation_of(gateway, each.spec.port) if each.spec.protocol == "HTTPS" else None
             if said is not None:
                 read = read_validation(said, gateway, self._grants, self._material.authority_problem)
-                found = with_validation(found, read)
+                found = with_validation(found, read, self._material.digest(read.authorities))
             yield msgspec.structs.replace(found, serves=found.serves and key not in self._refused)
 
     def _set_refusal(self, item: ListenerSet, parent: tuple[str, str]) -> tuple[Problem, Problem] | None:

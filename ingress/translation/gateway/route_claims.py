@@ -12,19 +12,22 @@ import msgspec
 from balancer.errors import ErrorKind
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
+from balancer.model.mirroring import MIRRORS_MOST
 from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpMatch, HttpRoute, HttpRule, RouteBackend
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
-from ingress.translation.claims import BranchClaim, Claim
+from ingress.translation.claims import BranchClaim, Claim, MirrorClaim
 from ingress.translation.gateway.conditions import Place, grpc_place, http_place
+from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
 from ingress.translation.gateway.filters import filters_problem
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort, plain
-from ingress.translation.gateway.targets import redirect_of, rewriting_of
+from ingress.translation.gateway.targets import redirect_of, rewriting_of, share_of
+from ingress.translation.gateway.times import timed
 
 _Rule = HttpRule | GrpcRule
 
@@ -38,16 +41,22 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 class RouteClaims:
-    """Makes claims of routes under the settings of the cluster."""
+    """Makes claims of routes under the settings of the cluster, for the requests of one Gateway."""
 
-    __slots__ = ("_gates", "_overrides", "_policy", "_settings", "_ways")
+    __slots__ = ("_gates", "_policy", "_settings", "_ways")
 
-    def __init__(self, settings: ClusterSettings, ways: Mapping[NamedPort, EndpointTls | None]) -> None:
-        """`ways` are the ports of Services that policies protect: how to speak to their endpoints; None: not at all."""
+    def __init__(
+        self, settings: ClusterSettings, ways: Mapping[NamedPort, EndpointTls | None], gates: tuple[GateRule, ...]
+    ) -> None:
+        """`ways` are the ports of Services that policies protect: how to speak to their endpoints; None: not at all.
+
+        `gates` judge the requests of every route.
+        """
         self._settings = settings
         self._ways = ways
         self._policy = _policy(settings)
         self._gates: tuple[GateRule, ...] = (
+            *gates,
             *settings.tracing.gates(settings.spans),
             *settings.access.gates(),
             *settings.sources.gates(settings.sources, settings.access.blocked_networks),
@@ -90,12 +99,27 @@ class RouteClaims:
         return msgspec.structs.replace(
             bare,
             branches=self._branches(read, rule, owner, overrides),
-            policy=msgspec.structs.replace(self._policy, host=host) if host is not None else self._policy,
-            gates=(*self._gates, redirect) if redirect is not None else self._gates,
+            policy=timed(msgspec.structs.replace(self._policy, host=host), rule),
+            gates=(*self._gates, *cors_gates(rule.filters), *((redirect,) if redirect is not None else ())),
             rewriting=rewriting,
+            mirrors=self._mirrors(read, rule, owner),
             request_edits=request_edits(rule.filters),
-            response_rules=response_rules(rule.filters),
+            response_rules=(*response_rules(rule.filters), *cors_fields(rule.filters)),
         )
+
+    def _mirrors(self, read: ReadRoute, rule: _Rule, owner: Owner) -> tuple[MirrorClaim, ...]:
+        """The mirrors of a rule. One whose Service cannot be asked is left out, and the request is served."""
+        found: list[MirrorClaim] = []
+        for each in rule.filters:
+            if each.type != "RequestMirror" or each.request_mirror is None:
+                continue
+            said = each.request_mirror
+            bare = RouteBackend(said.backend_ref.name, said.backend_ref.group, said.backend_ref.kind)
+            backend = msgspec.structs.replace(bare, namespace=said.backend_ref.namespace, port=said.backend_ref.port)
+            branch = self._branch(read, backend, owner, Overrides(), is_grpc=isinstance(rule, GrpcRule))
+            if branch.port is not None:
+                found.append(MirrorClaim(branch, *share_of(said)))
+        return tuple(each for each in found if each.numerator > 0)[:MIRRORS_MOST]
 
     def _branches(self, read: ReadRoute, rule: _Rule, owner: Owner, overrides: Overrides) -> tuple[BranchClaim, ...]:
         """A branch for each backend with a share. Without any, every request gets an error."""

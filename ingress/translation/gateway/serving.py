@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from balancer.model.endpoints import EndpointTls
+from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
 from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.gates import in_phases
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
@@ -21,9 +21,10 @@ from ingress.translation.claims import Claim, HostClaim
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.reading import ReadGateways
-from ingress.translation.gateway.route_claims import RouteClaims
+from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_reading import ReadParent
-from ingress.translation.gateway.service_references import NamedPort
+from ingress.translation.gateway.ways import ways_of
+from ingress.translation.secrets.authority_keys import config_maps_key
 
 _PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS}
 
@@ -42,12 +43,11 @@ def gateway_parts(
     settings: ClusterSettings,
     *,
     sockets: Mapping[int, str],
-    ways: Mapping[NamedPort, EndpointTls | None],
     overrides: Mapping[tuple[str, str, str], Overrides],
 ) -> GatewayParts:
     """The parts of `gateways`. `sockets` are the names of bound sockets by the port of a Gateway.
 
-    `ways` are as in `RouteClaims`. `overrides` are what annotations of routes set, by kind, namespace and name.
+    `overrides` are what annotations of routes set, by kind, namespace and name.
     """
     bound = [each for each in gateways.listeners if is_bound(each) and each.spec.port in sockets]
     ports = {each.spec.port: each for each in bound}
@@ -71,7 +71,7 @@ def gateway_parts(
         Listener(each.key, configuration_key(each.spec.port), normal(each.spec.hostname), each.certificates)
         for each in bound
     ]
-    claims = RouteClaims(settings, ways)
+    claims = {key: RouteClaims(settings, ways_of(gateways, key), ()) for key in gateways.gateways}
     return GatewayParts(
         tuple(sorted(entry_points, key=lambda each: each.key)),
         tuple(sorted(configurations, key=lambda each: each.key)),
@@ -95,19 +95,20 @@ def is_bound(listener: ReadListener) -> bool:
 def _hosts(
     gateways: ReadGateways,
     bound: Mapping[str, ReadListener],
-    claims: RouteClaims,
+    claims: Mapping[tuple[str, str], RouteClaims],
     overrides: Mapping[tuple[str, str, str], Overrides],
 ) -> tuple[HostClaim, ...]:
     found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
     for age, read in enumerate(gateways.routes):
-        if read.refused is not None:
-            continue
         metadata = read.route.metadata
         said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), Overrides())
-        ranked = claims.of(read, said)
+        made: dict[tuple[str, str], list[Ranked]] = {}
         for listener, hostname in _names(read.parents, bound):
+            gateway = bound[listener].gateway
+            if gateway not in made:
+                made[gateway] = claims[gateway].of(read, said)
             place = found.setdefault((listener, hostname), [])
-            place.extend(((*each.rank, age, each.number), each.claim) for each in ranked)
+            place.extend(((*each.rank, age, each.number), each.claim) for each in made[gateway])
     return tuple(_host(bound[key], name, found[key, name]) for key, name in sorted(found))
 
 
@@ -126,7 +127,17 @@ def _host(listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...],
     return HostClaim(
         name,
         tuple(msgspec.structs.replace(each, host=name) for each in in_order),
+        client_certificates=_client_certificates(listener),
         listener=listener.key,
         configuration=configuration_key(listener.spec.port),
         trailing_slash=TrailingSlash.SAME,
     )
+
+
+def _client_certificates(listener: ReadListener) -> ClientCertificates | None:
+    """What the clients of a listener have to show; None: nothing."""
+    if not listener.authorities:
+        return None
+    verification = ClientVerification.OPTIONAL_NO_CA if listener.lets_others_in else ClientVerification.ON
+    key = config_maps_key(listener.authorities)
+    return ClientCertificates(ClientDemand("", key, listener.authorities_digest, verification))

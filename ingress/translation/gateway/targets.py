@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from balancer.model.redirects import RouteRedirect
 from balancer.model.rewriting import PathReplacement
-from ingress.objects.gateway_routes import PathModifier, RouteFilter
+from ingress.objects.gateway_routes import PathModifier, RequestMirror, RouteFilter
 
 
 def redirect_of(filters: Iterable[RouteFilter], prefix: str) -> RouteRedirect | None:
@@ -35,3 +35,12 @@ def _replacement(path: PathModifier | None, prefix: str) -> PathReplacement | No
     if path.type == "ReplaceFullPath":
         return PathReplacement(path.replace_full_path or "/")
     return PathReplacement(path.replace_prefix_match or "", prefix)
+
+
+def share_of(mirror: RequestMirror) -> tuple[int, int]:
+    """Of how many requests copies are made: the numerator and the denominator."""
+    if mirror.percent is not None:
+        return mirror.percent, 100
+    if mirror.fraction is not None:
+        return mirror.fraction.numerator, max(1, mirror.fraction.denominator)
+    return 100, 100

@@ -25,7 +25,6 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
-from ingress.settings.table.limits import LimitSettings
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
@@ -110,7 +109,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
             *settings.access.gates(),
             *preflights,
             *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
-            *overrides.over(LimitSettings()).gates(
+            *overrides.over(settings.ingress_limits).gates(
                 f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
             ),
         ),

@@ -5,7 +5,7 @@ Does not know to which path a canary belongs.
 
 from __future__ import annotations
 
-from balancer.matching.regexes import PatternError, compile_pattern
+from balancer.matching.regexes import pattern_problem
 from balancer.model.routes import Canary
 from ingress.findings import Report, Severity, quote
 from ingress.settings.table.canaries import CanaryRules
@@ -19,9 +19,8 @@ def check_rules(rules: CanaryRules, report: Report) -> None:
     pattern = rules.header_pattern
     if not pattern or not rules.header or rules.header_value:
         return
-    try:
-        compile_pattern(pattern)
-    except PatternError as problem:
+    problem = pattern_problem(pattern)
+    if problem is not None:
         report.add(
             reason="InvalidValue",
             message=f"The canary's header pattern is {quote(pattern)}: {problem}.",

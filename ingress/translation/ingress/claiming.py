@@ -17,7 +17,7 @@ from balancer.model.gates import GateRule, SourceRanges, any_of
 from balancer.model.redirects import AppRoot, SlashRedirect
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.findings import Findings, Report, Severity
-from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, subject_of
+from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, key_of, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.external_auth import ExternalAuthSettings
@@ -41,6 +41,7 @@ from ingress.translation.ingress.external_auth import (
 from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
+from ingress.translation.memory import Memory
 from ingress.translation.references import References
 from ingress.translation.secrets.client_tls import read_client_tls
 from ingress.translation.secrets.endpoint_tls import Denied, read_endpoint_tls
@@ -56,31 +57,50 @@ def claims_of_ingresses(
     *,
     settings: ClusterSettings,
     findings: Findings,
-    materials: Materials | None = None,
+    materials: Materials,
+    memory: Memory[OwnClaims | None],
 ) -> Iterator[OwnClaims]:
     """The claims of every Ingress that is ours. An Ingress on which zonal fails gets a finding and claims nothing.
 
-    `materials` remembers certificates and keys that were read before.
+    `materials` remembers certificates and keys that were read before, `memory` the claims under the same `context`.
     """
-    materials = materials or Materials(settings.keys)
     classes = classes_of(inventory.ingress_classes(), context.controller_class)
     for ingress in inventory.ingresses():
         if not is_accepted(ingress, classes, context=context):
             note_missing_class(ingress, classes, context=context, findings=findings)
             continue
-        report = findings.about(subject_of(ingress))
-        allow_local = context.allow_local_endpoints
-        read = partial(
-            claims_of,
-            ingress,
-            settings,
-            inventory=inventory,
-            report=report,
-            allow_local=allow_local,
+        make = partial(
+            _contained_claims,
+            ingress=ingress,
+            settings=settings,
+            allow_local=context.allow_local_endpoints,
             materials=materials,
         )
-        if claims := contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served."):
+        claims = memory.of(key_of(ingress), (ingress, settings), make, findings)
+        if claims is not None:
             yield claims
+
+
+def _contained_claims(
+    inventory: Inventory,
+    findings: Findings,
+    *,
+    ingress: Ingress,
+    settings: ClusterSettings,
+    allow_local: bool,
+    materials: Materials,
+) -> OwnClaims | None:
+    report = findings.about(subject_of(ingress))
+    read = partial(
+        claims_of,
+        ingress,
+        settings,
+        inventory=inventory,
+        report=report,
+        allow_local=allow_local,
+        materials=materials,
+    )
+    return contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served.")
 
 
 def claims_of(

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import msgspec
-
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
 from ingress.findings import Findings
@@ -22,13 +20,6 @@ from ingress.settings.table.whole import CONFIGMAP_OPTIONS
 from ingress.settings.table.zones import ZoneSettings
 from ingress.settings.zone_values import ANY_ENDPOINT, PolicyChoice
 from ingress.translation.cluster.zones import follows_hints
-
-
-class _Said(msgspec.Struct, frozen=True):
-    """The zone settings of ConfigMap and Service for a backend, and whether `auto` means hints for it."""
-
-    zones: ZoneSettings
-    follows_hints: bool
 
 
 def policy_origin(
@@ -51,17 +42,22 @@ def policy_origin(
 class BackendZones:
     """The policies of one translation. While the flag is off every policy is `ZONES_OFF`."""
 
-    __slots__ = ("_policies", "_said", "_settings")
+    __slots__ = ("_policies", "_services", "_settings")
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
-        self._said: dict[BackendKey, _Said] = {}
+        self._services: dict[BackendKey, tuple[Service, Overrides]] = {}
         self._policies: dict[BackendKey, set[ZonePolicy]] = {}
 
     @property
     def policy_names(self) -> frozenset[ZonePolicyName]:
         """The policies in force, by name."""
         return frozenset(policy.name for policies in self._policies.values() for policy in policies)
+
+    @property
+    def noted(self) -> Mapping[BackendKey, frozenset[ZonePolicy]]:
+        """The policies of each backend and its routes that are noted until now."""
+        return {key: frozenset(policies) for key, policies in self._policies.items()}
 
     def minds_zones(self, key: BackendKey) -> bool:
         """Whether a backend or one of its routes has a policy other than `off`."""
@@ -76,25 +72,31 @@ class BackendZones:
         named = (name for policy in self._policies.get(key, ()) for name in policy.keys)
         return frozenset(named) - {ANY_ENDPOINT}
 
-    def backend_policy(self, key: BackendKey, service: Service, overrides: Overrides) -> ZonePolicy:
-        """The policy of a backend; `overrides` are what its Service sets."""
+    def backend_policy(self, service: Service, overrides: Overrides) -> ZonePolicy:
+        """The policy of the backends of a Service; `overrides` are what it sets."""
         if not self._settings.zone_aware_routing:
             return ZONES_OFF
-        zones = self._settings.zones.overridden(overrides)
-        self._said[key] = _Said(zones, follows_hints(service))
-        return self._note(key, zones.policy(follows_hints=self._said[key].follows_hints))
+        return self._settings.zones.overridden(overrides).policy(follows_hints=follows_hints(service))
+
+    def note_backend(self, key: BackendKey, service: Service, overrides: Overrides, policy: ZonePolicy) -> None:
+        """Notes that a backend has the policy that `backend_policy` gave for its Service."""
+        if self._settings.zone_aware_routing:
+            self._services[key] = service, overrides
+            self.note(key, policy)
 
     def route_policy(self, backend: Backend, overrides: Overrides) -> ZonePolicy | None:
         """The policy of a route instead of its backend's; None if the Ingress changes nothing or the flag is off.
 
-        `backend` has the policy that `backend_policy` gave for its key. `overrides` are what the Ingress sets.
+        `backend` was noted, with its own policy. `overrides` are what the Ingress sets.
         """
         if not self._settings.zone_aware_routing or not overrides.of(ZoneSettings):
             return None
-        said = self._said[backend.key]
-        overridden = said.zones.overridden(overrides).policy(follows_hints=said.follows_hints)
-        return None if overridden == backend.zone_policy else self._note(backend.key, overridden)
+        service, said = self._services[backend.key]
+        zones = self._settings.zones.overridden(said).overridden(overrides)
+        policy = zones.policy(follows_hints=follows_hints(service))
+        return None if policy == backend.zone_policy else self.note(backend.key, policy)
 
-    def _note(self, key: BackendKey, policy: ZonePolicy) -> ZonePolicy:
+    def note(self, key: BackendKey, policy: ZonePolicy) -> ZonePolicy:
+        """Notes that a backend or a route to it has this policy."""
         self._policies.setdefault(key, set()).add(policy)
         return policy

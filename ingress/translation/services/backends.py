@@ -7,12 +7,13 @@ backend. Does not know hosts or paths.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 import msgspec
 
 from balancer.model.addresses import is_numeric_name
 from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls, way_of
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
 from ingress.objects.names import HOST
@@ -20,9 +21,10 @@ from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.cluster.zone_findings import GivenZone
+from ingress.translation.memory import FindingNotes
+from ingress.translation.services.backend_memories import BackendMemories, MadeBackend, UsedBackends
 from ingress.translation.services.backend_zones import BackendZones
-from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedService, sliced
+from ingress.translation.services.endpoint_changes import SlicedService, sliced
 from ingress.translation.services.endpoint_findings import PortEndpoints
 from ingress.translation.services.endpoints import endpoints_of, external_endpoints, placed_on_nodes, service_endpoint
 from ingress.translation.services.service_annotations import read_service_annotations
@@ -33,52 +35,8 @@ _HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
 # A Service has a few ports. Kubernetes allows hundreds.
 _PORTS_SHOWN = 8
 
+_NOTHING = Overrides()
 _EFFECT = "The paths that lead there answer 503."
-
-
-class UsedBackends(msgspec.Struct, frozen=True):
-    """The backends that routes lead to, sorted by key, and what they need. Nothing can be resolved any more.
-
-    `names` are the DNS names outside of the cluster whose addresses are endpoints, by namespace. `services` are the
-    Services that were looked for, by namespace and name, whether they exist or not. `policy_names` are the zone
-    policies in force.
-    `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
-    than `off`, `policies` those of each backend and its routes. `sliced` are the Services whose
-    endpoints come from slices, by namespace and name.
-    """
-
-    backends: tuple[Backend, ...] = ()
-    names: frozenset[tuple[str, str]] = frozenset()
-    services: frozenset[tuple[str, str]] = frozenset()
-    policy_names: frozenset[ZonePolicyName] = frozenset()
-    label_keys: Mapping[BackendKey, frozenset[str]] = {}
-    zoned: frozenset[BackendKey] = frozenset()
-    policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
-    sliced: Mapping[tuple[str, str], SlicedService] = {}
-
-    @property
-    def every_label_key(self) -> frozenset[str]:
-        """The node labels that any policy in force names."""
-        return frozenset().union(*self.label_keys.values())
-
-    def plan(
-        self, *, allow_local: bool, replicas_of: tuple[str, str] | None, given_zone: GivenZone | None
-    ) -> EndpointPlan:
-        """What is needed to make the endpoints of these backends again when only slices have changed.
-
-        `given_zone` comes without endpoints. The endpoints of these backends are counted here.
-        """
-        if given_zone is not None:
-            given_zone = given_zone.changed((), (service.zones for service in self.sliced.values()))
-        return EndpointPlan(
-            allow_local=allow_local,
-            services=self.sliced,
-            label_keys=self.label_keys,
-            zoned=self.zoned,
-            policies=self.policies,
-            replicas_of=replicas_of,
-            given_zone=given_zone,
-        )
 
 
 def backend_key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:
@@ -95,10 +53,25 @@ def port_of(service: Service, reference: ServicePortReference) -> ServicePort | 
     return None
 
 
+class AskedBackend(msgspec.Struct, frozen=True):
+    """What was asked of `Backends.resolve` or `first_port`, and what that led to.
+
+    `service` None: there is none. `place` is the `backend_key` of `port`. `made` None: the reference led to no backend.
+    """
+
+    namespace: str
+    name: str
+    service: Service | None
+    port: ServicePort | None = None
+    place: BackendKey = BackendKey("")
+    made: Backend | None = None
+
+
 class Backends:
     """The backends that routes have asked for so far during one translation.
 
-    `overrides` are what Ingresses set for backends, by `backend_key`.
+    `overrides` are what objects set for backends, by `backend_key`. `memories` have begun, and hold what was made under
+    the same `allow_local`. `asked` is what was asked since somebody emptied the list.
     """
 
     __slots__ = (
@@ -108,12 +81,14 @@ class Backends:
         "_inventory",
         "_looked_for",
         "_made",
+        "_memories",
         "_names",
         "_overrides",
         "_ports",
         "_settings",
         "_slice_findings",
         "_zones",
+        "asked",
     )
 
     def __init__(
@@ -123,6 +98,7 @@ class Backends:
         settings: ClusterSettings,
         findings: Findings,
         overrides: Mapping[BackendKey, Overrides],
+        memories: BackendMemories,
         allow_local: bool = False,
         allow_external: bool = False,
     ) -> None:
@@ -136,8 +112,10 @@ class Backends:
         self._made: dict[BackendKey, Backend] = {}
         self._overrides = overrides
         self._ports: dict[tuple[str, str], dict[BackendKey, ServicePort]] = {}
-        self._slice_findings: dict[tuple[str, str], Findings] = {}
+        self._slice_findings: dict[tuple[str, str], list[FindingNotes]] = {}
         self._zones = BackendZones(settings)
+        self._memories = memories
+        self.asked: list[AskedBackend] = []
 
     def resolve(
         self,
@@ -156,6 +134,7 @@ class Backends:
         is what serving does about a broken reference, `severity` what that means for requests.
         """
         service = self._service(namespace, reference.name)
+        self.asked.append(AskedBackend(namespace, reference.name, service))
         if service is None:
             message = f"There is no Service {namespace}/{reference.name}: create it."
             report.add(reason="ServiceMissing", message=message, severity=severity, effect=effect)
@@ -173,13 +152,35 @@ class Backends:
             message = f"Service {namespace}/{reference.name} has no TCP port {wanted}: {_ports_of(service)}."
             report.add(reason="ServicePortMissing", message=message, severity=severity, effect=effect)
             return None
-        return self._backend(
-            service, port, tls, http2=port.app_protocol in _HTTP2_PROTOCOLS if http2 is None else http2
-        )
+        http2 = port.app_protocol in _HTTP2_PROTOCOLS if http2 is None else http2
+        place = backend_key(namespace, reference.name, port=port)
+        way = way_of(tls, http2=http2)
+        key = BackendKey(f"{way}#{place}") if way else place
+        made = self._made.get(key) or self._backend(key, place, service, port, tls, http2=http2)
+        self.asked[-1] = AskedBackend(namespace, reference.name, service, port, place, made)
+        return made
+
+    def leads_there_again(self, asked: AskedBackend) -> bool:
+        """Asks again what an earlier translation has asked. Returns whether it leads to the same."""
+        service = self._service(asked.namespace, asked.name)
+        if service is not asked.service and service != asked.service:
+            return False
+        if asked.made is None or asked.port is None or service is None:
+            return True
+        last = asked.made
+        made = self._made.get(last.key)
+        if made is None:
+            made = self._backend(last.key, asked.place, service, asked.port, last.tls, http2=last.http2)
+        return made is last or made == last
+
+    def note_policy(self, key: BackendKey, policy: ZonePolicy) -> None:
+        """Notes that a route to a backend has this policy, as `route_policy` does."""
+        self._zones.note(key, policy)
 
     def first_port(self, namespace: str, name: str) -> ServicePortReference:
         """A reference to the first port of a Service. It resolves to nothing if there is none."""
         service = self._service(namespace, name)
+        self.asked.append(AskedBackend(namespace, name, service))
         ports = service.spec.ports if service else ()
         return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
 
@@ -192,6 +193,18 @@ class Backends:
 
     def used(self, *, counts_zones: bool = False) -> UsedBackends:
         """Every backend that was resolved. `counts_zones`: the zones of the endpoints of each Service are wanted."""
+        given = (
+            self._made.copy(),
+            frozenset(self._names),
+            frozenset(self._looked_for),
+            {place: dict(ports) for place, ports in self._ports.items()},
+            {place: tuple(notes) for place, notes in self._slice_findings.items()},
+            self._zones.noted,
+            counts_zones,
+        )
+        return self._memories.used(given, partial(self._used, counts_zones=counts_zones))
+
+    def _used(self, *, counts_zones: bool) -> UsedBackends:
         zones = self._zones
         zoned = frozenset(key for key in self._made if zones.minds_zones(key))
         made = ((place, self._sliced(place, zoned, counts_zones=counts_zones)) for place in self._ports)
@@ -222,67 +235,100 @@ class Backends:
             for key, port in self._ports[place].items()
             if key in made
         }
-        findings = self._slice_findings[place]
-        return sliced(service, ports, inventory=self._inventory, findings=findings, counts_zones=counts_zones)
+        notes = self._slice_findings[place]
+        given = (service, tuple(ports.items()), counts_zones, tuple(notes))
+
+        def make(inventory: Inventory, _: Findings) -> SlicedService:
+            findings = Findings()
+            for each in notes:
+                each.repeat(findings)
+            return sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)
+
+        return self._memories.sliced.of(place, given, make, self._findings)
 
     def _placed(self, backend: Backend) -> Backend:
         if not self._zones.minds_zones(backend.key):
             return backend
         keys = self._zones.label_keys(backend.key)
-        return msgspec.structs.replace(backend, endpoints=placed_on_nodes(backend.endpoints, keys, self._inventory))
+
+        def make(inventory: Inventory, _: Findings) -> Backend:
+            endpoints = placed_on_nodes(backend.endpoints, keys, inventory)
+            return backend if endpoints == backend.endpoints else msgspec.structs.replace(backend, endpoints=endpoints)
+
+        return self._memories.placed.of(backend.key, (backend, keys), make, self._findings)
 
     def _service(self, namespace: str, name: str) -> Service | None:
         self._looked_for.add((namespace, name))
         return self._inventory.service(namespace, name)
 
-    def _backend(self, service: Service, port: ServicePort, tls: EndpointTls | None, *, http2: bool) -> Backend:
-        namespace, name = service.metadata.namespace, service.metadata.name
-        place = backend_key(namespace, name, port=port)
-        way = way_of(tls, http2=http2)
-        key = BackendKey(f"{way}#{place}") if way else place
-        if key not in self._made:
-            said = read_service_annotations(service, self._findings.about(subject_of(service)))
-            overrides = self._overrides.get(place, Overrides())
-            settings = self._settings.backend.overridden(said).overridden(overrides)
-            policy = self._zones.backend_policy(key, service, said)
-            note_topology_keys(service, policy, self._findings.about(subject_of(service)))
-            backend = Backend(
-                key=key,
-                namespace=namespace,
-                service=name,
-                port=str(port.port),
-                endpoints=self._endpoints(service, port, key=key, settings=settings),
-                tls=tls,
-                http2=http2,
-                zone_policy=policy,
-            )
-            self._made[key] = settings.applied(backend)
-        return self._made[key]
+    def _backend(
+        self,
+        key: BackendKey,
+        place: BackendKey,
+        service: Service,
+        port: ServicePort,
+        tls: EndpointTls | None,
+        *,
+        http2: bool,
+    ) -> Backend:
+        overrides = self._overrides.get(place, _NOTHING)
+        given = (service, port, tls, http2, overrides, self._settings)
+        backend = Backend(key, *key_of(service), str(port.port), tls=tls, http2=http2)
+        make = partial(self._make, backend=backend, service=service, port=port, overrides=overrides)
+        made = self._memories.made.of(key, given, make, self._findings)
+        self._made[key] = made.backend
+        self._zones.note_backend(key, service, made.said, made.backend.zone_policy)
+        if made.external_name:
+            self._names.add((service.metadata.namespace, made.external_name))
+        if made.slice_findings is not None:
+            self._ports.setdefault(key_of(service), {})[key] = port
+            self._slice_findings.setdefault(key_of(service), []).append(made.slice_findings)
+        return made.backend
 
-    def _endpoints(
-        self, service: Service, port: ServicePort, *, key: BackendKey, settings: BackendSettings
-    ) -> tuple[Endpoint, ...]:
+    def _make(
+        self,
+        inventory: Inventory,
+        findings: Findings,
+        *,
+        backend: Backend,
+        service: Service,
+        port: ServicePort,
+        overrides: Overrides,
+    ) -> MadeBackend:
+        """`backend` has neither endpoints nor settings yet."""
+        report = findings.about(subject_of(service))
+        said = read_service_annotations(service, report)
+        settings = self._settings.backend.overridden(said).overridden(overrides)
+        policy = self._zones.backend_policy(service, said)
+        note_topology_keys(service, policy, report)
+        name, slices = "", None
         if service.spec.type == "ExternalName":
-            return self._external_endpoints(service, port)
-        if settings.service_upstream:
-            report = self._findings.about(subject_of(service))
-            endpoint = service_endpoint(service, port, allow_local=self._allow_local, report=report)
-            if endpoint is not None:
-                return (endpoint,)
-        place = key_of(service)
-        self._ports.setdefault(place, {})[key] = port
-        findings = self._slice_findings.setdefault(place, Findings())
-        return endpoints_of(service, port, inventory=self._inventory, allow_local=self._allow_local, findings=findings)
+            name = _name_of(service)
+            endpoints = self._external_endpoints(service, name, port, inventory, report)
+        elif (upstream := self._upstream(service, port, settings, report)) is not None:
+            endpoints = (upstream,)
+        else:
+            slices, local = FindingNotes(), self._allow_local
+            endpoints = endpoints_of(service, port, inventory=inventory, allow_local=local, findings=slices)
+        backend = msgspec.structs.replace(backend, endpoints=endpoints, zone_policy=policy)
+        return MadeBackend(settings.applied(backend), said, name, slices)
 
-    def _external_endpoints(self, service: Service, port: ServicePort) -> tuple[Endpoint, ...]:
-        report, name = self._findings.about(subject_of(service)), _name_of(service)
+    def _upstream(
+        self, service: Service, port: ServicePort, settings: BackendSettings, report: Report
+    ) -> Endpoint | None:
+        """The Service itself as the only endpoint, if that is wanted and possible."""
+        if not settings.service_upstream:
+            return None
+        return service_endpoint(service, port, allow_local=self._allow_local, report=report)
+
+    def _external_endpoints(
+        self, service: Service, name: str, port: ServicePort, inventory: Inventory, report: Report
+    ) -> tuple[Endpoint, ...]:
         if not name:
             message = f"externalName {quote(service.spec.external_name)} is not the name of a host: correct it."
             report.add(reason="InvalidExternalName", message=message, severity=Severity.CLOSED, effect=_EFFECT)
             return ()
-        namespace = service.metadata.namespace
-        self._names.add((namespace, name))
-        addresses = self._inventory.addresses(namespace, name)
+        addresses = inventory.addresses(service.metadata.namespace, name)
         return external_endpoints(addresses, port, allow_local=self._allow_local, report=report)
 
 

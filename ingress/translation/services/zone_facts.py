@@ -43,7 +43,7 @@ def zone_facts(
     """
     said = settings.zone_facts
     if not settings.zone_aware_routing:
-        return ZoneFacts(prices=said.prices)
+        return ZoneFacts(prices=said.prices, fleet=said.fleet)
     return ZoneFacts(
         cpu_milli=cpu_by_zone(inventory.nodes()) if ZonePolicyName.ALLOCATE in policies else None,
         replicas=replicas_by_zone(inventory, replicas_of),
@@ -52,6 +52,7 @@ def zone_facts(
         drained_replicas_leave=said.drained_replicas_leave,
         leaving=zones_leaving(inventory.nodes()) if set(policies) - {ZonePolicyName.OFF} else (),
         prices=said.prices,
+        fleet=said.fleet,
     )
 
 

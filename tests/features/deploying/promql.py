@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from balancer.metrics.definitions import DEFINITIONS, Definition, MetricKind
+from balancer.metrics.definitions import DEFINITIONS
+from balancer.metrics.kinds import Definition, MetricKind
 
 TARGET = frozenset({"instance", "job"})
 """The labels that Prometheus itself adds to each sample."""

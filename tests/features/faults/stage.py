@@ -6,6 +6,7 @@ traceback.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -89,6 +90,10 @@ class Stage:
     def cpu_seconds(self) -> float:
         fields = Path(f"/proc/{self.zonal.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def failed_lines(self) -> list[str]:
+        """The lines of the access log about requests with a status of 5xx; they name the attempts."""
+        return [line for line in self.zonal.access_lines if json.loads(line)["status"] >= 500]
 
     async def connections(self, state: str) -> int:
         """The metric of connections in one state."""

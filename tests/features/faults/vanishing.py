@@ -1,4 +1,4 @@
-"""Endpoints whose pods end without a pause: connections close, and the address answers nothing from then on."""
+"""Endpoints whose pods end without a pause, or whose machine is lost: the address answers nothing from then on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
-from tests.features.faults.holes import fill
+from tests.features.faults.holes import fill, swallow
 from tests.features.faults.load import Ledger, Load, answer_to
 from tests.features.faults.versions import Version
 
@@ -45,6 +45,10 @@ class Pod:
         hole.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         hole.bind((self.address, self.port))
         self._hole += [hole, *fill(hole)]
+
+    def go_dark(self) -> None:
+        """From now on every packet vanishes, on open connections too."""
+        swallow(self.port)
 
     async def _answer(self, visit: Visit) -> None:
         while True:

@@ -44,18 +44,11 @@ def _port(stage: GatewayStage, request: Json) -> int:
     return stage.port(request.get("port", 80 if request.get("tls") is None else 443))
 
 
-def _context(stage: GatewayStage, tls: Json, alpn: str) -> tuple[ssl.SSLContext, str | None]:
-    context = stage.authorities.client_context(
-        {"alpn": alpn, **{k: v for k, v in tls.items() if k in ("client", "alpn")}}
-    )
-    if "max" in tls:
-        context.maximum_version = ssl.TLSVersion[tls["max"]]
-    return context, None
-
-
 def _secure(stage: GatewayStage, request: Json, alpn: str) -> tuple[ssl.SSLContext, str]:
+    """The context of a handshake, and the name that it sends; empty for none."""
     tls = request["tls"]
-    context, _ = _context(stage, tls, alpn)
+    asked = {"alpn": alpn, **{name: tls[name] for name in ("client", "alpn", "max") if name in tls}}
+    context = stage.authorities.client_context(asked)
     name = tls.get("sni", _host(request).partition(":")[0]) or ""
     if tls.get("verify", True):
         context.load_verify_locations(cadata=stage.authorities.authority("server").certificate_pem.decode())
@@ -122,8 +115,9 @@ def _head_and_body(request: Json, probe: str) -> tuple[bytes, bytes]:
     body = request.get("body", "x" * request.get("body_size", 0)).encode()
     headers: list[tuple[str, Any]] = [("Host", _host(request)), ("X-Probe", probe)]
     headers += [(name, value) for name, value in request.get("headers", ())]
-    if "answer" in request:
-        headers.append(("X-Answer", base64.b64encode(json.dumps(request["answer"]).encode()).decode()))
+    answer = {**request.get("answer", {}), **({"hold": request["open_for"] + 1} if "open_for" in request else {})}
+    if answer:
+        headers.append(("X-Answer", base64.b64encode(json.dumps(answer).encode()).decode()))
     if "upgrade" in request:
         headers += [("Connection", "Upgrade"), ("Upgrade", request["upgrade"])]
         headers += [("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Sec-WebSocket-Version", "13")]

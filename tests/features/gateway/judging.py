@@ -49,6 +49,7 @@ def problems_of(expected: Json, turn: Turn) -> list[str]:
 
 
 _PASSED_OVER = frozenset(("pause", "echo"))
+"""What says how to ask, and what no endpoint of the runner does."""
 
 
 def _status(wanted: Any, turn: Turn) -> str:
@@ -59,12 +60,7 @@ def _status(wanted: Any, turn: Turn) -> str:
 
 def _backend(wanted: str | None, turn: Turn) -> str:
     servers = {turn.server(seen) for seen in turn.seen}
-    reached = wanted is None and turn.got
-    return (
-        f"served by {servers}, {len(turn.got)} requests at endpoints, not {wanted}"
-        if servers != {wanted} or reached
-        else ""
-    )
+    return "" if servers == {wanted} else f"served by {servers}, not {wanted}"
 
 
 def _counted(wanted: Json, counts: Counter[str]) -> bool:
@@ -210,6 +206,10 @@ def _same_endpoint(_: bool, turn: Turn) -> str:
     return f"endpoints {others} beside {turn.kept}" if others else ""
 
 
+def _open_for(_: float, turn: Turn) -> str:
+    return "the tunnel was closed" if turn.last.closed == "tunnel" else ""
+
+
 _CHECKS: dict[str, Callable[[Any, Turn], str]] = {
     "status": _status,
     "backend": _backend,
@@ -231,4 +231,5 @@ _CHECKS: dict[str, Callable[[Any, Turn], str]] = {
     "alpn": _alpn,
     "size": _size,
     "same_endpoint": _same_endpoint,
+    "open_for": _open_for,
 }

@@ -21,8 +21,7 @@ from ingress.objects.kinds import Kind, KubernetesObject
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
-from ingress.translation.assembly import translate
-from ingress.translation.secrets.certificates import CertificateShelf
+from ingress.translation.assembly import Memories, translate
 from tests.features.gateway.cases import Json
 from tests.features.gateway.documents import Cluster, Place
 from tests.features.ingress_nginx.authorities import Authorities
@@ -45,7 +44,7 @@ class GatewayStage:
         self._ports = ports
         self._placed: dict[tuple[str, int], tuple[Json, list[Endpoint]]] = {}
         self._generation = 0
-        self._shelf = CertificateShelf()
+        self._memories = Memories()
         pairs = tuple((port, str(port)) for port in ports)
         self._context = TranslationContext(allow_local_endpoints=True, zone=zone, gateway_ports=pairs)
 
@@ -94,7 +93,7 @@ class GatewayStage:
         inventory = Inventory()
         for kind in Kind:
             inventory.apply(Replaced(kind, tuple(item for item in objects if item.kind is kind)))
-        translation = translate(inventory, self._context, shelf=self._shelf)
+        translation = translate(inventory, self._context, memories=self._memories)
         self._generation += 1
         self._fleet.publish(Publication(self._generation, translation.model))
         self.statuses = msgspec.to_builtins(translation.standings)

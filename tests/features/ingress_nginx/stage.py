@@ -26,8 +26,7 @@ from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
-from ingress.translation.assembly import translate
-from ingress.translation.secrets.certificates import CertificateShelf
+from ingress.translation.assembly import Memories, translate
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.cases import Case, Json, Start
 from tests.features.ingress_nginx.documents import case_documents, cluster_documents
@@ -53,7 +52,7 @@ class Stage:
         self._documents: dict[str, list[Document]] = {}
         self._placed: dict[str, dict[str, list[Endpoint]]] = {}
         self._generation = 0
-        self._shelf = CertificateShelf()
+        self._memories = Memories()
         self._context, self._log_format = _options(start.flags)
         self._log_ends: tuple[int, int] = (-1, -1)
 
@@ -136,7 +135,7 @@ class Stage:
         inventory = Inventory()
         for kind in Kind:
             inventory.apply(Replaced(kind, tuple(item for item in objects if item.kind is kind)))
-        translation = translate(inventory, self._context, shelf=self._shelf)
+        translation = translate(inventory, self._context, memories=self._memories)
         self._generation += 1
         self._fleet.publish(Publication(self._generation, translation.model))
         self.findings = (*translation.findings, *refused)

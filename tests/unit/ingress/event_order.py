@@ -24,8 +24,7 @@ from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.replica import Replica
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState
-from ingress.translation.assembly import Translation, translate, with_endpoints
-from ingress.translation.secrets.certificates import CertificateShelf
+from ingress.translation.assembly import Memories, Translation, translate, with_endpoints
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -259,7 +258,7 @@ class Follower:
         self._breadth = breadth
         self._gathering = Gathering(scopes, own_node=OWN_NODE)
         self._backlog = Backlog()
-        self._shelf = CertificateShelf()
+        self._memories = Memories()
         self._asked: dict[tuple[str, str], int] = {}
         self._readers = {scope: self._reader(scope) for scope in scopes}
         self.inventory = Inventory()
@@ -289,7 +288,7 @@ class Follower:
         if self.last is not None and not changes.beyond and self.last.services.isdisjoint(changes.services):
             self.last = finished(with_endpoints(self.last, changes.slices_of, self.inventory))
         else:
-            self.last = translate(self.inventory, CONTEXT, shelf=self._shelf)
+            self.last = translate(self.inventory, CONTEXT, memories=self._memories)
         self._want(self.last.wanted.secrets)
 
     def ask(self) -> None:

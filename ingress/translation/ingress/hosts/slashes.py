@@ -21,7 +21,8 @@ def add_slash_redirects(hosts: Iterable[SettledHost]) -> None:
     for host in hosts:
         for claim in list(host.paths.values()) if host.expressions is None else ():
             bare = claim.path.removesuffix("/")
-            is_taken = any((bare, kind) in host.paths for kind in PathKind)
-            if claim.slash_redirect is not None and bare not in ("", claim.path) and not is_taken:
+            if claim.slash_redirect is None or bare in ("", claim.path):
+                continue
+            if not any((bare, kind) in host.paths for kind in PathKind):
                 gates = in_phases((claim.slash_redirect, *claim.gates))
                 host.give(msgspec.structs.replace(claim, path=bare, kind=PathKind.EXACT, gates=gates))

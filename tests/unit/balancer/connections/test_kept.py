@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from balancer.errors import NoPlaceError
 from balancer.model.settings import ProxySettings
+from balancer.runtime.shares import FairShares
 from tests.fakes.endpoints import Visit
 from tests.fakes.sockets import until
 from tests.messages import outgoing
@@ -67,3 +71,38 @@ async def test_an_idle_connection_that_the_endpoint_closes_is_forgotten() -> Non
         await until(lambda: bed.pools.idle_count == 0)
         assert pool.lease(False) is None
         assert not bed.pools.open
+
+
+async def test_a_namespace_makes_no_more_connections_than_its_share_and_others_make_theirs() -> None:
+    async with bench() as bed:
+        bed.pools.places = FairShares(8)
+        greedy, modest = bed.pools.single(bed.member("greedy")), bed.pools.single(bed.member("modest"))
+        held = [await bed.used(greedy) for _ in range(4)]
+        with pytest.raises(NoPlaceError):
+            await bed.fresh(greedy)
+        (await bed.used(modest)).release()
+        for each in held:
+            each.release()
+
+
+async def test_a_namespace_at_its_share_gives_up_an_idle_connection_for_a_new_one() -> None:
+    async with bench() as bed:
+        bed.pools.places = FairShares(4)
+        busy, other = bed.pools.single(bed.member("shop")), bed.pools.single(bed.member("shop"))
+        held = [await bed.used(busy), await bed.used(busy)]
+        held[0].release()
+        (await bed.used(other)).release()
+        assert bed.pools.places.held("shop") == 2
+        assert held[0].closed
+        held[1].release()
+
+
+async def test_places_are_back_however_a_connection_ends() -> None:
+    async with bench() as bed:
+        bed.pools.places = FairShares(4)
+        pool = bed.pools.single(bed.member("shop"))
+        (await bed.used(pool)).reset()
+        await bed.endpoint.stop()
+        with pytest.raises(ConnectionRefusedError):
+            await bed.fresh(pool)
+        await until(lambda: bed.pools.places.free == 4)

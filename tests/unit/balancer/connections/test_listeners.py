@@ -13,6 +13,7 @@ from balancer.connections.listeners import (
     CannotListen,
     connection_bound,
     descriptor_limit,
+    endpoint_bound,
     join,
     listen,
     listen_together,
@@ -113,6 +114,7 @@ def test_an_address_that_is_not_ours_is_refused(address: str) -> None:
 @pytest.mark.parametrize(("descriptors", "bound"), [(20_000, 9000), (1024, 461), (256, 96), (64, 1), (0, 1)])
 def test_clients_leave_descriptors_for_endpoints_and_for_all_else(descriptors: int, bound: int) -> None:
     assert connection_bound(descriptors) == bound
+    assert max(1, endpoint_bound(descriptors) // 2) == bound
 
 
 def test_the_limit_of_descriptors_is_raised_to_what_is_allowed() -> None:

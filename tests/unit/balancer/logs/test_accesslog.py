@@ -158,6 +158,24 @@ async def test_a_stalled_reader_costs_lines_but_bounded_memory(pipe: Pipe) -> No
     assert drops.lines == 101 + accepted - pipe.read().count(b"\n")
 
 
+async def test_a_greedy_tenant_beside_a_stalled_reader_costs_a_modest_one_no_line(pipe: Pipe) -> None:
+    drops = Drops()
+    log = AccessLog(pipe.write_fd, AccessLogFormat.JSON, drops)
+    lines = [b"greedy".ljust(2000) + b"\n", b"modest".ljust(200) + b"\n"]
+    dropped_of_modest = 0
+    for number in range(20_000):
+        log.write_line(lines[0], "greedy")
+        if number % 20 == 0:
+            before = drops.lines
+            log.write_line(lines[1], "modest")
+            dropped_of_modest += drops.lines - before
+        if number % 2000 == 0:
+            pipe.received += pipe.read()
+            await asyncio.sleep(0.015)  # a flush may take a part of what waits
+    assert drops.lines > 10_000
+    assert dropped_of_modest == 0
+
+
 @settings(max_examples=20)
 @given(
     st.lists(st.one_of(st.integers(1, 60), st.integers(-9_000, -1), st.just(0)), max_size=8),

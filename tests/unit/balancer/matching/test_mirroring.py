@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from balancer.matching.mirroring import MIRROR_URL, MirrorRequests
-from balancer.model.mirroring import Mirroring
+from balancer.matching.mirroring import MIRROR_URL, BackendCopies, MirrorRequests, backend_copies_of
+from balancer.model.endpoints import BackendKey
+from balancer.model.mirroring import BackendMirror, Mirroring
+from tests import builders
+from tests.questions import question_of
 from tests.unit.balancer.matching.gates.external_auth.asking import asked
 
 
@@ -68,3 +72,16 @@ def test_what_is_no_url_of_a_mirror(url: str) -> None:
 )
 def test_an_address_of_this_pod_or_its_cloud_is_told(host: str, local: bool) -> None:
     assert requests(f"http://{host}/", allow_local=False).may_send is not local
+
+
+def test_a_share_of_requests_is_due_for_a_copy() -> None:
+    request = question_of("http://shop.test/").request
+    copies = BackendCopies(BackendMirror(BackendKey("shop/b:80"), "shop", 3, 4), ())
+    lots = iter(range(4))
+    assert [copies.is_due(request, lambda _: next(lots)) for _ in range(4)] == [True, True, True, False]
+
+
+def test_no_more_backends_get_copies_than_allowed() -> None:
+    mirrors = tuple(BackendMirror(BackendKey(f"shop/b{number}:80"), "shop") for number in range(6))
+    route = msgspec.structs.replace(builders.route(), mirrors=mirrors)
+    assert [each.backend for each in backend_copies_of(route)] == [f"shop/b{number}:80" for number in range(4)]

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from balancer.matching.regexes import INSTRUCTIONS_MAX, PatternError, PatternSet, compile_pattern
+from balancer.matching.regexes import (
+    CHARACTERS_MAX,
+    INSTRUCTIONS_MAX,
+    PatternError,
+    PatternSet,
+    compile_pattern,
+    pattern_problem,
+)
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "[a-c-]", r"\d", r"\W", r"\.", "[]a]", r"[\d.]", "-"])
 REPEATS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{0}", "{1,2}", "{2,}", "*?", "+?"])
@@ -115,6 +122,27 @@ def test_a_pattern_has_at_most_so_many_instructions() -> None:
         compile_pattern("a" * INSTRUCTIONS_MAX)
     with pytest.raises(PatternError, match="too large"):
         compile_pattern("(a{20}){20}")
+
+
+def test_a_text_that_is_very_long_is_not_even_compiled() -> None:
+    with pytest.raises(PatternError, match="too large"):
+        compile_pattern("a{0}" * (CHARACTERS_MAX // 4) + "b")
+
+
+def test_patterns_in_use_are_compiled_once_however_many_others_somebody_has() -> None:
+    mine = compile_pattern("^mine$")
+    theirs = [compile_pattern(f"^theirs-{number}$") for number in range(5_000)]
+    assert compile_pattern("^mine$") is mine
+    assert compile_pattern("^theirs-0$") is theirs[0]
+
+
+def test_what_is_wrong_with_a_text_is_told_again_and_again() -> None:
+    assert pattern_problem("(") is not None
+    assert pattern_problem("(") == pattern_problem("(")
+    for _ in range(2):
+        with pytest.raises(PatternError):
+            compile_pattern("(")
+    assert pattern_problem("^right$") is None
 
 
 def test_what_is_refused_is_written_nowhere_but_into_the_error(capfd: pytest.CaptureFixture[str]) -> None:

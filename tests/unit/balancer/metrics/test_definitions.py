@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS, Definition, MetricKind
+from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS
+from balancer.metrics.kinds import Definition, MetricKind
 
 CONTRACT = {
     "zonal_requests_total": ("namespace", "ingress", "service", "from_zone", "to_zone", "locality", "code"),
@@ -43,6 +44,10 @@ CONTRACT = {
     "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),
     "zonal_event_loop_lag_seconds": (),
+    "zonal_fleet_peers": ("state",),
+    "zonal_fleet_messages_total": ("result",),
+    "zonal_fleet_refused_total": ("reason",),
+    "zonal_fleet_bytes_total": ("direction",),
     "zonal_worker_cpu_seconds_total": ("worker",),
     "zonal_worker_resident_memory_bytes": ("worker",),
     "zonal_worker_open_fds": ("worker",),

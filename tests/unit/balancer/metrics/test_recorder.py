@@ -31,8 +31,8 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
     ZONE_EVACUATIONS,
-    Definition,
 )
+from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS, SUM, Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, read
 from tests.recording import record

@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from balancer.metrics.definitions import (
-    BUCKETS_SECONDS,
-    CONFIG_GENERATION,
-    REQUEST_DURATION,
-    WATCH_AGE,
-    ZONE_DECISIONS,
-)
+from balancer.metrics.definitions import BUCKETS_SECONDS, CONFIG_GENERATION, REQUEST_DURATION, WATCH_AGE, ZONE_DECISIONS
 from balancer.metrics.textformat import HistogramText, heading, labels_text, line, number
 
 ROUTED = labels_text(REQUEST_DURATION, ["shop", "web", "cart", "local"])

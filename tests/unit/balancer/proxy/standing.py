@@ -19,7 +19,7 @@ from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
-from balancer.metrics.definitions import Definition
+from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.model.endpoints import Endpoint

@@ -102,6 +102,34 @@ def test_without_its_body_a_copy_leaves_at_once() -> None:
     assert [copy.body for copy in sent.copies] == [b""]
 
 
+def test_several_copies_of_a_body_leave_when_it_has_passed_and_each_counts() -> None:
+    sent = Sent()
+    rule, other = (requests().copy_of(asked(target)) for target in (b"/a", b"/b"))
+    body = sent.mirrors.copy((rule, other), post(5).request)
+    assert body is not None
+    body.add(b"hello")
+    assert sent.mirrors.held_bytes == 10
+    body.end(())
+    assert [(copy.target, copy.body) for copy in sent.copies] == [(b"/x", b"hello"), (b"/x", b"hello")]
+    for ended in sent.endings:
+        ended()
+    assert (sent.mirrors.held_bytes, sent.dropped) == (0, 0)
+
+
+def test_several_copies_of_a_body_that_breaks_off_are_all_dropped() -> None:
+    sent = Sent()
+    copies = tuple(requests().copy_of(asked(target)) for target in (b"/a", b"/b"))
+    body = sent.mirrors.copy(copies, post(5).request)
+    assert body is not None
+    body.add(b"hel")
+    body.close()
+    assert (sent.copies, sent.dropped, sent.mirrors.held_bytes) == ([], 2, 0)
+
+
+def test_nothing_to_copy_holds_no_body() -> None:
+    assert Sent().mirrors.copy((), post(5).request) is None
+
+
 def test_a_body_that_is_too_long_is_not_copied_whether_or_not_its_length_is_known() -> None:
     sent = Sent()
     assert sent.mirrors.begin(requests(), post(MIRRORED_BODY_BYTES + 1)) is None

@@ -19,6 +19,7 @@ CONNECTION_ERRORS = {
     ErrorKind.ENDPOINT_TLS,
     ErrorKind.ENDPOINT_CLOSED,
     ErrorKind.ENDPOINT_TIMEOUT,
+    ErrorKind.ENDPOINT_SILENT,
     ErrorKind.ENDPOINT_REFUSED,
 }
 EVERYTHING = [
@@ -78,6 +79,7 @@ def test_only_a_pooled_connection_closed_on_an_unanswered_repeatable_head_is_sta
         (ErrorKind.ENDPOINT_CLOSED, "error"),
         (ErrorKind.CONNECT_TIMEOUT, "timeout"),
         (ErrorKind.ENDPOINT_TIMEOUT, "timeout"),
+        (ErrorKind.ENDPOINT_SILENT, "timeout"),
         (ErrorKind.INVALID_RESPONSE, "invalid_header"),
     ],
 )

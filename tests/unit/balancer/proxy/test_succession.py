@@ -19,7 +19,7 @@ from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
-from tests.features.faults.holes import fill
+from tests.features.faults.holes import fill, swallow
 from tests.unit.balancer.proxy.standing import GET, Standing, refusing, shop, standing
 from tests.unit.balancer.proxy.test_attempts import says
 
@@ -225,3 +225,32 @@ def pending(proxy: Standing) -> list[object]:
     runtimes = proxy.live.view.backends.values()
     pools = [proxy.pools.single(member) for runtime in runtimes for member in runtime.members.values()]
     return [each for pool in pools for each in pool.awaited]
+
+
+@pytest.mark.parametrize("word", ["timeout", "error"])
+async def test_a_get_on_a_kept_connection_leaves_a_machine_that_is_lost(word: str) -> None:
+    policy = RoutePolicy(
+        retry_on=(word,), read_timeout_seconds=_MOMENT_SECONDS, connect_timeout_seconds=_MOMENT_SECONDS
+    )
+    async with (
+        at("127.0.0.2", b"old") as old,
+        at("127.0.0.3", b"new") as new,
+        standing(shop([placed(old), placed(new)], policy=policy)) as proxy,
+    ):
+        async with proxy.client() as client:
+            while (await client.ask(GET)).body != b"new":  # the next one is for the old endpoint
+                pass
+            swallow(old.port)
+            client.send(GET)
+            await until(lambda: any(not each.idle for each in proxy.clients))
+            last = asyncio.create_task(client.response())
+            while not last.done():
+                async with proxy.client() as other:
+                    await other.ask(GET)
+            response = await last
+        await proxy.idle()
+        if word == "timeout":
+            assert response.body == b"new"
+            assert proxy.metric(RETRIES)[("shop", "cart", "endpoint_silent")] >= 1
+        else:
+            assert response.status == 504

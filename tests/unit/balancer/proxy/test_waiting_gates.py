@@ -191,3 +191,19 @@ async def test_what_a_gate_removes_from_one_request_the_next_with_the_same_field
             assert re.findall(rb"(?i)\r\nx-user: (\w+)", (await client.response()).body) == [b"alice"]
             seen = (await client.ask(get(b"/open", claim))).body
             assert re.findall(rb"(?i)\r\nx-user: (\w+)", seen) == [b"mallory"]
+
+
+async def test_the_first_pick_after_a_gate_is_among_the_endpoints_of_then() -> None:
+    gate = SlowGate()
+    async with (
+        ScriptedEndpoint(echoes) as left,
+        ScriptedEndpoint(echoes, address="127.0.0.3") as new,
+        behind(gate, left) as proxy,
+        proxy.client() as client,
+    ):
+        client.send(get(b"/"))
+        await until(lambda: len(gate.held) == 1)
+        proxy.publish(gated(new))
+        gate.held[0].resume(Go())
+        assert (await client.response()).status == 200
+        assert (left.requests, new.requests) == (0, 1)

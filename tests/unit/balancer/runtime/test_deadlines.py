@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from balancer.runtime.deadlines import NEVER, TICK_SECONDS, Alarm, Deadlines, Watched
+from balancer.runtime.deadlines import LOOK_SECONDS, NEVER, TICK_SECONDS, Alarm, Deadlines, Watched
 
 
 class Clock(asyncio.SelectorEventLoop):
@@ -259,3 +259,51 @@ async def test_no_time_of_an_alarm_ends_after_its_limit() -> None:
     assert alarm.deadline < alarm.limit
     assert 1.0 < alarm.left() <= 10.0
     deadlines.stop()
+
+
+class Waiting:
+    """Whoever waits for an answer, and looks around meanwhile."""
+
+    def __init__(self) -> None:
+        self.looked = self.expirations = 0
+
+    def looks(self) -> None:
+        self.looked += 1
+
+    def expired(self) -> None:
+        self.expirations += 1
+
+
+def test_who_waits_looks_now_and_then_until_the_time_is_over() -> None:
+    with Bench() as bench:
+        alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
+        alarm.owner = waiting
+        alarm.set_looking(3.0, waiting)
+        bench.clock.advance(2.9)
+        assert 4 <= waiting.looked <= 5
+        assert waiting.expirations == 0
+        bench.clock.advance(0.5)
+        assert waiting.expirations == 1
+
+
+def test_nobody_looks_after_another_time_was_set_or_where_it_is_short() -> None:
+    with Bench() as bench:
+        alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
+        alarm.owner = waiting
+        alarm.set_looking(3.0, waiting)
+        alarm.set(2.0)
+        bench.clock.advance(2.5)
+        assert (waiting.looked, waiting.expirations) == (0, 1)
+        alarm.set_looking(LOOK_SECONDS / 2, waiting)
+        bench.clock.advance(2.5)
+        assert (waiting.looked, waiting.expirations) == (0, 2)
+
+
+def test_a_limit_ends_the_looks() -> None:
+    with Bench() as bench:
+        alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
+        alarm.owner = waiting
+        alarm.limit_to(1.6)
+        alarm.set_looking(60.0, waiting)
+        bench.clock.advance(2.0)
+        assert (waiting.looked, waiting.expirations) == (2, 1)

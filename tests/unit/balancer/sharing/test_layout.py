@@ -10,9 +10,9 @@ from balancer.sharing.layout import (
     SECRET_BYTES,
     begin_memory,
     counting_in,
+    limits_in,
     memory_bytes,
     peers_in,
-    spending_in,
     vacate_seat,
 )
 from balancer.sharing.peers import Seen
@@ -30,7 +30,8 @@ def buffer() -> bytearray:
 def test_tables_do_not_write_into_each_other(buffer: bytearray) -> None:
     counting = counting_in(buffer, seats=SEATS, seat=2, guard=Unguarded(), now=lambda: 10**9)
     slow, fast = counting.rates("a", [Rate(1, 60, 99)]), counting.rates("a", [Rate(1, 1, 99)])
-    flights, spending = counting.flights("a", 100), spending_in(buffer, guard=Unguarded())
+    flights = counting.flights("a", 100)
+    shared = counting.fleet_rates("b", [Rate(1, 60, 999)], number=1)
     peers = peers_in(buffer, seats=SEATS, seat=2).peers("a")
     hears = peers_in(buffer, seats=SEATS, seat=1).peers("a")
     hears.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
@@ -38,12 +39,12 @@ def test_tables_do_not_write_into_each_other(buffer: bytearray) -> None:
         assert slow.may_pass(b"c")
         assert fast.may_pass(b"c")
         assert flights.enter(b"c") is not None
-        spending.count(1, number + 1, passed=True, now=5)
+        assert shared.may_pass(b"%d" % number)
         peers.exchange(Seen(picks=1), share=0.5, baseline=0.1, now=1.0)
     assert not slow.may_pass(b"c")
     assert not fast.may_pass(b"c")
     assert flights.enter(b"c") is None
-    assert len(list(spending.rows(0))) == 100
+    assert len(list(limits_in(buffer, seats=SEATS, guard=Unguarded(), now=lambda: 10**9).rows())) == 100
     assert hears.exchange(Seen(), share=0.0, baseline=0.0, now=2.5).share == 0.5
     vacate_seat(buffer, seats=SEATS, seat=2)
     assert counting_in(buffer, seats=SEATS, seat=0, guard=Unguarded(), now=lambda: 10**9).flights("a", 1).enter(b"c")

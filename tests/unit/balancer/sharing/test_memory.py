@@ -12,7 +12,7 @@ import pytest
 
 from balancer.model.limits import Rate
 from balancer.sharing.counting import Counting
-from balancer.sharing.memory import Seat, SharedMemory, counting_alone, join
+from balancer.sharing.memory import Seat, SharedMemory, alone, join
 from balancer.sharing.peers import Seen
 from tests.fakes.sockets import PATIENCE_SECONDS
 
@@ -106,7 +106,7 @@ def test_a_seat_is_given_to_one_process_at_a_time() -> None:
 
 
 def test_counts_that_nobody_shares() -> None:
-    one, other = counting_alone(), counting_alone()
+    one, other = alone().counting, alone().counting
     for counting in (one, other):
         assert isinstance(counting, Counting)
         zone = counting.rates("shop/web", (Rate(1, 60, 0),))

@@ -43,3 +43,18 @@ def test_many_clients_stay_within_the_rows() -> None:
     for key in range(1, 10_000):
         counts.count(7, key, passed=True, now=key)
     assert len(list(counts.rows(0))) == SPENDING_ROWS
+
+
+def test_a_factor_belongs_to_a_client_until_its_row_is_taken_over() -> None:
+    counts = spending()
+    counts.weigh(7, 5, 3.0)
+    assert counts.factor(7, 5) == 1.0, "who has no row has no factor"
+    counts.count(7, 5, passed=True, now=10)
+    counts.weigh(7, 5, 3.5)
+    counts.count(7, 5, passed=True, now=11)
+    assert counts.factor(7, 5) == 3.5
+    assert counts.factor(8, 5) == 1.0
+    for number in range(1, 9):
+        counts.count(7, 5 + 512 * number, passed=True, now=11 + number)
+    counts.count(7, 5, passed=True, now=30)
+    assert counts.factor(7, 5) == 1.0

@@ -16,7 +16,8 @@ import pytest
 from balancer.connections.listeners import CannotListen, Port, listen_together, port_of
 from balancer.connections.tls import self_signed
 from balancer.explain.asking import BadQuestion
-from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS, Definition
+from balancer.metrics.definitions import REQUESTS, WORKER_RESTARTS
+from balancer.metrics.kinds import Definition
 from balancer.metrics.recorder import NUMBERS
 from balancer.metrics.slots import read
 from balancer.workers.fleet import Fleet, NoAnswer

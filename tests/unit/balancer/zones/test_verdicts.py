@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.split import JUDGES
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings, Verdict
@@ -68,3 +68,28 @@ def test_adaptive_starts_from_the_pools_of_prefer_zone(
 ) -> None:
     adaptive, prefer_zone = JUDGES[ZonePolicyName.ADAPTIVE], JUDGES[ZonePolicyName.PREFER_ZONE]
     assert adaptive(ready, here, policy) == prefer_zone(ready, here, policy)
+
+
+A, B = Zone("zone-a"), Zone("zone-b")
+TRAFFIC = (("shop/cart", ((A, 9000), (B, 1000))), ("shop/pay", ((A, 1), (B, 9999))))
+
+
+def around(fleet: FleetUse = FleetUse.ON) -> Surroundings:
+    return Surroundings(OwnZone(A), ZoneFacts(replicas=((A, 1), (B, 1)), traffic=TRAFFIC, fleet=fleet))
+
+
+def test_the_requests_of_a_service_stand_for_the_replicas() -> None:
+    assert around().about("shop", "pay").zones.replicas == TRAFFIC[1][1]
+    assert around().about("shop", "cart").zones.replicas == TRAFFIC[0][1]
+
+
+def test_without_known_requests_the_replicas_stay() -> None:
+    assert around().about("shop", "other").zones.replicas == ((A, 1), (B, 1))
+    assert around().about("shop", "zzz").zones.replicas == ((A, 1), (B, 1))
+    assert around(FleetUse.DRY_RUN).about("shop", "cart").zones.replicas == ((A, 1), (B, 1))
+
+
+def test_the_requests_of_other_services_are_no_difference() -> None:
+    assert around().about("shop", "cart").zones.traffic == ()
+    alone = Surroundings()
+    assert alone.about("shop", "cart") is alone

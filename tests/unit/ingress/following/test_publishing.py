@@ -8,6 +8,7 @@ import msgspec
 
 from balancer.metrics.snapshots import Snapshot
 from balancer.model.publication import Publication
+from balancer.model.zones import Zone
 from balancer.workers.messages import ZoneReport
 from balancer.workers.reports import FleetReport
 from ingress.findings import Finding, Severity
@@ -63,6 +64,22 @@ def test_an_equal_model_is_not_served_again_but_its_findings_are_kept() -> None:
     assert snapshot.findings == {("Ingress", "UnknownAnnotation", "degraded"): 1.0}
     assert snapshot.translation_seconds == 0.25
     assert (snapshot.generation, snapshot.published_at_epoch_seconds) == (1, at)
+
+
+def test_requests_by_zone_are_served_with_the_last_model_and_with_each_later_one() -> None:
+    served: list[Publication] = []
+    published = Published(served.append)
+    traffic = (("shop/cart", ((Zone("zone-a"), 9000), (Zone("zone-b"), 1000))),)
+    published.use_traffic(traffic)  # before there is a model
+    one = translated(ingress("one", rule("one.test")), service(), endpoint_slice())
+    two = translated(ingress("two", rule("two.test")), service(), endpoint_slice())
+    published.publish(one, translation_seconds=0.1)
+    published.use_traffic(traffic)
+    published.publish(two, translation_seconds=0.1)
+    published.use_traffic(())
+    assert [publication.generation for publication in served] == [1, 2, 3]
+    assert [publication.model.zones.traffic for publication in served] == [traffic, traffic, ()]
+    assert served[-1].model == two.model
 
 
 def test_the_snapshot_counts_routes_and_endpoints() -> None:

@@ -16,6 +16,7 @@ RENAMED = {
     "drain_timeout": "drain_timeout_seconds",
     "watch_namespace": "watch_namespaces",
     "publish_status_address": "publish_status_addresses",
+    "peer": "peers",
 }
 """Options whose field says the unit, or that there may be several."""
 
@@ -55,6 +56,9 @@ FOLDER = Path("manifests")
         (RunOptions(source=FOLDER, https_port=10254), ["--https-port", "--admin-port", "10254"]),
         (RunOptions(source=None, cluster=ClusterAccess(webhook_port=8443)), ["--https-port", "--webhook-port"]),
         (RunOptions(source=FOLDER, cluster=ClusterAccess(webhook_port=9443)), ["--webhook-port 9443", "--source"]),
+        (RunOptions(source=FOLDER, peers=("a:1",)), ["--peer", "--peer-port"]),
+        (RunOptions(source=FOLDER, peer_port=9443), ["--peer-port", "--peer-secret"]),
+        (RunOptions(source=FOLDER, peer_port=8080, peer_secret=Path("s")), ["--http-port", "--peer-port"]),
     ],
 )
 def test_options_that_cannot_work_together_are_named(options: RunOptions, words: list[str]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from balancer.metrics.definitions import DEFINITIONS, MetricKind
+from balancer.metrics.definitions import DEFINITIONS
+from balancer.metrics.kinds import MetricKind
 from balancer.metrics.nginx.counting import width_of
 from balancer.metrics.nginx.series import COUNTED, NUMBERS, REQUEST_LABELS, TOLD
 from balancer.metrics.slots import WIDTH_MAX

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.model.gates import GateRule
-from balancer.model.limits import FlightLimit, Rate, RateLimit
+from balancer.model.limits import FlightLimit, LimitScope, Rate, RateLimit
 from ingress.settings.configmap import read_configmap
 from ingress.settings.table.limits import LIMIT_OPTIONS, ClusterLimits, LimitSettings
 from ingress.settings.values import InvalidValue
@@ -27,6 +27,16 @@ def test_rates_have_bursts_of_their_own() -> None:
     assert gates(a_second=10, a_minute=1, burst_multiplier=0) == (
         RateLimit("shop/web", (Rate(1, 60, 0), Rate(10, 1, 0))),
     )
+
+
+def test_a_rate_may_be_one_for_all_replicas() -> None:
+    scope = OPTIONS["limit-scope"].grammar("fleet")
+    assert gates(a_second=10, in_flight=3, scope=scope) == (
+        FlightLimit("shop/web", 3),
+        RateLimit("shop/web", (Rate(10, 1, 50),), scope=LimitScope.FLEET),
+    )
+    with pytest.raises(InvalidValue, match="replica or fleet"):
+        OPTIONS["limit-scope"].grammar("everybody")
 
 
 def test_requests_in_flight_come_first() -> None:

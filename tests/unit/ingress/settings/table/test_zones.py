@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from balancer.model.zones import Zone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, Zone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from ingress.settings.table.option import OptionSource
 from ingress.settings.table.zones import ZONE_OPTIONS, ZoneFactSettings, ZoneSettings
 from ingress.settings.zone_values import PolicyChoice, ZoneDrain
@@ -70,6 +70,8 @@ def test_what_is_said_later_leaves_the_rest_of_what_was_said_before() -> None:
     [
         ("zone-drain", "zone-b,zone-a", "drains", (ZoneDrain(Zone("zone-a")), ZoneDrain(Zone("zone-b")))),
         ("zone-drain-replicas", "true", "drained_replicas_leave", True),
+        ("fleet", "dry-run", "fleet", FleetUse.DRY_RUN),
+        ("fleet", "off", "fleet", FleetUse.OFF),
         ("zone-drain-ramp", "2m", "drain_ramp_seconds", 120.0),
     ],
 )

@@ -15,6 +15,8 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.translation.ingress.claiming import claims_of, claims_of_ingresses
 from ingress.translation.ingress.hosts.settled import OwnClaims
+from ingress.translation.memory import InventoryView, Memory
+from ingress.translation.secrets.materials import Materials
 from tests import builders as build
 from tests.unit.ingress.cluster import backend, ingress, ingress_class, inventory, path, reasons, rule, translated
 
@@ -93,7 +95,16 @@ def test_endpoint_tls_that_cannot_be_verified_closes_every_claim() -> None:
 def test_only_ingresses_that_are_ours_claim() -> None:
     findings = Findings()
     objects = (ingress_class(), ingress("web", rule()), ingress("far", rule(), class_name="no-such"))
-    made = claims_of_ingresses(inventory(*objects), TranslationContext(), settings=ClusterSettings(), findings=findings)
+    known, settings, memory = inventory(*objects), ClusterSettings(), Memory[OwnClaims | None]()
+    memory.begin(InventoryView(known))
+    made = claims_of_ingresses(
+        known,
+        TranslationContext(),
+        settings=settings,
+        findings=findings,
+        materials=Materials(settings.keys),
+        memory=memory,
+    )
     assert [each.owner.name for each in made] == ["web"]
     assert reasons(findings.frozen()) == [("far", "IngressClassMissing")]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ingress.objects.kinds import IngressTls, KubernetesObject, Metadata, Secret
 from ingress.settings.context import TranslationContext
 from ingress.sources.contract import Wanted
-from ingress.translation.assembly import Translation, translate
+from ingress.translation.assembly import Memories, Translation, translate
 from ingress.translation.secrets.certificates import CertificateShelf
 from ingress.translation.secrets.secret_turns import SecretTurns, first_in_turns
 from tests.unit.ingress.cluster import config_map, ingress, ingress_class, inventory, rule, service, tls_secret
@@ -81,7 +81,8 @@ def test_no_namespace_has_two_turns_more_than_another_that_waits(counts: dict[st
 def _translated(*objects: KubernetesObject, shelf: CertificateShelf, most: int | None) -> Translation:
     everything = (ingress_class(), config_map(), service(), INGRESS, *objects)
     before = Wanted(frozenset({("shop", "t")}))
-    return translate(inventory(*everything), TranslationContext(), shelf=shelf, before=before, judged_most=most)
+    known, memories = inventory(*everything), Memories(shelf)
+    return translate(known, TranslationContext(), memories=memories, before=before, judged_most=most)
 
 
 def test_a_translation_serves_the_certificate_that_it_knew_until_the_turn_of_the_next() -> None:

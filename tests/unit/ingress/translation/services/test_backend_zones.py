@@ -39,7 +39,8 @@ def on(choice: PolicyChoice = AUTO) -> BackendZones:
 
 def made(zones: BackendZones, key: BackendKey, item: Service, overrides: Overrides) -> Backend:
     """A backend with the policy that its Service gets."""
-    policy = zones.backend_policy(key, item, overrides)
+    policy = zones.backend_policy(item, overrides)
+    zones.note_backend(key, item, overrides, policy)
     return Backend(key, item.metadata.namespace, item.metadata.name, "80", zone_policy=policy)
 
 
@@ -54,17 +55,17 @@ def test_while_the_flag_is_off_nothing_else_counts() -> None:
 
 def test_the_service_overrides_the_configmap_field_by_field() -> None:
     zones = on()
-    assert zones.backend_policy(CART, service(), Overrides()) == UNASKED
-    assert zones.backend_policy(CART, service(), sets({"min_endpoints": 3})) == replace(UNASKED, min_endpoints=3)
-    assert zones.backend_policy(CART, service(), sets({"choice": OFF})).name is ZonePolicyName.OFF
+    assert zones.backend_policy(service(), Overrides()) == UNASKED
+    assert zones.backend_policy(service(), sets({"min_endpoints": 3})) == replace(UNASKED, min_endpoints=3)
+    assert zones.backend_policy(service(), sets({"choice": OFF})).name is ZonePolicyName.OFF
 
 
 def test_auto_is_decided_for_each_service_and_only_where_it_is_said() -> None:
     asks = service(distribution="PreferClose")
-    assert on().backend_policy(CART, asks, Overrides()).name is ZonePolicyName.HINTS
-    assert on().backend_policy(CART, service(), Overrides()).name is ZonePolicyName.PREFER_ZONE
-    assert on(PREFER).backend_policy(CART, asks, Overrides()).name is ZonePolicyName.PREFER_ZONE
-    assert on(PREFER).backend_policy(CART, asks, sets({"choice": AUTO})).name is ZonePolicyName.HINTS
+    assert on().backend_policy(asks, Overrides()).name is ZonePolicyName.HINTS
+    assert on().backend_policy(service(), Overrides()).name is ZonePolicyName.PREFER_ZONE
+    assert on(PREFER).backend_policy(asks, Overrides()).name is ZonePolicyName.PREFER_ZONE
+    assert on(PREFER).backend_policy(asks, sets({"choice": AUTO})).name is ZonePolicyName.HINTS
 
 
 def test_the_ingress_overrides_the_service() -> None:
@@ -84,7 +85,7 @@ def test_an_override_that_changes_nothing_is_none() -> None:
 
 def test_labels_are_those_that_policies_of_the_backend_and_its_routes_name() -> None:
     zones = on()
-    zones.backend_policy(CART, service(), sets({"choice": ordered("rack", "*")}))
+    made(zones, CART, service(), sets({"choice": ordered("rack", "*")}))
     pay = made(zones, PAY, service("pay"), Overrides())
     zones.route_policy(pay, sets({"choice": ordered("row")}))
     zones.route_policy(pay, sets({"choice": HINTS}))

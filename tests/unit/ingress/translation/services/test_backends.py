@@ -17,7 +17,9 @@ from ingress.settings.table.option import Overrides
 from ingress.settings.table.zones import ZoneSettings
 from ingress.settings.zone_values import PolicyChoice
 from ingress.translation.cluster.zone_findings import GivenZone
-from ingress.translation.services.backends import Backends, UsedBackends
+from ingress.translation.memory import InventoryView
+from ingress.translation.services.backend_memories import BackendMemories, UsedBackends
+from ingress.translation.services.backends import Backends
 from tests.unit.ingress.cluster import endpoint, endpoint_slice, inventory, reasons, service
 from tests.unit.ingress.said import said
 
@@ -35,8 +37,11 @@ class Asking:
         overrides: Mapping[BackendKey, Overrides] | None = None,
     ) -> None:
         self.findings = Findings()
+        known, memories = inventory(*objects), BackendMemories()
+        memories.begin(InventoryView(known))
         self.backends = Backends(
-            inventory=inventory(*objects),
+            inventory=known,
+            memories=memories,
             settings=settings or ClusterSettings(),
             overrides=overrides or {},
             allow_local=False,

@@ -1,0 +1,1 @@
+"""What the replicas of one ingress tell each other, and what each of them makes of that."""

@@ -1,0 +1,94 @@
+"""Defines what a replica tells another one, and reads it strictly. No I/O.
+
+A message holds running totals, never rates or times: a message that is lost costs delay only. Fields that a reader does
+not know are ignored, so replicas of two versions understand each other.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+SCHEMA: Final = 1
+MESSAGE_BYTES_MOST: Final = 1024 * 1024
+ROWS_MOST: Final = 4096
+
+_WORD_MOST: Final = 2**53
+Total = Annotated[int, Meta(ge=0, le=_WORD_MOST)]
+"""A running total, which only grows while a replica lives."""
+
+_Name = Annotated[str, Meta(min_length=1, max_length=512)]
+
+
+class MessageRefusal(Enum):
+    """Why a message was refused. No part of a refused message counts."""
+
+    TOO_LONG = "too_long"
+    MALFORMED = "malformed"
+    REPLAYED = "replayed"
+    FALLING = "falling"
+    IMPLAUSIBLE = "implausible"
+    CROWDED = "crowded"
+    DISTRUSTED = "distrusted"
+    OWN = "own"
+
+
+class MessageRefused(Exception):
+    """Raised for a message that does not count."""
+
+    def __init__(self, refusal: MessageRefusal) -> None:
+        super().__init__(refusal.value)
+        self.refusal = refusal
+
+
+class Picks(msgspec.Struct, frozen=True, array_like=True):
+    """The requests of a Service (`namespace/name`) for which a replica picked an endpoint."""
+
+    service: _Name
+    total: Total
+
+
+class SpentRow(msgspec.Struct, frozen=True, array_like=True):
+    """What a replica was asked and let pass of a client of a limit. `limit` and `key` are numbers below 2**64."""
+
+    limit: Annotated[int, Meta(ge=1)]
+    key: Annotated[int, Meta(ge=1)]
+    asked: Total
+    passed: Total
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What a replica knows. `number` grows with each message of a replica.
+
+    `name` is for people. `zone` is where the replica runs, empty if unknown. The next message comes within `seconds`.
+    """
+
+    schema: Annotated[int, Meta(ge=1, le=_WORD_MOST)] = SCHEMA
+    number: Annotated[int, Meta(ge=1, le=_WORD_MOST)]
+    name: Annotated[str, Meta(max_length=253)] = ""
+    zone: Annotated[str, Meta(max_length=63)] = ""
+    seconds: Annotated[float, Meta(ge=0.1, le=5.0)] = 5.0
+    picks: Annotated[tuple[Picks, ...], Meta(max_length=ROWS_MOST)] = ()
+    spent: Annotated[tuple[SpentRow, ...], Meta(max_length=ROWS_MOST)] = ()
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder(Message)
+
+
+def encode(message: Message) -> bytes:
+    """The message as it goes on the wire."""
+    return _ENCODER.encode(message)
+
+
+def decode(data: bytes) -> Message:
+    """The message in `data`. Raises `MessageRefused`."""
+    if len(data) > MESSAGE_BYTES_MOST:
+        raise MessageRefused(MessageRefusal.TOO_LONG)
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise MessageRefused(MessageRefusal.MALFORMED) from None

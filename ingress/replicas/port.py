@@ -1,0 +1,87 @@
+"""Carries messages between replicas: a port that hears others, and a client that tells others. TLS proves both sides.
+
+Does not know what a message means.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+
+from balancer.connections.listeners import listen, port_of
+from ingress.admin.doors import DoorTimes, open_doors
+from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
+from ingress.replicas.trust import PEER_NAME, identity_in
+
+_CONNECTIONS_MOST: Final = 128
+_TIMES: Final = DoorTimes(head_seconds=5.0, idle_seconds=30.0)
+_TELL_SECONDS: Final = 2.0
+_PATH: Final = "/tell"
+_ZONE_FIELD: Final = "Zonal-Zone"
+
+Hear = Callable[[str, bytes], str]
+"""Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `MessageRefused`."""
+
+
+async def open_port(address: str, port: int, *, tls: ssl.SSLContext, hear: Hear) -> tuple[web.AppRunner, int]:
+    """Hears other replicas on a port. Returns what `cleanup()` stops, and the port. Raises `CannotListen`."""
+    app = web.Application(client_max_size=MESSAGE_BYTES_MOST)
+    app.router.add_post(_PATH, _Hearing(hear).answer)
+    listener = listen(address, port, purpose="peer")
+    bound = port_of(listener)
+    return await open_doors(app, listener, bound=_CONNECTIONS_MOST, tls=tls, times=_TIMES), bound
+
+
+class _Hearing:
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """204 for a message that counts, 409 for one of this replica itself, else 400."""
+        shown = request.transport.get_extra_info("peercert") if request.transport is not None else None
+        body = await request.read()
+        try:
+            zone = self._hear(identity_in(shown), body)
+        except MessageRefused as refused:
+            status = HTTPStatus.CONFLICT if refused.refusal is MessageRefusal.OWN else HTTPStatus.BAD_REQUEST
+            return web.Response(status=status)
+        return web.Response(status=HTTPStatus.NO_CONTENT, headers={_ZONE_FIELD: zone} if zone else {})
+
+
+class NotHeard(Exception):
+    """Raised if another replica did not take a message. `is_own`: the address is that of this replica."""
+
+    def __init__(self, message: str, *, is_own: bool = False) -> None:
+        super().__init__(message)
+        self.is_own = is_own
+
+
+class Teller:
+    """Sends messages to other replicas, over one connection to each."""
+
+    def __init__(self, tls: ssl.SSLContext) -> None:
+        connector = aiohttp.TCPConnector(ssl=tls, limit_per_host=1)
+        self._session = aiohttp.ClientSession(
+            connector=connector, timeout=aiohttp.ClientTimeout(total=_TELL_SECONDS), trust_env=False
+        )
+
+    async def tell(self, place: str, message: bytes) -> str:
+        """Sends a message to `place` (`HOST:PORT`). Returns the zone of the replica there. Raises `NotHeard`."""
+        try:
+            url = f"https://{place}{_PATH}"
+            async with self._session.post(url, data=message, server_hostname=PEER_NAME, allow_redirects=False) as heard:
+                if heard.status != HTTPStatus.NO_CONTENT:
+                    is_own = heard.status == HTTPStatus.CONFLICT
+                    raise NotHeard(f"answered {heard.status}", is_own=is_own)
+                return heard.headers.get(_ZONE_FIELD, "")
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+            raise NotHeard(str(error) or type(error).__name__) from None
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        await self._session.close()

@@ -1,0 +1,108 @@
+"""Makes the certificate of a replica, and says whose certificates it accepts, from a secret that all replicas have.
+
+The secret makes the key of an authority, which is the same in all replicas. The authority signs a fresh key of each
+replica under an identity of its own. Both sides of a connection verify, so the secret itself is never sent.
+"""
+
+from __future__ import annotations
+
+import secrets
+import ssl
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from balancer.connections.tls import load_certificate
+from ingress.settings.options import PeerSecretUnusable
+
+SECRET_BYTES_LEAST: Final = 32
+PEER_NAME: Final = "replica.zonal.internal"
+"""The name in every certificate. What tells replicas apart is the identity, which is the subject."""
+
+_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
+_AUTHORITY: Final = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "zonal replicas")])
+# Clocks of hosts differ, and a certificate lives as long as its process.
+_FROM, _UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
+
+
+class ReplicaCredentials(NamedTuple):
+    """What one replica proves itself with: its identity, the contexts of both sides, and a secret for keys of rows."""
+
+    identity: str
+    server: ssl.SSLContext
+    client: ssl.SSLContext
+    row_secret: bytes
+
+
+def credentials_in(file: Path) -> ReplicaCredentials:
+    """Fresh credentials from the secret in a file. Raises `PeerSecretUnusable`."""
+    try:
+        return credentials_of(file.read_bytes())
+    except OSError as error:
+        raise PeerSecretUnusable(f"--peer-secret {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise PeerSecretUnusable(f"--peer-secret {file}: {error}") from None
+
+
+def credentials_of(secret: bytes) -> ReplicaCredentials:
+    """Fresh credentials from the secret of all replicas. Raises ValueError for a secret that could be guessed."""
+    if len(secret) < SECRET_BYTES_LEAST:
+        raise ValueError(f"the secret of replicas needs at least {SECRET_BYTES_LEAST} bytes")
+    number = int.from_bytes(_derived(secret, b"zonal authority", 48), "big") % (_ORDER - 1) + 1
+    authority_key = ec.derive_private_key(number, ec.SECP256R1())
+    identity = secrets.token_hex(16)
+    own_key = ec.generate_private_key(ec.SECP256R1())
+    authority = _certificate(_AUTHORITY, authority_key, authority_key, is_authority=True)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, identity)])
+    own = _certificate(subject, own_key, authority_key, is_authority=False)
+    key_pem = own_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    contexts = [
+        _context(protocol, authority.public_bytes(Encoding.PEM), own.public_bytes(Encoding.PEM), key_pem)
+        for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT)
+    ]
+    return ReplicaCredentials(identity, contexts[0], contexts[1], _derived(secret, b"zonal rows", 32))
+
+
+def identity_in(shown: object) -> str:
+    """The identity in a verified certificate, as `getpeercert` shows it; empty if there is none."""
+    subject = shown.get("subject", ()) if isinstance(shown, dict) else ()
+    return next((value for part in subject for name, value in part if name == "commonName"), "")
+
+
+def _derived(secret: bytes, purpose: bytes, length: int) -> bytes:
+    return HKDF(algorithm=hashes.SHA256(), length=length, salt=None, info=purpose).derive(secret)
+
+
+def _certificate(
+    subject: x509.Name, key: ec.EllipticCurvePrivateKey, signer: ec.EllipticCurvePrivateKey, *, is_authority: bool
+) -> x509.Certificate:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(_AUTHORITY)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(_FROM)
+        .not_valid_after(_UNTIL)
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(PEER_NAME)]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False)
+        .sign(signer, hashes.SHA256())
+    )
+
+
+def _context(protocol: int, authority_pem: bytes, certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
+    context = ssl.SSLContext(protocol)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.load_verify_locations(cadata=authority_pem.decode("ascii"))
+    context.verify_mode = ssl.CERT_REQUIRED
+    load_certificate(context, certificate_pem, key_pem)
+    return context

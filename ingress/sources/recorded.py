@@ -1,0 +1,98 @@
+"""An inventory that notes what is looked for in it, so that what is made of it can be kept until that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TypeVar
+
+from ingress.objects.kinds import (
+    ConfigMap,
+    EndpointSlice,
+    Ingress,
+    IngressClass,
+    Kind,
+    KubernetesObject,
+    Node,
+    Secret,
+    Service,
+)
+from ingress.sources.change_stamps import Look
+from ingress.sources.inventory import Inventory
+
+_Record = TypeVar("_Record", bound=KubernetesObject)
+
+
+class RecordedInventory(Inventory):
+    """The same objects as `of`, for reading only and until its next event. `looks` says what was looked for."""
+
+    __slots__ = ("looks",)
+
+    def __init__(self, of: Inventory) -> None:
+        for name in Inventory.__slots__:
+            setattr(self, name, getattr(of, name))
+        self.looks: set[Look] = set()
+
+    def take_looks(self) -> frozenset[Look]:
+        """What was looked for since the last call."""
+        looks, self.looks = frozenset(self.looks), set()
+        return looks
+
+    def ingresses(self) -> Collection[Ingress]:
+        """As in `Inventory`."""
+        self.looks.add((Kind.INGRESS, None))
+        return super().ingresses()
+
+    def ingress(self, namespace: str, name: str) -> Ingress | None:
+        """As in `Inventory`."""
+        self.looks.add((Kind.INGRESS, (namespace, name)))
+        return super().ingress(namespace, name)
+
+    def ingress_classes(self) -> Collection[IngressClass]:
+        """As in `Inventory`."""
+        self.looks.add((Kind.INGRESS_CLASS, None))
+        return super().ingress_classes()
+
+    def of(self, record: type[_Record]) -> Collection[_Record]:
+        """As in `Inventory`."""
+        self.looks.add((record.kind, None))
+        return super().of(record)
+
+    def service(self, namespace: str, name: str) -> Service | None:
+        """As in `Inventory`."""
+        self.looks.add((Kind.SERVICE, (namespace, name)))
+        return super().service(namespace, name)
+
+    def slices(self, namespace: str, service: str) -> Collection[EndpointSlice]:
+        """As in `Inventory`."""
+        self.looks.add((Kind.ENDPOINT_SLICE, (namespace, service)))
+        return super().slices(namespace, service)
+
+    def node(self, name: str) -> Node | None:
+        """As in `Inventory`."""
+        self.looks.add((Kind.NODE, ("", name)))
+        return super().node(name)
+
+    def nodes(self) -> Collection[Node]:
+        """As in `Inventory`."""
+        self.looks.add((Kind.NODE, None))
+        return super().nodes()
+
+    def addresses(self, namespace: str, name: str) -> tuple[str, ...]:
+        """As in `Inventory`."""
+        self.looks.add((None, (namespace, name)))
+        return super().addresses(namespace, name)
+
+    def secret(self, namespace: str, name: str) -> Secret | None:
+        """As in `Inventory`."""
+        self.looks.add((Kind.SECRET, (namespace, name)))
+        return super().secret(namespace, name)
+
+    def why_no_secret(self, namespace: str, name: str) -> str:
+        """As in `Inventory`."""
+        self.looks.add((Kind.SECRET, (namespace, name)))
+        return super().why_no_secret(namespace, name)
+
+    def config_map(self, namespace: str, name: str) -> ConfigMap | None:
+        """As in `Inventory`."""
+        self.looks.add((Kind.CONFIG_MAP, (namespace, name)))
+        return super().config_map(namespace, name)

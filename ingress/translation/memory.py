@@ -1,0 +1,146 @@
+"""Remembers what a translation made of objects, so that the next one makes only what may differ.
+
+What is remembered holds as long as everything holds that it was made of: the values that it was given, and the objects
+that it looked for. Its findings are repeated. Does not know what is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from ingress.findings import Findings, Severity, Subject
+from ingress.objects.kinds import Kind
+from ingress.sources.change_stamps import Look
+from ingress.sources.inventory import Inventory
+from ingress.sources.recorded import RecordedInventory
+
+_Made = TypeVar("_Made")
+
+
+class FindingNotes(Findings):
+    """Findings about one thing that is made, in their order, to be repeated."""
+
+    __slots__ = ("_notes",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._notes: list[tuple[Subject, str, str, str, Severity]] = []
+
+    def add(self, subject: Subject, *, reason: str, message: str, effect: str, severity: Severity) -> None:
+        """As in `Findings`. What would not be kept there is not repeated."""
+        count = len(self._found)
+        super().add(subject, reason=reason, message=message, effect=effect, severity=severity)
+        if len(self._found) > count:
+            self._notes.append((subject, reason, message, effect, severity))
+
+    @property
+    def has_some(self) -> bool:
+        """Whether there is any."""
+        return bool(self._notes)
+
+    def repeat(self, into: Findings) -> None:
+        """Adds each of them to `into`."""
+        for subject, reason, message, effect, severity in self._notes:
+            into.add(subject, reason=reason, message=message, effect=effect, severity=severity)
+
+
+class _Kept(Generic[_Made]):
+    """What was made, of which values and looks, with which findings, and the stamp at which that held."""
+
+    __slots__ = ("findings", "given", "kinds", "looks", "made", "stamp")
+
+    def __init__(
+        self, made: _Made, given: tuple[object, ...], looks: frozenset[Look], findings: FindingNotes | None, stamp: int
+    ) -> None:
+        self.made = made
+        self.given = given
+        self.looks = looks
+        self.kinds = frozenset(kind for kind, _ in looks)
+        self.findings = findings
+        self.stamp = stamp
+
+
+class InventoryView:
+    """An inventory during one translation, as memories read it."""
+
+    __slots__ = ("_changed", "holds_back", "recorded", "stamps")
+
+    def __init__(self, inventory: Inventory) -> None:
+        self.recorded = RecordedInventory(inventory)
+        self.stamps = inventory.stamps
+        self.holds_back = inventory.holds_back
+        self._changed: dict[int, frozenset[Kind | None]] = {}
+
+    def changed_after(self, stamp: int) -> frozenset[Kind | None]:
+        """The kinds of the objects that have changed since `stamp`."""
+        found = self._changed.get(stamp)
+        if found is None:
+            found = self._changed[stamp] = self.stamps.kinds_after(stamp)
+        return found
+
+
+class Memory(Generic[_Made]):
+    """Remembers what the last translation made, by key. What a translation does not ask for is forgotten."""
+
+    __slots__ = ("_before", "_made", "_view", "_was_held_back")
+
+    def __init__(self) -> None:
+        self._before: dict[Hashable, _Kept[_Made]] = {}
+        self._made: dict[Hashable, _Kept[_Made]] = {}
+        self._view: InventoryView | None = None
+        self._was_held_back = False
+
+    def begin(self, view: InventoryView) -> None:
+        """Begins a translation of what `view` shows. Another inventory than before has nothing in common with it."""
+        last = self._view
+        if last is not None and last.stamps is not view.stamps:
+            self._made = {}
+        # Which Secrets are seen as they were is no change of an object.
+        self._was_held_back = view.holds_back or (last is not None and last.holds_back)
+        self._before, self._made, self._view = self._made, {}, view
+
+    def keep_all(self) -> None:
+        """Remembers for the next translation what the last one made, which this one need not ask for."""
+        self._made = self._before
+
+    def of(
+        self,
+        key: Hashable,
+        given: tuple[object, ...],
+        make: Callable[[Inventory, Findings], _Made],
+        findings: Findings,
+    ) -> _Made:
+        """What `make` makes of `given` and of what it looks for in the inventory; remembered by `key`.
+
+        `make` must depend on nothing else that changes from one translation to the next. Its findings go to `findings`.
+        Several calls with one key have to be given the same within a translation.
+        """
+        view, found = self._view, self._before.get(key)
+        assert view is not None
+        if found is None or not self._holds(found, given, view):
+            notes = FindingNotes()
+            view.recorded.looks = set()
+            made = make(view.recorded, notes)
+            looks = view.recorded.take_looks()
+            if found is not None and found.made == made:
+                made = found.made  # the same object, so that who compares it later need not look into it
+            found = _Kept(made, given, looks, notes if notes.has_some else None, view.stamps.now)
+        self._made[key] = found
+        if found.findings is not None:
+            found.findings.repeat(findings)
+        return found.made
+
+    def _holds(self, found: _Kept[_Made], given: tuple[object, ...], view: InventoryView) -> bool:
+        if found.given != given:
+            return False
+        if not found.looks:
+            return True
+        if self._was_held_back and Kind.SECRET in found.kinds:
+            return False
+        stamps, stamp = view.stamps, found.stamp
+        is_quiet = found.kinds.isdisjoint(view.changed_after(stamp))
+        if not is_quiet and any(stamps.changed_after(stamp, look) for look in found.looks):
+            return False
+        found.stamp = stamps.now
+        return True

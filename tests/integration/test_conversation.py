@@ -1,0 +1,225 @@
+"""Replicas on one machine tell each other: traffic by zone, and what noise, a cut and a liar change."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from ingress.replicas.messages import Message, encode
+from ingress.replicas.trust import PEER_NAME, credentials_of
+from tests.fakes.stopwatch import Stopwatch
+from tests.integration.manifests import ingress, path, rule
+from tests.integration.running import Zonal, running, until
+from tests.integration.shop import HOST, Shop, shop
+from tests.integration.wire import Connection, request_bytes
+
+SECRET = b"a secret of replicas that nobody can guess"
+SETTINGS = {"zone_aware_routing": "true", "zone_policy": "proportional"}
+PATIENCE_SECONDS = 60.0
+SAMPLE = 200
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago: replicas must know each other's ports before they start."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(each.getsockname()[1]) for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@asynccontextmanager
+async def replicas(opened: Shop, place: Path, zones: Sequence[str], ports: Sequence[int]) -> AsyncIterator[list[Zonal]]:
+    """A replica in each of `zones`, of which each knows all `ports`, its own among them."""
+    secret = place / "secret"
+    secret.write_bytes(SECRET)
+    everybody = [f"--peer=127.0.0.1:{port}" for port in ports]
+    async with AsyncExitStack() as stack:
+        started = []
+        for zone, port in zip(zones, ports, strict=False):
+            folder = place / f"manifests-{port}"
+            folder.symlink_to(opened.place)
+            options = (f"--zone={zone}", f"--peer-port={port}", f"--peer-secret={secret}", *everybody)
+            started.append(await stack.enter_async_context(running(folder, *options)))
+        yield started
+
+
+async def value(zonal: Zonal, family: str, **labels: str) -> float:
+    samples = (await zonal.metrics())[family].samples
+    return sum(each.value for each in samples if labels.items() <= each.labels.items())
+
+
+async def comes(zonal: Zonal, wanted: float, family: str, **labels: str) -> None:
+    watch = Stopwatch()
+    while await value(zonal, family, **labels) != wanted:
+        assert watch.within(PATIENCE_SECONDS), (await zonal.admin("/metrics")).body.decode()
+        await asyncio.sleep(0.05)
+
+
+class Load:
+    """Requests to replicas at fixed numbers a turn, until it is left."""
+
+    def __init__(self, counts: dict[Zonal, int]) -> None:
+        self._counts = counts
+        self._zones = {zonal: deque[str](maxlen=SAMPLE) for zonal in counts}
+        self._task: asyncio.Task[None]
+
+    async def __aenter__(self) -> Load:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task.done():
+            self._task.result()
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def share(self, zonal: Zonal) -> float:
+        """The share of the next requests to a replica that goes to zone-a."""
+        zones = self._zones[zonal]
+        zones.clear()
+        await until(lambda: len(zones) == SAMPLE, seconds=PATIENCE_SECONDS)
+        return zones.count("zone-a") / SAMPLE
+
+    async def _run(self) -> None:
+        connections = {zonal: await Connection.open(zonal.http_port) for zonal in self._counts}
+        try:
+            while True:
+                for zonal, count in self._counts.items():
+                    for _ in range(count):
+                        answer = await connections[zonal].send(request_bytes("GET", "/", f"Host: {HOST}"))
+                        assert answer.status == 200
+                        self._zones[zonal].append(answer.json()["zone"])
+                        if answer.ends_connection:
+                            connections[zonal].close()
+                            connections[zonal] = await Connection.open(zonal.http_port)
+                await asyncio.sleep(0.05)
+        finally:
+            for connection in connections.values():
+                connection.close()
+
+
+async def traffic(zonal: Zonal) -> dict[str, int]:
+    model = (await zonal.model())["model"]
+    return dict(model["zones"].get("traffic", [["", []]])[0][1]) if model["zones"].get("traffic") else {}
+
+
+async def knows_traffic(zonal: Zonal, share: float) -> None:
+    """Wait until a replica knows that about this share of the requests comes in at zone-a."""
+    watch = Stopwatch()
+    while not abs((await traffic(zonal)).get("zone-a", 0) / 10_000 - share) <= 0.04:
+        assert watch.within(PATIENCE_SECONDS), (await traffic(zonal), zonal.stderr)
+        await asyncio.sleep(0.1)
+
+
+async def test_the_busy_zone_keeps_what_it_can_carry(tmp_path: Path) -> None:
+    """Nine of ten requests come in at zone-a, which has five of nine endpoints, so it keeps 62 % of its own."""
+    ports = free_ports(2)
+    async with (
+        shop(tmp_path, {"zone-a": 5, "zone-b": 4}, **SETTINGS) as opened,
+        replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as (busy, quiet),
+    ):
+        for zonal in (busy, quiet):
+            await comes(zonal, 1.0, "zonal_fleet_peers", state="up")
+        async with Load({busy: 9, quiet: 1}) as load:
+            await knows_traffic(busy, 0.9)
+            await knows_traffic(quiet, 0.9)
+            assert await load.share(busy) == pytest.approx(5 / 9 / 0.9, abs=0.06)
+            assert await load.share(quiet) == 0.0, "what comes in at zone-b finds room there"
+
+
+async def test_a_replica_whose_peers_are_gone_acts_as_alone(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    async with (
+        shop(tmp_path, {"zone-a": 5, "zone-b": 4}, **SETTINGS) as opened,
+        replicas(opened, tmp_path, ("zone-a",), ports) as (alone,),
+    ):
+        await comes(alone, 1.0, "zonal_fleet_peers", state="silent")
+        async with Load({alone: 9}) as load:
+            assert await load.share(alone) == pytest.approx(5 / 9, abs=0.03)
+        assert await traffic(alone) == {}
+
+
+async def tell(port: int, secret: bytes, data: bytes) -> int:
+    credentials = credentials_of(secret)
+    async with aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{port}/tell"
+        async with session.post(url, data=data, ssl=credentials.client, server_hostname=PEER_NAME) as answer:
+            return answer.status
+
+
+async def test_noise_and_strangers_change_nothing(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    async with (
+        shop(tmp_path, {"zone-a": 5, "zone-b": 4}, **SETTINGS) as opened,
+        replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as (busy, quiet),
+    ):
+        await comes(busy, 1.0, "zonal_fleet_peers", state="up")
+        for noise in (b"\x00" * 5000, b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", ports[0])
+            writer.write(noise)
+            writer.write_eof()
+            assert not (await reader.read()).startswith(b"HTTP/1.1 2")
+            writer.close()
+        with pytest.raises((aiohttp.ClientError, ssl.SSLError, OSError)):
+            await tell(ports[0], b"another secret, which nobody has told us", encode(Message(number=1)))
+        assert await value(busy, "zonal_fleet_refused", reason="malformed") == 0.0
+        async with Load({busy: 9, quiet: 1}):
+            await knows_traffic(busy, 0.9)
+
+
+async def test_one_who_lies_is_not_believed(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    async with (
+        shop(tmp_path, {"zone-a": 5, "zone-b": 4}, **SETTINGS) as opened,
+        replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as (busy, quiet),
+    ):
+        await comes(busy, 1.0, "zonal_fleet_peers", state="up")
+        assert await tell(ports[0], SECRET, b"no message") == 400
+        await comes(busy, 1.0, "zonal_fleet_peers", state="distrusted")
+        assert await value(busy, "zonal_fleet_refused", reason="malformed") == 1.0
+        assert await value(busy, "zonal_fleet_peers", state="up") == 1.0
+        async with Load({busy: 9, quiet: 1}):
+            await knows_traffic(busy, 0.9)
+
+
+async def test_a_limit_of_twenty_a_second_is_one_for_both_replicas(tmp_path: Path) -> None:
+    """Each of them is asked more often than that."""
+    ports = free_ports(2)
+    limits = {
+        "nginx.ingress.kubernetes.io/limit-rps": "20",
+        "nginx.ingress.kubernetes.io/limit-burst-multiplier": "1",
+        "zonal-ingress.io/limit-scope": "fleet",
+    }
+    async with shop(tmp_path, {"zone-a": 1, "zone-b": 1}) as opened:
+        opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/", "cart")), annotations=limits))
+        async with replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as both:
+            for zonal in both:
+                await comes(zonal, 1.0, "zonal_fleet_peers", state="up")
+            counts = [0] * 12
+            began = time.monotonic()
+            await asyncio.gather(*(passing(zonal, began, counts) for zonal in both))
+    assert sum(counts[4:]) == pytest.approx(20 * 8, rel=0.2), counts
+    assert sum(counts[:4]) <= 2 * (20 * 4 + 21), counts
+
+
+async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
+    """Asks about 60 times a second, and counts what passes in each second."""
+    connection = await Connection.open(zonal.http_port)
+    while (second := int(time.monotonic() - began)) < len(counts):
+        answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+        counts[second] += answer.status == 200
+        if answer.ends_connection:
+            connection.close()
+            connection = await Connection.open(zonal.http_port)
+        await asyncio.sleep(1 / 60)
+    connection.close()

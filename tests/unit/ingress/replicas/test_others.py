@@ -1,0 +1,132 @@
+"""Other replicas: heard, silent, gone; and who is not believed."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, Picks, SpentRow, encode
+from ingress.replicas.others import REPLICAS_MOST, OtherReplicas, ReplicaState
+
+
+def said(number: int, total: int = 0, *, service: str = "shop/cart", seconds: float = 0.5) -> bytes:
+    return encode(Message(number=number, zone="zone-b", seconds=seconds, picks=(Picks(service, total),)))
+
+
+def refusal(members: OtherReplicas, identity: str, data: bytes, now: float) -> MessageRefusal:
+    with pytest.raises(MessageRefused) as refused:
+        members.hear(identity, data, now)
+    return refused.value.refusal
+
+
+def test_a_replica_is_up_for_three_periods_after_a_message() -> None:
+    members = OtherReplicas("own")
+    members.hear("b", said(1, 5), 10.0)
+    assert [(identity, member.picks) for identity, member in members.up(11.5)] == [("b", {"shop/cart": 5})]
+    assert list(members.up(11.6)) == []
+    assert members.states(11.6) == {ReplicaState.SILENT: 1}
+    assert members.ages(11.5) == {"b": 1.5}
+
+
+def test_one_who_ended_is_forgotten_and_one_who_comes_anew_is_another_one() -> None:
+    members = OtherReplicas("own")
+    members.hear("b", said(9, 500), 10.0)
+    members.hear("c", said(1, 0), 11.0)  # the same replica after a restart
+    members.forget(70.1)
+    assert list(members.ages(70.1)) == ["c"]
+
+
+def test_totals_of_rows_that_are_not_told_again_stay() -> None:
+    members = OtherReplicas("own")
+    members.hear("b", said(1, 5), 10.0)
+    member = members.hear("b", said(2, 7, service="shop/pay"), 10.5)
+    assert member.picks == {"shop/cart": 5, "shop/pay": 7}
+
+
+def test_a_message_that_was_heard_before_is_refused_and_changes_nothing() -> None:
+    members = OtherReplicas("own")
+    members.hear("b", said(2, 5), 10.0)
+    for number in (1, 2):
+        assert refusal(members, "b", said(number, 9), 10.1) is MessageRefusal.REPLAYED
+    assert [member.picks for _, member in members.up(10.2)] == [{"shop/cart": 5}]
+    assert members.refused == {MessageRefusal.REPLAYED: 2}
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (said(2, 4), MessageRefusal.FALLING),
+        (said(2, 5 + 10**7), MessageRefusal.IMPLAUSIBLE),
+        (b"noise", MessageRefusal.MALFORMED),
+        (bytes(2**20 + 1), MessageRefusal.TOO_LONG),
+    ],
+)
+def test_one_who_sends_nonsense_is_not_believed_for_a_minute(data: bytes, why: MessageRefusal) -> None:
+    members = OtherReplicas("own")
+    members.hear("b", said(1, 5), 10.0)
+    members.hear("c", said(1, 5), 10.0)
+    assert refusal(members, "b", data, 10.5) is why
+    assert [identity for identity, _ in members.up(10.6)] == ["c"], "others are believed"
+    assert members.states(10.6)[ReplicaState.DISTRUSTED] == 1
+    assert refusal(members, "b", said(3, 6), 70.4) is MessageRefusal.DISTRUSTED
+    members.hear("b", said(4, 2), 70.6)
+    assert {identity for identity, _ in members.up(70.7)} == {"b"}
+
+
+def test_who_is_known_by_nonsense_alone_is_not_believed_either() -> None:
+    members = OtherReplicas("own")
+    assert refusal(members, "b", b"noise", 10.0) is MessageRefusal.MALFORMED
+    assert refusal(members, "b", said(1), 10.1) is MessageRefusal.DISTRUSTED
+
+
+def test_a_message_of_the_own_identity_is_refused() -> None:
+    members = OtherReplicas("own")
+    assert refusal(members, "own", said(1), 10.0) is MessageRefusal.OWN
+    assert members.states(10.0) == {}
+
+
+def test_there_are_at_most_so_many_replicas_until_some_have_ended() -> None:
+    members = OtherReplicas("own")
+    for number in range(REPLICAS_MOST):
+        members.hear(str(number), said(1), 10.0)
+    assert refusal(members, "one more", said(1), 10.5) is MessageRefusal.CROWDED
+    members.hear("one more", said(1), 71.0)
+
+
+def test_a_replica_may_not_tell_of_ever_more_services() -> None:
+    members = OtherReplicas("own")
+    for number in (1, 2):
+        rows = tuple(Picks(f"shop/{number}-{each}", 0) for each in range(4096))
+        members.hear("b", encode(Message(number=number, picks=rows)), float(number))
+    assert refusal(members, "b", said(3), 3.0) is MessageRefusal.IMPLAUSIBLE
+
+
+def spent(number: int, asked: int, passed: int, *, key: int = 7) -> bytes:
+    return encode(Message(number=number, spent=(SpentRow(1, key, asked, passed),)))
+
+
+def test_what_a_client_spent_is_news_from_the_second_message_on() -> None:
+    others = OtherReplicas("own")
+    assert others.hear("b", spent(1, 10, 5), 10.0).news == {(1, 7): (0, 0)}
+    assert others.hear("b", spent(2, 14, 6), 10.5).news == {(1, 7): (4, 1)}
+    assert others.hear("b", spent(3, 2, 2, key=8), 11.0).news == {(1, 8): (2, 2)}, "a client who has just come"
+    assert others.hear("b", spent(4, 3, 1), 11.5).news == {(1, 7): (3, 1)}, "a row that was taken over begins anew"
+
+
+@pytest.mark.parametrize(("asked", "passed", "key"), [(1, 2, 7), (10 + 10**7, 5, 7), (1, 1, 2**64)])
+def test_spending_that_cannot_be_is_refused(asked: int, passed: int, key: int) -> None:
+    others = OtherReplicas("own")
+    others.hear("b", spent(1, 10, 5), 10.0)
+    try:
+        data = spent(2, asked, passed, key=key)
+    except OverflowError:
+        return  # no encoder makes such a number
+    assert refusal(others, "b", data, 10.5) is MessageRefusal.IMPLAUSIBLE
+    assert list(others.up(10.6)) == []
+
+
+def test_clients_of_limits_do_not_grow_without_bound() -> None:
+    others = OtherReplicas("own")
+    for number in range(1, 7):
+        rows = tuple(SpentRow(1, number * 10_000 + each, 1, 1) for each in range(4096))
+        other = others.hear("b", encode(Message(number=number, spent=rows)), float(number))
+        assert len(other.spent) <= 16_384

@@ -1,0 +1,57 @@
+"""What is told next: what has changed since the last message that arrived, and now and then everything."""
+
+from __future__ import annotations
+
+from ingress.replicas.messages import ROWS_MOST, Picks, SpentRow
+from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
+
+
+def rows(outbox: Outbox, **totals: int) -> tuple[Picks, ...]:
+    return outbox.message(1, name="zonal-0", zone="zone-a", totals=totals).picks
+
+
+def test_only_changes_are_told_once_they_have_arrived() -> None:
+    outbox = Outbox()
+    assert rows(outbox, cart=1, pay=2) == (Picks("cart", 1), Picks("pay", 2))
+    assert rows(outbox, cart=1, pay=2) == (Picks("cart", 1), Picks("pay", 2)), "the first message was lost"
+    outbox.arrived()
+    assert rows(outbox, cart=1, pay=3) == (Picks("pay", 3),)
+
+
+def test_now_and_then_everything_is_told() -> None:
+    outbox = Outbox()
+    counts = []
+    for _ in range(41):
+        counts.append(len(rows(outbox, cart=1)))
+        outbox.arrived()
+    assert [number for number, count in enumerate(counts) if count] == [0, 20, 40]
+
+
+def test_what_does_not_fit_comes_next() -> None:
+    outbox, totals = Outbox(), {f"s{number}": 1 for number in range(ROWS_MOST + 1)}
+    assert len(rows(outbox, **totals)) == ROWS_MOST
+    outbox.arrived()
+    assert len(rows(outbox, **totals)) == 1
+
+
+def test_a_replica_of_the_own_zone_hears_more_often_and_everybody_at_first() -> None:
+    outbox = Outbox()
+    assert outbox.seconds < FAR_SECONDS
+    for _ in range(3):
+        rows(outbox, cart=1)
+    assert outbox.seconds == FAR_SECONDS
+    outbox.is_near = True
+    assert outbox.seconds == NEAR_SECONDS
+    assert outbox.message(9, name="zonal-0", zone="zone-a", totals={}).seconds == NEAR_SECONDS
+
+
+def test_what_clients_spent_is_told_at_once_and_only_once() -> None:
+    outbox, row = Outbox(), SpentRow(1, 2, 5, 4)
+    assert outbox.has_news([row])
+    message = outbox.message(1, name="", zone="", totals={}, spent=[row])
+    assert message.spent == (row,)
+    assert outbox.has_news([row]), "it has not arrived"
+    outbox.arrived()
+    assert not outbox.has_news([row])
+    assert outbox.has_news([SpentRow(1, 2, 6, 4)])
+    assert outbox.message(2, name="", zone="", totals={}, spent=[row]).spent == ()
