@@ -1,13 +1,15 @@
 """`python -m typed.trial PYTHON ARGUMENTS`: runs pytest on an installed wheel, where the sources are not.
 
 Makes the wheel for this platform, installs it into the environment of `PYTHON`, and copies tests and pages without
-both packages. The tests there must be the same as those of the checkout.
+the sources of both packages. The tests there must be the same as those of the checkout.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ from pathlib import Path
 
 from typed.compiling import CannotBuild
 from typed.installed import ROOT, install, made_wheel
+from typed.modules import types_below
 from typed.tree import copy_folder
 
 _PACKAGES = ("balancer", "ingress")
@@ -38,12 +41,13 @@ def main() -> int:
 def trial(root: Path, python: str, arguments: Sequence[str]) -> int:
     """Tries the wheel of the project at `root`. Returns the exit status of pytest.
 
-    Raises `CannotBuild`, or `Refused` if the installation is not compiled or has other tests.
+    Raises `CannotBuild`, or `Refused` if the installation is not compiled, or its tests are others or cannot be read.
     """
     place = root / "build" / "trial"
     install(made_wheel(root, place / "dist"), Path(python))
     project = place / "project"
     copy_folder(root, project, leaves_out=_PACKAGES)
+    _copy_types(root, project)
     build = _said((python, "-c", "import balancer; print(balancer.BUILD)"), project).strip()
     if not build:
         raise Refused("the installation is not compiled")
@@ -56,13 +60,23 @@ def trial(root: Path, python: str, arguments: Sequence[str]) -> int:
     return subprocess.run(command, cwd=project, env=_environment(), check=False).returncode
 
 
+def _copy_types(root: Path, project: Path) -> None:
+    """Copies the types alone, which no wheel has: tests compare them with structs in memory. They make no package."""
+    for types in types_below(root):
+        place = project / types
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / types, place)
+
+
 def _tests(python: str, arguments: Sequence[str], folder: Path) -> list[str]:
     """The names of the tests that these arguments mean in that folder."""
     return [line for line in _said((python, "-m", "pytest", *arguments, *_NAMES), folder).splitlines() if "::" in line]
 
 
 def _said(command: Sequence[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, env=_environment(), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, cwd=folder, env=_environment(), stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise Refused(f"in {folder}: {shlex.join(command)}\n{done.stdout}")
     return done.stdout
 
 

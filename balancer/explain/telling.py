@@ -43,8 +43,6 @@ _SOURCES = {
 def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen: Destination) -> list[str]:
     """What the rules of each canary decided, and which branch the rest of the explanation describes."""
     canaries = junction.main.route.canaries
-    if not canaries:
-        return []
     verdicts = junction.verdicts(request)
     steps = [
         f"Canary {canary.owner.full_name} ({_rules(canary)}): {_verdict(verdict)}."
@@ -52,7 +50,7 @@ def branch_steps(junction: Junction, request: RequestHead, view: View, *, chosen
     ]
     if verdicts.pinned is not None:
         steps.append(f"The affinity cookie holds the client to {_service(verdicts.pinned)}, whatever the rules say.")
-    if not view.has_endpoints(junction.main.backend):
+    if canaries and not view.has_endpoints(junction.main.backend):
         steps.append("The main backend has no endpoints, so its canaries get no requests either.")
     chances = junction.chances(request, has_endpoints=view.has_endpoints)
     if len(chances) == 1:

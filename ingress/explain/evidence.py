@@ -14,7 +14,7 @@ from balancer.explain.drafts import PolicySource, RouteName, SliceEntry
 from balancer.model.routes import Owner
 from ingress.findings import Finding, Findings, Severity, quote
 from ingress.objects.endpoint_hints import EndpointHints
-from ingress.objects.kinds import EndpointSlice, Ingress, SliceEndpoint, key_of, subject_of
+from ingress.objects.kinds import EndpointSlice, Ingress, IngressClass, SliceEndpoint, key_of, subject_of
 from ingress.objects.names import covering
 from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
@@ -91,7 +91,7 @@ class Evidence:
 
     def finding_steps(self, host: str, routes: Sequence[RouteName]) -> list[str]:
         """Why other Ingresses that name the host do not serve, and findings about the objects involved."""
-        naming = [ingress for ingress in self._inventory.ingresses() if _names(ingress, host)]
+        naming = [ingress for ingress in self._inventory.of(Ingress) if _names(ingress, host)]
         steps = list(self._not_ours(naming))
         rivals = {("Ingress", *key_of(ingress)) for ingress in naming}
         involved = self._involved(routes) if routes else rivals | {_FOLDER}
@@ -120,7 +120,7 @@ class Evidence:
         return found
 
     def _not_ours(self, naming: Sequence[Ingress]) -> Iterator[str]:
-        classes = classes_of(self._inventory.ingress_classes(), self._context.controller_class)
+        classes = classes_of(self._inventory.of(IngressClass), self._context.controller_class)
         for ingress in naming:
             if not is_accepted(ingress, classes, context=self._context):
                 name = "/".join(key_of(ingress))
@@ -140,7 +140,7 @@ class Evidence:
 
     def _ingress(self, route: RouteName) -> Ingress | None:
         key = route.owner.namespace, route.owner.name
-        return next((ingress for ingress in self._inventory.ingresses() if key_of(ingress) == key), None)
+        return next((ingress for ingress in self._inventory.of(Ingress) if key_of(ingress) == key), None)
 
     def _sentence(self, source: str, route: RouteName) -> str:
         annotation = f"set by the annotation {OWN_PREFIX}zone-policy of"

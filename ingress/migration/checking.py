@@ -12,7 +12,7 @@ from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slic
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.judging import review
 from ingress.migration.verdicts import Review
-from ingress.objects.kinds import Kind, Service
+from ingress.objects.kinds import Ingress, Kind, Service
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced, Upserted
 from ingress.sources.inventory import Inventory
@@ -46,7 +46,7 @@ def _suppose_services(dump: Dump, inventory: Inventory) -> None:
     services = [item for event in dump.events if isinstance(event, Replaced) for item in event.objects]
     known = [item for item in services if isinstance(item, Service)]
     if Kind.SERVICE in dump.missing:
-        known = [*services_for(inventory.ingresses())]
+        known = [*services_for(inventory.of(Ingress))]
         inventory.apply(Replaced(Kind.SERVICE, tuple(known)))
     if Kind.ENDPOINT_SLICE in dump.missing:
         inventory.apply(Replaced(Kind.ENDPOINT_SLICE, slices_for(known)))
@@ -62,7 +62,7 @@ def _translated(
         wanted = [key for key in translation.wanted.secrets if inventory.secret(*key) is None]
         if not wanted:
             break
-        for secret in secrets_for(wanted, inventory.ingresses()):
+        for secret in secrets_for(wanted, inventory.of(Ingress)):
             inventory.apply(Upserted(secret))
         translation = translate(inventory, context, now_epoch_seconds=now_epoch_seconds)
     return translation

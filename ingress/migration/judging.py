@@ -22,7 +22,7 @@ from ingress.migration.verdicts import (
     outcome_of,
     worst,
 )
-from ingress.objects.kinds import Ingress, Kind, key_of, subject_of
+from ingress.objects.kinds import Ingress, IngressClass, Kind, key_of, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation
@@ -48,8 +48,8 @@ def review(
     assumed: tuple[str, ...] = (),
 ) -> Review:
     """The verdicts on what `translation` made of `inventory`. `assumed` says what was taken as present."""
-    classes = classes_of(inventory.ingress_classes(), context.controller_class)
-    known = sorted(inventory.ingresses(), key=key_of)
+    classes = classes_of(inventory.of(IngressClass), context.controller_class)
+    known = sorted(inventory.of(Ingress), key=key_of)
     ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
     about = _by_subject(each for each in translation.findings if each.reason not in _AS_BEFORE)
     closed = _closed_places(translation.model)

@@ -18,7 +18,6 @@ from ingress.objects.kinds import (
     ConfigMap,
     EndpointSlice,
     Ingress,
-    IngressClass,
     Kind,
     KubernetesObject,
     Node,
@@ -149,17 +148,9 @@ class Inventory:
         elif changed and kind is not Kind.ENDPOINT_SLICE:
             self._beyond = True
 
-    def ingresses(self) -> Collection[Ingress]:
-        """Every Ingress, of any class."""
-        return cast("Collection[Ingress]", self._objects[Kind.INGRESS].values())
-
     def ingress(self, namespace: str, name: str) -> Ingress | None:
         """One Ingress of any class, or None if there is none."""
         return cast("Ingress | None", self._objects[Kind.INGRESS].get((namespace, name)))
-
-    def ingress_classes(self) -> Collection[IngressClass]:
-        """Every IngressClass, of any controller."""
-        return cast("Collection[IngressClass]", self._objects[Kind.INGRESS_CLASS].values())
 
     def of(self, record: type[_Record]) -> Collection[_Record]:
         """Every object of one record type, in no particular order."""
@@ -176,10 +167,6 @@ class Inventory:
     def node(self, name: str) -> Node | None:
         """One Node, or None if it is unknown."""
         return cast("Node | None", self._objects[Kind.NODE].get(("", name)))
-
-    def nodes(self) -> Collection[Node]:
-        """Every known Node."""
-        return cast("Collection[Node]", self._objects[Kind.NODE].values())
 
     def addresses(self, namespace: str, name: str) -> tuple[str, ...]:
         """The addresses of a DNS name outside of the cluster that `namespace` wants; empty if they are unknown."""

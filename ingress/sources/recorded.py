@@ -9,7 +9,6 @@ from ingress.objects.kinds import (
     ConfigMap,
     EndpointSlice,
     Ingress,
-    IngressClass,
     Kind,
     KubernetesObject,
     Node,
@@ -37,20 +36,10 @@ class RecordedInventory(Inventory):
         looks, self.looks = frozenset(self.looks), set()
         return looks
 
-    def ingresses(self) -> Collection[Ingress]:
-        """As in `Inventory`."""
-        self.looks.add((Kind.INGRESS, None))
-        return super().ingresses()
-
     def ingress(self, namespace: str, name: str) -> Ingress | None:
         """As in `Inventory`."""
         self.looks.add((Kind.INGRESS, (namespace, name)))
         return super().ingress(namespace, name)
-
-    def ingress_classes(self) -> Collection[IngressClass]:
-        """As in `Inventory`."""
-        self.looks.add((Kind.INGRESS_CLASS, None))
-        return super().ingress_classes()
 
     def of(self, record: type[_Record]) -> Collection[_Record]:
         """As in `Inventory`."""
@@ -71,11 +60,6 @@ class RecordedInventory(Inventory):
         """As in `Inventory`."""
         self.looks.add((Kind.NODE, ("", name)))
         return super().node(name)
-
-    def nodes(self) -> Collection[Node]:
-        """As in `Inventory`."""
-        self.looks.add((Kind.NODE, None))
-        return super().nodes()
 
     def addresses(self, namespace: str, name: str) -> tuple[str, ...]:
         """As in `Inventory`."""

@@ -58,7 +58,7 @@ from ingress.translation.secrets.certificates import Certificates, CertificateSh
 from ingress.translation.secrets.endpoint_tls import with_secrets
 from ingress.translation.secrets.materials import Materials
 from ingress.translation.services.backend_memories import BackendMemories
-from ingress.translation.services.backend_overrides import backend_overrides
+from ingress.translation.services.backend_overrides import SaidOverrides, backend_overrides
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.services.zone_facts import zone_facts
@@ -112,7 +112,7 @@ class Memories:
     The result of a translation does not depend on them, but for certificates that cannot be read any more.
     """
 
-    __slots__ = ("backends", "claims", "context", "hosts", "readings", "settings", "shelf")
+    __slots__ = ("backends", "claims", "context", "hosts", "overrides", "readings", "settings", "shelf")
 
     def __init__(self, shelf: CertificateShelf | None = None) -> None:
         """`shelf` holds certificates that were read before."""
@@ -131,12 +131,14 @@ class Memories:
             self.settings = settings
         view = InventoryView(inventory)
         self.claims.begin(view)
+        self.overrides.begin(view)
         self.backends.begin(view)
         self.hosts.begin()
         return self.settings
 
     def _forget(self) -> None:
         self.claims: Memory[OwnClaims | None] = Memory()
+        self.overrides: Memory[SaidOverrides] = Memory()
         self.backends = BackendMemories()
         self.hosts = HostMemory()
 
@@ -253,7 +255,7 @@ def _desired(
     return DesiredState(
         settings=settings,
         hosts=hosts,
-        overrides=backend_overrides((*main, *canaries), inventory, findings),
+        overrides=backend_overrides((*main, *canaries), memories.overrides, findings),
         services=_services(claims),
         secrets=needed_secrets(claims, hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),

@@ -14,7 +14,7 @@ from hashlib import sha256
 import msgspec
 
 from ingress.findings import HARM, Finding, Severity
-from ingress.objects.kinds import Kind
+from ingress.objects.kinds import Ingress, Kind
 from ingress.sources.inventory import Inventory
 from ingress.translation.sharing import fair_shares
 from ingress.writing.bucket import Bucket
@@ -205,7 +205,7 @@ def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notic
     about = [finding for finding in findings if finding.kind in _API_VERSIONS and finding.namespace]
     uids = {
         (Kind.INGRESS.value, item.metadata.namespace, item.metadata.name): item.metadata.uid
-        for item in (inventory.ingresses() if about else ())
+        for item in (inventory.of(Ingress) if about else ())
     }
     for finding in about:
         service = inventory.service(finding.namespace, finding.name) if finding.kind == Kind.SERVICE.value else None

@@ -11,7 +11,7 @@ from enum import Enum
 
 import msgspec
 
-from ingress.objects.kinds import PublishedAddress, key_of
+from ingress.objects.kinds import Ingress, IngressClass, PublishedAddress, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.inventory import Inventory
 from ingress.translation.ingress.acceptance import classes_of, is_accepted
@@ -145,7 +145,7 @@ class Statuses:
 
 def standings_of(inventory: Inventory, context: TranslationContext) -> tuple[CurrentStatus, ...]:
     """Every Ingress of the inventory. Accepted are those of our class, even if something in them is invalid."""
-    classes = classes_of(inventory.ingress_classes(), context.controller_class)
+    classes = classes_of(inventory.of(IngressClass), context.controller_class)
     return tuple(
         CurrentStatus(
             namespace=namespace,
@@ -155,7 +155,7 @@ def standings_of(inventory: Inventory, context: TranslationContext) -> tuple[Cur
             is_accepted=is_accepted(ingress, classes, context=context),
             addresses=ingress.status.load_balancer.ingress,
         )
-        for ingress in inventory.ingresses()
+        for ingress in inventory.of(Ingress)
         for namespace, name in (key_of(ingress),)
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingress.objects.kinds import KubernetesObject, key_of
+from ingress.objects.kinds import Ingress, KubernetesObject, key_of
 from ingress.sources.inventory import Inventory
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.faults import Fault
@@ -30,7 +30,7 @@ def made(kind: str, name: str, step: int) -> Document:
 
 def content(known: Inventory) -> list[KubernetesObject]:
     single = (read("shop", name) for read in (known.service, known.secret) for name in NAMES)
-    many: list[KubernetesObject] = [*known.ingresses(), *known.slices("shop", "cart")]
+    many: list[KubernetesObject] = [*known.of(Ingress), *known.slices("shop", "cart")]
     return [*sorted(many, key=lambda item: (item.kind.value, key_of(item))), *(item for item in single if item)]
 
 

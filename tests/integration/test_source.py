@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ingress.findings import Finding, Severity
-from ingress.objects.kinds import Kind
+from ingress.objects.kinds import Ingress, Kind
 from ingress.sources.contract import Wanted
 from ingress.sources.events import SourceFindings, Upserted
 from ingress.sources.kubernetes.api import ApiServer as Api
@@ -29,7 +29,7 @@ async def test_the_first_lists_complete_the_inventory(tmp_path: Path) -> None:
         fill(server)
         async with following(server, tmp_path) as cluster:
             await until(lambda: cluster.inventory.complete and cluster.source.want(Wanted()))
-            assert [item.metadata.name for item in cluster.inventory.ingresses()] == ["web"]
+            assert [item.metadata.name for item in cluster.inventory.of(Ingress)] == ["web"]
             assert cluster.inventory.service("shop", "cart")
             assert len(cluster.inventory.slices("shop", "cart")) == 1
             assert cluster.inventory.node("node-1")

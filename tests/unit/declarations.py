@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from tests.unit.sources import ROOT, SOURCES
+from tests.unit.sources import ROOT, module_name
 
-_WITH_TYPES = {name: path.with_suffix(".pxd") for name, path in SOURCES.items() if path.with_suffix(".pxd").exists()}
+_WITH_TYPES = {module_name(path): path for path in sorted((ROOT / "balancer").rglob("*.pxd"))}
 LAYOUTS = {name: path for name, path in _WITH_TYPES.items() if path.stem == "layouts"}
 """The modules whose types say how structs lie in memory, and where these types are. They are not compiled."""
 TYPED = {name: path for name, path in _WITH_TYPES.items() if name not in LAYOUTS and path.stem != "calls"}

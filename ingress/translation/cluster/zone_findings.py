@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.model.zones import OwnZone, Zone
 from ingress.findings import Finding, Findings, Severity, Subject, quote
-from ingress.objects.kinds import Kind
+from ingress.objects.kinds import Kind, Node
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
@@ -101,7 +101,7 @@ def given_zone(inventory: Inventory, context: TranslationContext) -> GivenZone |
     """The zone of `--zone`, before endpoints are counted; None without `--zone`, or if a Node is in the zone."""
     if not context.zone:
         return None
-    node_zones = frozenset(zone for node in inventory.nodes() if (zone := zone_of(node)))
+    node_zones = frozenset(zone for node in inventory.of(Node) if (zone := zone_of(node)))
     return None if context.zone in node_zones else GivenZone(Zone(context.zone), node_zones)
 
 

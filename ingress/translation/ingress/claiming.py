@@ -17,7 +17,7 @@ from balancer.model.gates import GateRule, SourceRanges, any_of
 from balancer.model.redirects import AppRoot, SlashRedirect
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.findings import Findings, Report, Severity
-from ingress.objects.kinds import Ingress, Kind, Metadata, ServiceReference, key_of, subject_of
+from ingress.objects.kinds import Ingress, IngressClass, Kind, Metadata, ServiceReference, key_of, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.external_auth import ExternalAuthSettings
@@ -64,8 +64,8 @@ def claims_of_ingresses(
 
     `materials` remembers certificates and keys that were read before, `memory` the claims under the same `context`.
     """
-    classes = classes_of(inventory.ingress_classes(), context.controller_class)
-    for ingress in inventory.ingresses():
+    classes = classes_of(inventory.of(IngressClass), context.controller_class)
+    for ingress in inventory.of(Ingress):
         if not is_accepted(ingress, classes, context=context):
             note_missing_class(ingress, classes, context=context, findings=findings)
             continue

@@ -273,17 +273,21 @@ class Backends:
     ) -> Backend:
         overrides = self._overrides.get(place, _NOTHING)
         given = (service, port, tls, http2, overrides, self._settings)
-        backend = Backend(key, *key_of(service), str(port.port), tls=tls, http2=http2)
-        make = partial(self._make, backend=backend, service=service, port=port, overrides=overrides)
+
+        def make(inventory: Inventory, findings: Findings) -> MadeBackend:
+            backend = Backend(key, *key_of(service), str(port.port), tls=tls, http2=http2)
+            return self._make(inventory, findings, backend=backend, service=service, port=port, overrides=overrides)
+
         made = self._memories.made.of(key, given, make, self._findings)
-        self._made[key] = made.backend
-        self._zones.note_backend(key, service, made.said, made.backend.zone_policy)
+        backend = self._made[key] = made.backend
+        self._zones.note_backend(key, service, made.said, backend.zone_policy)
+        name = (backend.namespace, backend.service)
         if made.external_name:
-            self._names.add((service.metadata.namespace, made.external_name))
-        if made.slice_findings is not None:
-            self._ports.setdefault(key_of(service), {})[key] = port
-            self._slice_findings.setdefault(key_of(service), []).append(made.slice_findings)
-        return made.backend
+            self._names.add((backend.namespace, made.external_name))
+        elif made.slice_findings is not None:
+            self._ports.setdefault(name, {})[key] = port
+            self._slice_findings.setdefault(name, []).append(made.slice_findings)
+        return backend
 
     def _make(
         self,

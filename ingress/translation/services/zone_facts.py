@@ -45,12 +45,12 @@ def zone_facts(
     if not settings.zone_aware_routing:
         return ZoneFacts(prices=said.prices, fleet=said.fleet)
     return ZoneFacts(
-        cpu_milli=cpu_by_zone(inventory.nodes()) if ZonePolicyName.ALLOCATE in policies else None,
+        cpu_milli=cpu_by_zone(inventory.of(Node)) if ZonePolicyName.ALLOCATE in policies else None,
         replicas=replicas_by_zone(inventory, replicas_of),
         drained=zones_drained(said.drains, now_epoch_seconds=now_epoch_seconds),
         drain_ramp_seconds=said.drain_ramp_seconds,
         drained_replicas_leave=said.drained_replicas_leave,
-        leaving=zones_leaving(inventory.nodes()) if set(policies) - {ZonePolicyName.OFF} else (),
+        leaving=zones_leaving(inventory.of(Node)) if set(policies) - {ZonePolicyName.OFF} else (),
         prices=said.prices,
         fleet=said.fleet,
     )

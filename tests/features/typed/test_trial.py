@@ -20,9 +20,14 @@ import balancer.one
 def test_one():
     assert balancer.one.__file__.endswith(".so")
 """
+_ONLY_WITH_SOURCES = """
+import os
+def test_one(): pass
+assert os.path.exists("balancer/one.py"), "no source"
+"""
 _ONLY_THERE = """
 import os
-if not os.path.exists("balancer"):
+if not os.path.exists("balancer/one.py"):
     def test_two(): pass
 """
 
@@ -51,7 +56,7 @@ def test_it_runs_the_tests_where_the_sources_are_not(project: Path, python: str)
     assert trial(project, python, ["-p", "no:cacheprovider", "tests"]) == 0
     there = project / "build" / "trial" / "project"
     assert (there / "tests").is_dir()
-    assert not (there / "balancer").exists()
+    assert [path.name for path in (there / "balancer").iterdir()] == ["one.pxd"]
 
 
 def test_a_failing_test_fails_it(project: Path, python: str) -> None:
@@ -62,6 +67,12 @@ def test_a_failing_test_fails_it(project: Path, python: str) -> None:
 def test_other_tests_than_those_of_the_checkout_are_refused(project: Path, python: str) -> None:
     (project / "tests" / "test_one.py").write_text(_TEST + _ONLY_THERE)
     with pytest.raises(Refused, match=r"(?s)not those of the checkout.*\+tests/test_one\.py::test_two"):
+        trial(project, python, ["-p", "no:cacheprovider", "tests"])
+
+
+def test_tests_that_cannot_be_read_are_told(project: Path, python: str) -> None:
+    (project / "tests" / "test_one.py").write_text(_ONLY_WITH_SOURCES)
+    with pytest.raises(Refused, match="no source"):
         trial(project, python, ["-p", "no:cacheprovider", "tests"])
 
 

@@ -14,7 +14,7 @@ import msgspec
 import trustme
 
 from balancer.runtime.steps import finished
-from ingress.objects.kinds import IngressTls, Kind, KubernetesObject, SlicePort, key_of
+from ingress.objects.kinds import Ingress, IngressClass, IngressTls, Kind, KubernetesObject, SlicePort, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Event
 from ingress.sources.inventory import Inventory
@@ -361,8 +361,8 @@ def content_of(known: Inventory) -> tuple[object, ...]:
     }
     slices = [item for place in ("shop", "away") for of in ("cart", "pay") for item in known.slices(place, of)]
     return (
-        sorted(known.ingresses(), key=key_of),
-        sorted(known.ingress_classes(), key=key_of),
+        sorted(known.of(Ingress), key=key_of),
+        sorted(known.of(IngressClass), key=key_of),
         sorted(slices, key=key_of),
         [read[kind](*key_of(first)) for first, *_ in subjects() if (kind := first.kind) in read],
         known.findings,

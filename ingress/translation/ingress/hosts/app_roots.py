@@ -28,8 +28,10 @@ def add_app_roots(hosts: Iterable[SettledHost], findings: Findings) -> None:
     namespace.
     """
     for host in hosts:
-        settled = (*host.paths.values(), *((host.default,) if host.default is not None else ()))
-        asking = [claim for claim in settled if claim.app_root is not None and not claim.closed]
+        asking = [claim for claim in host.paths.values() if claim.app_root is not None and not claim.closed]
+        default = host.default
+        if default is not None and default.app_root is not None and not default.closed:
+            asking.append(default)
         if asking:
             _add(host, max(asking, key=lambda claim: (len(claim.path), claim.path)), findings)
 

@@ -92,7 +92,7 @@ def _uncovered(host: str) -> str:
 
 def _claim_certificates(hosts: Mapping[str, SettledHost], claims: OwnClaims) -> None:
     named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
-    for name in claims.hosts:
+    for name in claims.hosts if named else ():
         claim = next((named[cover] for cover in covering(name) if cover in named), None)
         if claim and hosts[name].certificate is None:
             hosts[name].certificate = claim

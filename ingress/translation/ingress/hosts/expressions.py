@@ -52,8 +52,11 @@ def find_expressions(hosts: Mapping[str, SettledHost], readings: Readings, findi
 
 def _author(settled: SettledHost) -> PlaceClaim | None:
     """The first claim that makes the paths of its host expressions."""
-    claims = (claim for claim in (*settled.paths.values(), settled.default) if claim is not None)
-    return next((claim for claim in claims if claim.is_expression or claim.rewriting is not None), None)
+    for claim in settled.paths.values():
+        if claim.is_expression or claim.rewriting is not None:
+            return claim
+    default = settled.default
+    return default if default is not None and (default.is_expression or default.rewriting is not None) else None
 
 
 class _Expressions:

@@ -95,6 +95,8 @@ def _add_aliases(
     findings: Findings,
 ) -> None:
     """Adds the aliases of one object to each of its hosts. `owners` are the objects whose aliases the hosts have."""
+    if not claims.aliases:
+        return
     names = [alias for alias in claims.aliases if _is_host(alias)]
     if len(names) < len(claims.aliases):
         _note_expressions(claims, findings)

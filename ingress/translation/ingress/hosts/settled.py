@@ -97,8 +97,9 @@ class SettledHost:
         """
         paths = served.expressions
         if paths is None:
-            keys = sorted(served.paths, key=lambda key: (key[0], key[1].value))
-            paths = tuple(served.paths[key] for key in keys)
+            paths = tuple(served.paths.values())
+            if len(paths) > 1:
+                paths = tuple(sorted(paths, key=lambda claim: (claim.path, claim.kind.value)))
         return HostClaim(
             name=name,
             claims=paths,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from balancer.errors import ErrorKind
 from balancer.explain.branching import branching_of
 from balancer.live import View
 from balancer.matching.served import Served
@@ -48,3 +49,14 @@ def test_a_stand_in_serves_while_there_are_no_endpoints(cart: str, service: str,
     assert told.status is None
     sentence = "Service cart has no endpoints, so next serves (default-backend)."
     assert (sentence in told.steps) is endpoint
+
+
+def test_the_weights_of_branches_are_told_and_an_invalid_share_answers_for_itself() -> None:
+    invalid = build.branch(None, weight=3, error=ErrorKind.BACKEND_INVALID)
+    route = msgspec.structs.replace(build.route(), branches=(build.branch(weight=1), invalid))
+    told = explained(shop(route))
+    assert (told.status, told.error, told.service) == (500, "backend_invalid", "shop/missing")
+    assert (
+        "The weights send 25 % to Service shop/cart, 75 % to Service shop/missing. "
+        "The next steps describe Service shop/missing, the most probable."
+    ) in told.steps

@@ -9,6 +9,7 @@ import pytest
 
 from ingress.cli.commands import run
 from ingress.settings.context import TranslationContext
+from ingress.settings.gateway_ports import read_gateway_ports
 from ingress.settings.options import ClusterAccess, RunOptions, conflict_of
 
 RENAMED = {
@@ -20,8 +21,8 @@ RENAMED = {
 }
 """Options whose field says the unit, or that there may be several."""
 
-BEYOND_FIELDS = {"source", "workers"}
-"""`source` has no default; of `workers` the default depends on the machine."""
+BEYOND_FIELDS = {"source", "workers", "gateway_ports"}
+"""`source` has no default; of `workers` the default depends on the machine; `gateway_ports` is a value of its own."""
 
 
 def command_line_defaults() -> dict[str, object]:
@@ -34,10 +35,11 @@ def test_every_option_has_its_field_with_the_same_default() -> None:
         field.name: field.default
         for record in (RunOptions, ClusterAccess, TranslationContext)
         for field in msgspec.structs.fields(record)
-        if field.name not in ("source", "workers", "cluster", "context", "can_export_spans", "names_secrets")
+        if field.name not in {*BEYOND_FIELDS, "cluster", "context", "can_export_spans", "names_secrets"}
     }
     defaults = {name: value for name, value in command_line_defaults().items() if name not in BEYOND_FIELDS}
     assert defaults == fields
+    assert read_gateway_ports(str(command_line_defaults()["gateway_ports"])) == RunOptions(source=FOLDER).gateway_ports
 
 
 def test_options_do_not_change_while_running() -> None:

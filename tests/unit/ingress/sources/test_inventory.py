@@ -12,6 +12,8 @@ from ingress.objects.gateway import Gateway
 from ingress.objects.gateway_routes import HttpRoute
 from ingress.objects.kinds import (
     EndpointSlice,
+    Ingress,
+    IngressClass,
     IngressStatus,
     Kind,
     LoadBalancerStatus,
@@ -52,8 +54,8 @@ def test_single_objects_do_not_complete_it() -> None:
 
 def test_objects_are_read_by_kind_and_name() -> None:
     known = inventory(ingress(), ingress_class(), service(), node(), config_map(), tls_secret("t", b"c", b"k"))
-    assert [item.metadata.name for item in known.ingresses()] == ["web"]
-    assert [item.metadata.name for item in known.ingress_classes()] == ["zonal"]
+    assert [item.metadata.name for item in known.of(Ingress)] == ["web"]
+    assert [item.metadata.name for item in known.of(IngressClass)] == ["zonal"]
     assert known.service("shop", "cart") == service()
     assert known.service("other", "cart") is None
     assert known.node("node-1") == node()
@@ -78,7 +80,7 @@ def test_a_new_status_of_an_ingress_is_kept_and_changes_nothing() -> None:
     status = IngressStatus(LoadBalancerStatus((PublishedAddress(ip="203.0.113.7"),)))
     written = msgspec.structs.replace(ingress(), status=status)
     assert not known.apply(Upserted(written))
-    assert list(known.ingresses()) == [written]
+    assert list(known.of(Ingress)) == [written]
     assert known.apply(Upserted(msgspec.structs.replace(written, spec=ingress("web", class_name="other").spec)))
 
 
@@ -151,7 +153,7 @@ def test_metadata_alone_leaves_what_a_node_has_said_of_itself() -> None:
     assert known.apply(Upserted(_with_uid(node("node-1", "zone-b"), "1")))
     assert known.node("node-1") == _with_uid(full_node("node-1", "zone-b"), "1")
     assert not known.apply(Upserted(_with_uid(node("node-1", "zone-b"), "1")))
-    assert list(known.nodes()) == [known.node("node-1")]
+    assert list(known.of(Node)) == [known.node("node-1")]
 
 
 @pytest.mark.parametrize("uid", ["", "2"])

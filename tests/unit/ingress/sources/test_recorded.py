@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ingress.objects.kinds import Kind, Service
+from ingress.objects.kinds import Ingress, IngressClass, Kind, Node
 from ingress.sources.change_stamps import Look
 from ingress.sources.inventory import Inventory
 from ingress.sources.recorded import RecordedInventory
@@ -16,14 +16,13 @@ from tests.unit.ingress.cluster import inventory, service
 @pytest.mark.parametrize(
     ("ask", "look"),
     [
-        (lambda known: known.ingresses(), (Kind.INGRESS, None)),
+        (lambda known: known.of(Ingress), (Kind.INGRESS, None)),
         (lambda known: known.ingress("shop", "web"), (Kind.INGRESS, ("shop", "web"))),
-        (lambda known: known.ingress_classes(), (Kind.INGRESS_CLASS, None)),
-        (lambda known: known.of(Service), (Kind.SERVICE, None)),
+        (lambda known: known.of(IngressClass), (Kind.INGRESS_CLASS, None)),
         (lambda known: known.service("shop", "cart"), (Kind.SERVICE, ("shop", "cart"))),
         (lambda known: known.slices("shop", "cart"), (Kind.ENDPOINT_SLICE, ("shop", "cart"))),
         (lambda known: known.node("n1"), (Kind.NODE, ("", "n1"))),
-        (lambda known: known.nodes(), (Kind.NODE, None)),
+        (lambda known: known.of(Node), (Kind.NODE, None)),
         (lambda known: known.addresses("shop", "x.test"), (None, ("shop", "x.test"))),
         (lambda known: known.secret("shop", "t"), (Kind.SECRET, ("shop", "t"))),
         (lambda known: known.why_no_secret("shop", "t"), (Kind.SECRET, ("shop", "t"))),

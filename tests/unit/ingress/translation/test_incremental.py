@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.runtime.steps import finished
-from ingress.objects.kinds import IngressTls, Kind, KubernetesObject, Metadata, Node, Secret, key_of
+from ingress.objects.kinds import Ingress, IngressTls, Kind, KubernetesObject, Metadata, Node, Secret, key_of
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import OWN_PREFIX
 from ingress.sources.contract import Wanted
@@ -174,7 +174,7 @@ def test_a_list_of_the_same_objects_changes_nothing() -> None:
     before = translate(known, _CONTEXT, memories=memories)
     newer = [
         msgspec.structs.replace(each, metadata=msgspec.structs.replace(each.metadata, resource_version="9"))
-        for each in known.ingresses()
+        for each in known.of(Ingress)
     ]
     assert not known.apply(Replaced(Kind.INGRESS, tuple(newer)))
     after = translate(known, _CONTEXT, memories=memories)
