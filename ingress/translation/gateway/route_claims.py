@@ -13,7 +13,7 @@ from balancer.errors import ErrorKind
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.mirroring import MIRRORS_MOST
-from balancer.model.policies import RoutePolicy
+from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpMatch, HttpRoute, HttpRule, RouteBackend
 from ingress.objects.kinds import ServicePortReference
@@ -26,6 +26,7 @@ from ingress.translation.gateway.edits import request_edits, response_rules
 from ingress.translation.gateway.filters import filters_problem
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort, plain
+from ingress.translation.gateway.sessions import session_affinity
 from ingress.translation.gateway.targets import redirect_of, rewriting_of, share_of
 from ingress.translation.gateway.times import timed
 
@@ -123,14 +124,20 @@ class RouteClaims:
 
     def _branches(self, read: ReadRoute, rule: _Rule, owner: Owner, overrides: Overrides) -> tuple[BranchClaim, ...]:
         """A branch for each backend with a share. Without any, every request gets an error."""
-        is_grpc = isinstance(rule, GrpcRule)
-        made = (
-            self._branch(read, each, owner, overrides, is_grpc=is_grpc) for each in rule.backend_refs if each.weight > 0
-        )
+        is_grpc, affinity = isinstance(rule, GrpcRule), session_affinity(rule)
+        shares = (each for each in rule.backend_refs if each.weight > 0)
+        made = (self._branch(read, each, owner, overrides, is_grpc=is_grpc, affinity=affinity) for each in shares)
         return tuple(made) or (_nowhere(owner),)
 
     def _branch(
-        self, read: ReadRoute, backend: RouteBackend, owner: Owner, overrides: Overrides, *, is_grpc: bool
+        self,
+        read: ReadRoute,
+        backend: RouteBackend,
+        owner: Owner,
+        overrides: Overrides,
+        *,
+        is_grpc: bool,
+        affinity: Affinity | None = None,
     ) -> BranchClaim:
         port = read.resolved[plain(backend)]
         service = ServiceName(backend.namespace or owner.namespace, backend.name)
@@ -140,6 +147,7 @@ class RouteClaims:
             service,
             weight=backend.weight,
             error=ErrorKind.BACKEND_INVALID,
+            affinity=affinity,
             request_edits=request_edits(backend.filters),
             response_rules=response_rules(backend.filters),
         )

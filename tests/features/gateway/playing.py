@@ -7,10 +7,12 @@ import itertools
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 
-from tests.features.gateway.cases import Case, Json
+from tests.features.gateway.cases import Case, Json, Step
 from tests.features.gateway.clients import ask
 from tests.features.gateway.documents import Cluster
 from tests.features.gateway.judging import Turn, problems_of
@@ -22,26 +24,28 @@ from tests.features.ingress_nginx.clients import Seen
 Problems = dict[str, list[str]]
 """What was not as expected, by case id."""
 
-_CHANGE_SECONDS = 1.0
 _STREAMS = frozenset(("send", "udp"))
 
 _numbers = itertools.count(1)
 
 
-def play_all(cases: Sequence[Case]) -> Problems:
-    """Plays `cases`, those of one zone on one stage."""
+Staging = Callable[[Sequence[int], Authorities, str | None], AbstractAsyncContextManager[GatewayStage]]
+
+
+def play_all(cases: Sequence[Case], staging: Staging = staged) -> Problems:
+    """Plays `cases`, those of one zone on one stage that `staging` makes."""
     with tempfile.TemporaryDirectory() as place:
-        return asyncio.run(_play_all(cases, Authorities(Path(place))))
+        return asyncio.run(_play_all(cases, Authorities(Path(place)), staging))
 
 
-async def _play_all(cases: Sequence[Case], authorities: Authorities) -> Problems:
+async def _play_all(cases: Sequence[Case], authorities: Authorities, staging: Staging) -> Problems:
     by_zone: defaultdict[str | None, list[Case]] = defaultdict(list)
     for case in cases:
         by_zone[case.zone.get("own")].append(case)
     ports = sorted({80, 443, *(port for case in cases for port in case.ports)})
     problems: Problems = {}
     for zone, members in by_zone.items():
-        async with staged(ports, authorities, zone) as stage:
+        async with staging(ports, authorities, zone) as stage:
             for case in members:
                 problems[case.id] = await _play_case(stage, case)
                 stage.forget()
@@ -58,13 +62,17 @@ async def _play_case(stage: GatewayStage, case: Case) -> list[str]:
         for name in step.delete:
             cluster.delete(name)
         stage.show(cluster)
-        expected = [{"conditions_absent": step.conditions_absent, **each} for each in step.status]
-        found = status_problems(expected, stage.statuses, cluster) + invariant_problems(stage.statuses, cluster)
+        found = await stage.judged(partial(_status_problems, step, cluster))
         for place, request in enumerate(step.requests, 1):
             said = await _play_request(stage, request, jar)
             found += [f"request {place}: {text}" for text in said]
         problems += [f"step {number}: {text}" for text in found]
     return problems
+
+
+def _status_problems(step: Step, cluster: Cluster, statuses: list[Json]) -> list[str]:
+    expected = [{"conditions_absent": step.conditions_absent, **each} for each in step.status]
+    return status_problems(expected, statuses, cluster) + invariant_problems(statuses, cluster)
 
 
 class _Kept:
@@ -89,7 +97,7 @@ async def _play_request(stage: GatewayStage, request: Json, jar: _Kept) -> list[
     if request.get("jar") == "send":
         sent = {**request, "headers": [*request.get("headers", ()), *jar.fields]}
     sent = {**sent, **{name: request["expect"][name] for name in ("pause", "open_for") if name in request["expect"]}}
-    deadline = time.monotonic() + _CHANGE_SECONDS
+    deadline = time.monotonic() + stage.patience_seconds
     while True:
         turn = await _turn(stage, sent)
         turn.kept = jar.served_by

@@ -5,8 +5,10 @@ Only the source is missing: objects go into the inventory directly, so a change 
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -28,11 +30,15 @@ from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.endpoints import Endpoint, Endpoints
 
 _FALLBACK = self_signed()
+_CLOSE_SECONDS, _POLL_SECONDS = 5.0, 0.02
 _CLOSED_ENDS = ("tcp", "udp")
 
 
 class GatewayStage:
     """The process under test, the endpoints behind it, and where its ports are bound."""
+
+    patience_seconds = 1.0
+    """How long an answer may be that of before a change."""
 
     def __init__(self, ports: Sequence[int], authorities: Authorities, zone: str | None) -> None:
         """`ports` are all that listeners of the cases have."""
@@ -41,7 +47,7 @@ class GatewayStage:
         self.statuses: list[Json] = []
         self.zones: dict[tuple[str, str], str] = {}
         """The zone of each endpoint that has one, by `namespace/name` of its Service and its index."""
-        self._ports = ports
+        self.listened = ports
         self._placed: dict[tuple[str, int], tuple[Json, list[Endpoint]]] = {}
         self._generation = 0
         self._memories = Memories()
@@ -53,7 +59,7 @@ class GatewayStage:
         self._log = os.open(os.devnull, os.O_WRONLY)
         self._fleet = InProcessFleet(
             address="127.0.0.1",
-            ports=(Port("http", 0), Port("https", 0), *(Port(str(port), 0) for port in self._ports)),
+            ports=(Port("http", 0), Port("https", 0), *(Port(str(port), 0) for port in self.listened)),
             access_log=AccessLogFormat.OFF,
             fallback=_FALLBACK,
             new_log=lambda: self._log,
@@ -62,6 +68,11 @@ class GatewayStage:
         await self._fleet.start()
 
     async def close(self) -> None:
+        deadline = time.monotonic() + _CLOSE_SECONDS
+        while time.monotonic() < deadline:
+            if not sum((await self._fleet.report()).connections.values()):
+                break
+            await asyncio.sleep(_POLL_SECONDS)
         await self._fleet.stop()
         await self.endpoints.stop()
 
@@ -97,6 +108,10 @@ class GatewayStage:
         self._generation += 1
         self._fleet.publish(Publication(self._generation, translation.model))
         self.statuses = msgspec.to_builtins(translation.standings)
+
+    async def judged(self, judge: Callable[[list[Json]], list[str]]) -> list[str]:
+        """What `judge` says about the statuses."""
+        return judge(self.statuses)
 
     def _endpoints(self, name: str, said: Json, port: int) -> list[Endpoint]:
         namespace, _, service = name.partition("/")
