@@ -24,7 +24,6 @@ from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
-from balancer.runtime.loops import has_own_transports
 from balancer.runtime.signals import ENDING, tell_unheeded
 from balancer.workers.farewell import say_farewell
 from balancer.workers.fleet import Fleet
@@ -293,7 +292,6 @@ def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -
             fallback=fallback,
             new_log=log_pipes.new_pipe,
             compat_metrics=compat_metrics,
-            loop_transports=not has_own_transports(options.event_loop),
             key_secret=key_secret,
         )
     return ProcessFleet(

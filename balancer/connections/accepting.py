@@ -17,7 +17,6 @@ from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idl
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
 from balancer.connections.entrances import PAUSE_SECONDS, WAIT_SECONDS, Entrances
 from balancer.connections.handshaking import UnfinishedHandshakes
-from balancer.connections.opening import Opening, TlsOpening
 from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
 from balancer.connections.places import ClientPlaces
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
@@ -78,7 +77,7 @@ class Reception:
     handed over says when it ends. `bound` is the most that descriptors allow. `note` counts, by kind, connections that
     were not taken in. Without descriptors nothing is accepted for `pause_seconds`, and a connection waits for an entry
     point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `flusher` is for connections in
-    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections; None: the loop does.
+    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections.
     `unfinished` bounds the handshakes under way.
     """
 
@@ -95,10 +94,10 @@ class Reception:
         tally: FaultTally,
         handshake_seconds: float,
         flusher: Flusher,
+        transports: TcpTransports,
         pause_seconds: float = PAUSE_SECONDS,
         wait_seconds: float = WAIT_SECONDS,
-        transports: TcpTransports | None = None,
-        unfinished: UnfinishedHandshakes[TlsOpening | TlsTransport] | None = None,
+        unfinished: UnfinishedHandshakes[TlsTransport] | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
@@ -138,17 +137,13 @@ class Reception:
         settings, secure = self._settings.proxy, entry_point.is_secure
         reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
         most = min(settings.client_connections, self._bound)
-        openings: list[Opening] = []
         for connection, peer in accepted:
             if len(self._places) >= most and not self._makes_room(peer):
                 connection.close()
             elif not reads_first:
-                self._open(connection, Arrival(peer, None, entry_point), openings)
+                self._open(connection, Arrival(peer, None, entry_point), http2=False)
             elif not secure or settings.proxy_protocol or not self._shake_hands(connection, peer, entry_point):
                 self._welcome_later(connection, peer, entry_point)
-        if openings:
-            self.arriving.update(openings)
-            self._loop.call_soon(self._opened, openings)
 
     def _makes_room(self, peer: str) -> bool:
         """Ends a connection for a new one of `peer`, unless the new one has to end for others."""
@@ -168,25 +163,12 @@ class Reception:
         self.arriving.discard(task)
         self._places.leave(task)
 
-    def _open(self, connection: socket.socket, arrival: Arrival, openings: list[Opening]) -> None:
-        """Takes in a connection of which nothing has to be known before its first request."""
-        client = self._client(arrival, False)
+    def _open(self, connection: socket.socket, arrival: Arrival, *, http2: bool) -> None:
+        """Takes in a connection of which nothing more has to be known before its first request."""
         try:
-            if self._transports is not None:
-                self._transports.open(connection, client)
-                return
-            arrival.arriving = opening = Opening(self._loop, connection, lambda: client)
+            self._transports.open(connection, self._client(arrival, http2))
         except OSError:
             connection.close()
-        else:
-            openings.append(opening)
-            self._places.enter(opening, peer_key(arrival.peer))
-
-    def _opened(self, openings: list[Opening]) -> None:
-        """The loop, told before to do so, has opened these connections and so handed them over."""
-        for opening in openings:
-            opening.finish()
-        self.arriving.difference_update(openings)
 
     def _shake_hands(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> bool:
         """Begins the handshake if the ClientHello is there, as it nearly always is, and what its name needs.
@@ -204,14 +186,9 @@ class Reception:
         """Begins a handshake, which may take `seconds`."""
         arrival.server_name, names = hello.server_name, self._names(arrival.entry_point)
         tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
-        handshake: TlsOpening | TlsTransport
+        handshake = TlsTransport(protocol, self._shaken)
         try:
-            if self._transports is None:
-                handshake = TlsOpening(self._shaken)
-                handshake.begin(self._loop, connection, lambda: protocol, tls, seconds)
-            else:
-                handshake = TlsTransport(protocol, self._shaken)
-                handshake.begin(self._loop, self._transports, connection, tls, seconds)
+            handshake.begin(self._loop, self._transports, connection, tls, seconds)
         except OSError:
             self._note("tls_handshake")
             connection.close()
@@ -224,7 +201,7 @@ class Reception:
                 self._note("handshake_limit")
                 each.cancel()
 
-    def _shaken(self, handshake: TlsOpening | TlsTransport, failed: bool) -> None:
+    def _shaken(self, handshake: TlsTransport, failed: bool) -> None:
         self.arriving.discard(handshake)
         self._places.leave(handshake)
         self._unfinished.over(handshake)
@@ -283,14 +260,7 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        client = self._client(arrival, http2)
-        try:
-            if self._transports is None:
-                await self._loop.connect_accepted_socket(lambda: client, connection)
-            else:
-                self._transports.open(connection, client)
-        except OSError:
-            connection.close()
+        self._open(connection, arrival, http2=http2)
 
     def _client(self, arrival: Arrival, http2: bool) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests."""

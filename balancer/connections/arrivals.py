@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from balancer.connections.listener_sessions import resumes_another
-from balancer.connections.opening import Opening, TlsOpening
 from balancer.http.streams import Connection
 from balancer.model.entry_points import EntryPoint
 from balancer.runtime.tls import TlsTransport
 from balancer.runtime.transports import agreed_protocol
 
-Arriving = asyncio.Task[Any] | Opening | TlsOpening | TlsTransport
+Arriving = asyncio.Task[Any] | TlsTransport
 """Who has a connection that was not handed over yet."""
 
 _IDLE_SECONDS = 1.0  # the end of the last answer may still be on its way to the client before that

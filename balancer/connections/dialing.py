@@ -14,7 +14,7 @@ _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 
 
 async def dial(
-    transports: TcpTransports | None,
+    transports: TcpTransports,
     make: Callable[[], _Protocol],
     address: str,
     port: int,
@@ -26,7 +26,7 @@ async def dial(
 
     `context` is for TLS, whose handshake expects a certificate for `server_name`. Raises OSError.
     """
-    if transports is not None and context is None and _is_numeric(address):
+    if context is None and _is_numeric(address):
         return await transports.connect(address, port, make)
     loop = asyncio.get_running_loop()
     return await loop.create_connection(make, address, port, ssl=context, server_hostname=server_name)

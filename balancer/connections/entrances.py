@@ -16,8 +16,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
-from balancer.connections.opening import accept
 from balancer.model.entry_points import EntryPoint, Protocol
+from balancer.runtime.accepted import accept
 from balancer.runtime.transports import plain_address
 
 _LOG = logging.getLogger(__name__)

@@ -48,8 +48,8 @@ class KeptConnections:
     """All connections of one worker to endpoints. `settings` are read again each time.
 
     `open` has every connection, and `idle_count` of them are idle, by the shares of `idle`. `coming` are tasks that
-    make connections. `transports` carry connections without TLS; None: the loop does. Of `places` connections each
-    namespace gets its share.
+    make connections. `transports` carry connections without TLS. Of `places` connections each namespace gets its
+    share.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class KeptConnections:
         *,
         deadlines: Deadlines,
         settings: CurrentSettings,
-        transports: TcpTransports | None = None,
+        transports: TcpTransports,
         places: int = sys.maxsize,
     ) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,1 +1,8 @@
-"""HTTP/1.1 on the wire: parsers and writers without I/O (core), and two thin asyncio protocols that use them."""
+"""HTTP/1.1 on the wire: parsers and writers without I/O (core), and two thin asyncio protocols that use them.
+
+Most modules are compiled as well, by the types in their `.pxd` files. So the source has a dialect (docs/typed.md):
+`collector = self._collector` before `collector.add(…)`, because compiled code holds no reference of its own to an
+attribute during a call, and the callee may clear the attribute. An attribute that is set to None is no argument of a
+call, for the same reason. Arguments go by position, states are integers, and no typed method holds a function. A test
+finds each breach.
+"""

@@ -91,7 +91,10 @@ class Candidate:
                 return False
         if not self._query:
             return True
-        query = facts.query
+        return self._holds_in(facts.query)
+
+    def _holds_in(self, query: dict[bytes, bytes]) -> bool:
+        """Apart, because a typed method has no generator inside."""
         return all(condition.holds(query) for condition in self._query)
 
 
@@ -113,11 +116,11 @@ class RouteChoice:
         """The match that serves a request, or None. `facts` None shows nothing, so no condition holds."""
         if self.only is not None:
             return self.only
-        if facts is None:
-            return next((each.match for each in self._candidates if each.is_plain), None)
-        fields = facts.fields(self._names) if self._names else {}
+        fields: dict[bytes, bytes] = {}
+        if facts is not None and self._names:
+            fields = facts.fields(self._names)
         for candidate in self._candidates:
-            if candidate.is_plain or candidate.holds(facts, fields):
+            if candidate.is_plain or (facts is not None and candidate.holds(facts, fields)):
                 return candidate.match
         return None
 

@@ -5,19 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from balancer.runtime.build import COMPILED, build
-
 
 class NoEventLoop(Exception):
     """The requested event loop is not available. The message is one line for the user."""
-
-
-def has_own_transports(name: str) -> bool:
-    """Whether zonal's own transports carry TCP and the TLS of clients on the event loop `name`, in place of the loop's.
-
-    They cost less than uvloop's where they are compiled, and more where they are not (ADR 23).
-    """
-    return name == "auto" and build() == COMPILED
 
 
 def loop_factory(name: str) -> Callable[[], asyncio.AbstractEventLoop] | None:

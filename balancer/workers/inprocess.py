@@ -43,7 +43,6 @@ class InProcessFleet:
         fallback: Certificate,
         new_log: Callable[[], int],
         compat_metrics: bool = False,
-        loop_transports: bool = False,
         key_secret: bytes | None = None,
     ) -> None:
         """`new_log` returns the write end of a new pipe for access log lines. `key_secret` is that of
@@ -64,7 +63,6 @@ class InProcessFleet:
             access_log=self._access_log,
             fallback=fallback,
             compat_metrics=compat_metrics,
-            loop_transports=loop_transports,
         )
         self._swaps = Swaps(
             used=lambda _: None,

@@ -27,7 +27,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
-from balancer.runtime.loops import has_own_transports, loop_factory
+from balancer.runtime.loops import loop_factory
 from balancer.runtime.signals import ENDING, ignore_unheeded, let_through, tell_crashes
 from balancer.runtime.turns import in_turns
 from balancer.sharing.memory import Seat, join
@@ -82,7 +82,6 @@ class WorkerProcess:
         self._gathering = PublicationAssembler()
         self._served = self._gathering.publication
         self._compat_metrics = start.compat_metrics
-        self._loop_transports = not has_own_transports(start.event_loop)
         self._refused = 0
         self._is_settled = False
         self._waits_for_publication = start.has_publication
@@ -139,7 +138,6 @@ class WorkerProcess:
                     counting=self._shared.counting,
                     peers_of=self._shared.peers_of,
                     compat_metrics=self._compat_metrics,
-                    loop_transports=self._loop_transports,
                 )
                 self._swaps = Swaps(
                     used=self._used,

@@ -104,11 +104,10 @@ class Worker:
         random_below: Callable[[int], int] = random.randrange,
         times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
-        loop_transports: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
         `peers_of` finds the controllers of other workers. `compat_metrics`: metrics have the names of
-        ingress-nginx as well. `loop_transports`: the event loop carries all connections.
+        ingress-nginx as well.
         """
         self._loop, self._times = asyncio.get_running_loop(), times
         self._hash_threads, self._logins = HashThreads(_CHECKS.at_once), LoginTables(os.urandom(_DIGEST_KEY_BYTES))
@@ -121,7 +120,7 @@ class Worker:
         )
         self.live = LiveTable(random_below, gate_maker(tools), peers_of)
         self._deadlines = Deadlines(self._loop)
-        transports = None if loop_transports else TcpTransports(self._loop)
+        transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)
         health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
@@ -143,7 +142,7 @@ class Worker:
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)
 
-    def _made_reception(self, recorder: Recorder, transports: TcpTransports | None) -> Reception:
+    def _made_reception(self, recorder: Recorder, transports: TcpTransports) -> Reception:
         return Reception(
             settings=self.live.settings,
             deadlines=self._deadlines,
@@ -158,7 +157,7 @@ class Worker:
             transports=transports,
         )
 
-    def _made_pools(self, transports: TcpTransports | None) -> ConnectionPools:
+    def _made_pools(self, transports: TcpTransports) -> ConnectionPools:
         return ConnectionPools(
             deadlines=self._deadlines,
             settings=self.live.settings,

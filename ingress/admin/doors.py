@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from aiohttp import web
 
-from balancer.connections.opening import accept
+from balancer.runtime.accepted import accept
 from balancer.runtime.transports import plain_address, reset_on_close
 from ingress.admin.crowd import Crowd
 

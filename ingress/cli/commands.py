@@ -54,7 +54,7 @@ _STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
 _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
 _STANDBY = "Keep one more worker process ready for when another one ends; it takes the memory of a worker."
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
-_EVENT_LOOP = "auto: uvloop if installed; in the compiled build with zonal's own transports for TCP and TLS."
+_EVENT_LOOP = "auto: uvloop if it is installed."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
@@ -117,7 +117,7 @@ def cli() -> None:
     switch("--debug-remote", help="Let peers beyond loopback read /debug."),
     option("--peer-port", type=_PORT, help="Port on which other replicas are heard; default: none."),
     option("--peer", multiple=True, callback=_peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
-    option("--peer-secret", type=_FILE, help="A file of at least 32 bytes that all replicas have."),
+    option("--peer-secret", type=_FILE, help="A file of at least 16 bytes that all replicas have."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )

@@ -7,7 +7,7 @@ that it looked for. Its findings are repeated. Does not know what is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from ingress.findings import Findings, Severity, Subject
 from ingress.objects.kinds import Kind
@@ -18,31 +18,35 @@ from ingress.sources.recorded import RecordedInventory
 _Made = TypeVar("_Made")
 
 
-class FindingNotes(Findings):
-    """Findings about one thing that is made, in their order, to be repeated."""
+Notes = tuple[tuple[Subject, str, str, str, Severity], ...]
+"""Findings in their order: subject, reason, message, effect, severity."""
 
-    __slots__ = ("_notes",)
+
+class FindingNotes(Findings):
+    """Findings about one thing that is made. `notes` are they in their order, to be repeated."""
+
+    __slots__ = ("notes",)
 
     def __init__(self) -> None:
         super().__init__()
-        self._notes: list[tuple[Subject, str, str, str, Severity]] = []
+        self.notes: Notes = ()
 
     def add(self, subject: Subject, *, reason: str, message: str, effect: str, severity: Severity) -> None:
         """As in `Findings`. What would not be kept there is not repeated."""
         count = len(self._found)
         super().add(subject, reason=reason, message=message, effect=effect, severity=severity)
         if len(self._found) > count:
-            self._notes.append((subject, reason, message, effect, severity))
+            self.notes += ((subject, reason, message, effect, severity),)
 
-    @property
-    def has_some(self) -> bool:
-        """Whether there is any."""
-        return bool(self._notes)
 
-    def repeat(self, into: Findings) -> None:
-        """Adds each of them to `into`."""
-        for subject, reason, message, effect, severity in self._notes:
-            into.add(subject, reason=reason, message=message, effect=effect, severity=severity)
+def repeat(notes: Notes, into: Findings) -> None:
+    """Adds each of the findings to `into`."""
+    for subject, reason, message, effect, severity in notes:
+        into.add(subject, reason=reason, message=message, effect=effect, severity=severity)
+
+
+Looks = tuple[frozenset[Kind | None], tuple[Look, ...]]
+"""What was looked for, and the kinds of that."""
 
 
 class _Kept(Generic[_Made]):
@@ -50,13 +54,10 @@ class _Kept(Generic[_Made]):
 
     __slots__ = ("findings", "given", "kinds", "looks", "made", "stamp")
 
-    def __init__(
-        self, made: _Made, given: tuple[object, ...], looks: frozenset[Look], findings: FindingNotes | None, stamp: int
-    ) -> None:
+    def __init__(self, made: _Made, given: tuple[object, ...], looks: Looks, findings: Notes, stamp: int) -> None:
         self.made = made
         self.given = given
-        self.looks = looks
-        self.kinds = frozenset(kind for kind, _ in looks)
+        self.kinds, self.looks = looks
         self.findings = findings
         self.stamp = stamp
 
@@ -64,13 +65,22 @@ class _Kept(Generic[_Made]):
 class InventoryView:
     """An inventory during one translation, as memories read it."""
 
-    __slots__ = ("_changed", "holds_back", "recorded", "stamps")
+    __slots__ = ("_changed", "_shared", "holds_back", "recorded", "stamps")
 
     def __init__(self, inventory: Inventory) -> None:
         self.recorded = RecordedInventory(inventory)
         self.stamps = inventory.stamps
         self.holds_back = inventory.holds_back
         self._changed: dict[int, frozenset[Kind | None]] = {}
+        self._shared: dict[object, object] = {}
+
+    def take_looks(self) -> Looks:
+        """What was looked for since the last call. Thousands look for the same, so equal parts are one object."""
+        looks = tuple(self._one(look) for look in self.recorded.take_looks())
+        return self._one(frozenset(kind for kind, _ in looks)), looks
+
+    def _one(self, value: _Made) -> _Made:
+        return cast("_Made", self._shared.setdefault(value, value))
 
     def changed_after(self, stamp: int) -> frozenset[Kind | None]:
         """The kinds of the objects that have changed since `stamp`."""
@@ -122,13 +132,11 @@ class Memory(Generic[_Made]):
             notes = FindingNotes()
             view.recorded.looks = set()
             made = make(view.recorded, notes)
-            looks = view.recorded.take_looks()
             if found is not None and found.made == made:
                 made = found.made  # the same object, so that who compares it later need not look into it
-            found = _Kept(made, given, looks, notes if notes.has_some else None, view.stamps.now)
+            found = _Kept(made, given, view.take_looks(), notes.notes, view.stamps.now)
         self._made[key] = found
-        if found.findings is not None:
-            found.findings.repeat(findings)
+        repeat(found.findings, findings)
         return found.made
 
     def _holds(self, found: _Kept[_Made], given: tuple[object, ...], view: InventoryView) -> bool:

@@ -27,7 +27,7 @@ from ingress.translation.claims import (
     subject_of_owner,
 )
 from ingress.translation.containment import contained
-from ingress.translation.memory import FindingNotes
+from ingress.translation.memory import FindingNotes, Notes, repeat
 from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.protection import protected
 from ingress.translation.secrets.certificates import Certificates
@@ -47,7 +47,7 @@ class MadeHost(msgspec.Struct, frozen=True):
     given: tuple[object, ...]
     asked: tuple[AskedBackend, ...]
     policies: tuple[tuple[BackendKey, ZonePolicy], ...]
-    findings: FindingNotes
+    findings: Notes
 
 
 class HostMemory:
@@ -129,9 +129,9 @@ class RouteMaker:
             host = self._host(claimed, certificate)
             if made is not None and made.host == host:
                 host = made.host
-            made = MadeHost(host, given, tuple(self._backends.asked), _policies_of(host), notes)
+            made = MadeHost(host, given, tuple(self._backends.asked), _policies_of(host), notes.notes)
         self._memory.keep(claimed.key, made)
-        made.findings.repeat(self._findings)
+        repeat(made.findings, self._findings)
         return made.host
 
     def _leads_there_again(self, made: MadeHost) -> bool:

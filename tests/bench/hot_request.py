@@ -29,6 +29,7 @@ from balancer.proxy.accounting import Accounting
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Alarm, Deadlines
+from balancer.runtime.tcp import TcpTransports
 
 _BODY = b"x" * 107
 _COUNTERS_BYTES = 1024 * 1024
@@ -64,7 +65,9 @@ class Rig:
         live = LiveTable(lambda _: 0)
         live.swap(Publication(generation=1, model=model), time.perf_counter())
         self._settings, self._deadlines = model.proxy, Deadlines(asyncio.get_running_loop())
-        pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
+        pools = ConnectionPools(
+            deadlines=self._deadlines, settings=live.settings, transports=TcpTransports(asyncio.get_running_loop())
+        )
         self._proxy = Proxy(
             live=live,
             forwarder=Forwarder(pools=pools, recorder=recorder, health_log=HealthLog()),

@@ -14,7 +14,7 @@ from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.objects.kinds import Kind
 from ingress.settings.table.option import Overrides
 from ingress.translation.cluster.zone_findings import GivenZone
-from ingress.translation.memory import FindingNotes, InventoryView, Memory
+from ingress.translation.memory import InventoryView, Memory, Notes
 from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedService
 
 _SEEN_BY_USED = frozenset({Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.NODE})
@@ -75,7 +75,7 @@ class MadeBackend(msgspec.Struct, frozen=True):
     backend: Backend
     said: Overrides
     external_name: str = ""
-    slice_findings: FindingNotes | None = None
+    slice_findings: Notes | None = None
 
 
 class BackendMemories:

@@ -21,7 +21,7 @@ from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.memory import FindingNotes
+from ingress.translation.memory import FindingNotes, Notes, repeat
 from ingress.translation.services.backend_memories import BackendMemories, MadeBackend, UsedBackends
 from ingress.translation.services.backend_zones import BackendZones
 from ingress.translation.services.endpoint_changes import SlicedService, sliced
@@ -112,7 +112,7 @@ class Backends:
         self._made: dict[BackendKey, Backend] = {}
         self._overrides = overrides
         self._ports: dict[tuple[str, str], dict[BackendKey, ServicePort]] = {}
-        self._slice_findings: dict[tuple[str, str], list[FindingNotes]] = {}
+        self._slice_findings: dict[tuple[str, str], list[Notes]] = {}
         self._zones = BackendZones(settings)
         self._memories = memories
         self.asked: list[AskedBackend] = []
@@ -241,7 +241,7 @@ class Backends:
         def make(inventory: Inventory, _: Findings) -> SlicedService:
             findings = Findings()
             for each in notes:
-                each.repeat(findings)
+                repeat(each, findings)
             return sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)
 
         return self._memories.sliced.of(place, given, make, self._findings)
@@ -315,7 +315,7 @@ class Backends:
             slices, local = FindingNotes(), self._allow_local
             endpoints = endpoints_of(service, port, inventory=inventory, allow_local=local, findings=slices)
         backend = msgspec.structs.replace(backend, endpoints=endpoints, zone_policy=policy)
-        return MadeBackend(settings.applied(backend), said, name, slices)
+        return MadeBackend(settings.applied(backend), said, name, None if slices is None else slices.notes)
 
     def _upstream(
         self, service: Service, port: ServicePort, settings: BackendSettings, report: Report

@@ -30,6 +30,7 @@ from balancer.proxy.accounting import Accounting
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.tcp import TcpTransports
 from tests import builders
 from tests.features.fuzz.memory import MemoryLoop
 
@@ -168,7 +169,9 @@ class Stage:
         self._settings = settings
         self._deadlines = Deadlines(self._loop)
         self._first_heads = FirstHeads()
-        self._pools = ConnectionPools(deadlines=self._deadlines, settings=live.settings)
+        self._pools = ConnectionPools(
+            deadlines=self._deadlines, settings=live.settings, transports=TcpTransports(asyncio.get_running_loop())
+        )
         self._proxy = Proxy(
             live=live,
             forwarder=Forwarder(pools=self._pools, recorder=recorder, health_log=HealthLog()),

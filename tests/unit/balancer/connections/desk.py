@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -33,18 +33,6 @@ PLENTY = 1000
 _ROOM_BYTES = 20 * 64 * 1024  # for twenty unfinished handshakes
 
 
-class WatchedPlaces(ClientPlaces[Any]):
-    """The places of a reception; `on_accept` is called when a connection was accepted, before it is handed over."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.on_accept: Callable[[], object] = lambda: None
-
-    def __len__(self) -> int:
-        self.on_accept()
-        return super().__len__()
-
-
 class _NamesWithoutChains(ServerNames):
     """Names whose handshakes count without their certificates, so that a test says how many there is room for."""
 
@@ -55,13 +43,11 @@ class _NamesWithoutChains(ServerNames):
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
 
-    has_own_transports = False
-
     def __init__(self, *, bound: int, settings: ProxySettings, handshake_seconds: float) -> None:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
         self.notes: list[str] = []
-        self.places = WatchedPlaces()
+        self.places: ClientPlaces[Any] = ClientPlaces()
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         names = _NamesWithoutChains(self_signed())
@@ -78,7 +64,7 @@ class Desk:
             tally=Noted(),
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
-            transports=TcpTransports(asyncio.get_running_loop()) if self.has_own_transports else None,
+            transports=TcpTransports(asyncio.get_running_loop()),
             unfinished=UnfinishedHandshakes(_ROOM_BYTES),
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}

@@ -19,6 +19,7 @@ from balancer.model.endpoints import Endpoint
 from balancer.model.settings import ProxySettings
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.tcp import TcpTransports
 from tests.fakes.endpoints import Script, ScriptedEndpoint, answering
 from tests.fakes.sockets import until
 from tests.messages import outgoing
@@ -58,7 +59,9 @@ class Bench:
         self.settings = CurrentSettings(settings)
         self.endpoint = endpoint
         self.deadlines = Deadlines(asyncio.get_running_loop())
-        self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.settings)
+        self.pools = ConnectionPools(
+            deadlines=self.deadlines, settings=self.settings, transports=TcpTransports(asyncio.get_running_loop())
+        )
 
     def member(self, namespace: str = "") -> Member:
         return Member(Endpoint(address="127.0.0.1", port=self.endpoint.port), namespace)

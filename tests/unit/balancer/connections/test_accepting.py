@@ -8,14 +8,12 @@ import socket
 import ssl
 import time
 import weakref
-from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 
 import pytest
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
-from balancer.connections.opening import TlsOpening
 from balancer.http2.client import Http2Connection
 from balancer.http2.frames import PREFACE
 from balancer.model.entry_points import EntryPoint, Protocol
@@ -25,18 +23,12 @@ from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.tenants.handshakes import client_hello
 from tests.integration.wire import trusting
-from tests.unit.balancer.connections.desk import PLENTY, V1, Desk, desk
+from tests.unit.balancer.connections.desk import PLENTY, V1, desk
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
 
 _SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgement or GOAWAY
 _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
-
-
-@pytest.fixture(autouse=True, params=[False, True], ids=["loop", "own"])
-def transports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test runs on the transports of the loop and on those of zonal."""
-    monkeypatch.setattr(Desk, "has_own_transports", request.param)
 
 
 async def test_a_connection_is_handed_over_with_the_address_of_its_peer() -> None:
@@ -80,7 +72,7 @@ async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
             client.sendall(first if whole else first[:-1])  # before the loop turns
             await until(lambda: len(at.reception.arriving) == 1)
             (arriving,) = at.reception.arriving
-            assert isinstance(arriving, TlsOpening | TlsTransport) is whole
+            assert isinstance(arriving, TlsTransport) is whole
             at.reception.stop()
             await until(lambda: not at.reception.arriving)
         assert at.notes == []
@@ -187,18 +179,6 @@ async def test_stopping_drops_what_is_arriving() -> None:
         assert at.clients == []
 
 
-async def stop_while_the_loop_opens_a_connection() -> None:
-    loop = asyncio.get_running_loop()
-    async with desk() as at:
-        at.places.on_accept = lambda: loop.call_soon(
-            at.reception.stop
-        )  # after it was accepted, before it is handed over
-        reader, writer = await asyncio.open_connection("127.0.0.1", at.ports[False])
-        assert await reader.read() == b""
-        writer.close()
-        await until(lambda: not at.reception.arriving and all(client.closed for client in at.clients))
-
-
 async def take_in_a_burst() -> None:
     async with desk(bound=10) as at:
         with ExitStack() as sockets:
@@ -212,14 +192,10 @@ async def take_in_a_burst() -> None:
             assert (connection.family, connection.type) == (socket.AF_INET, socket.SOCK_STREAM)
 
 
-@pytest.mark.parametrize("transports", [False], indirect=True)
 @pytest.mark.parametrize("event_loop", ["asyncio", "uvloop"])
-@pytest.mark.parametrize("case", [stop_while_the_loop_opens_a_connection, take_in_a_burst])
-def test_plain_connections_are_opened_by_each_event_loop(
-    event_loop: str, case: Callable[[], Coroutine[None, None, None]]
-) -> None:
+def test_plain_connections_are_opened_in_each_event_loop(event_loop: str) -> None:
     with asyncio.Runner(loop_factory=loop_factory(event_loop)) as runner:
-        runner.run(case())
+        runner.run(take_in_a_burst())
 
 
 async def test_a_client_verifies_what_it_is_shown() -> None:

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.fakes.sockets import PATIENCE_SECONDS, until
-from tests.unit.balancer.connections.desk import V1, Desk, desk
-
-
-@pytest.fixture(autouse=True, params=[False, True], ids=["loop", "own"])
-def transports(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test runs on the transports of the loop and on those of zonal."""
-    monkeypatch.setattr(Desk, "has_own_transports", request.param)
+from tests.unit.balancer.connections.desk import V1, desk
 
 
 async def test_beyond_the_limit_another_client_takes_a_place_of_who_has_most() -> None:

@@ -20,7 +20,7 @@ class Silent(ReadsPieces):
         self.lost.set()
 
 
-async def dialled(address: str, transports: TcpTransports | None) -> bool:
+async def dialled(address: str, transports: TcpTransports) -> bool:
     """Whether a connection to `address` is on a transport of our own."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -36,10 +36,6 @@ async def test_an_address_is_dialled_on_a_transport_of_our_own() -> None:
 
 async def test_a_name_is_looked_up_by_the_loop() -> None:
     assert not await dialled("localhost", TcpTransports(asyncio.get_running_loop()))
-
-
-async def test_without_transports_of_our_own_the_loop_dials() -> None:
-    assert not await dialled("127.0.0.1", None)
 
 
 async def test_a_refused_connection_is_an_error() -> None:

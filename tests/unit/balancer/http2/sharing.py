@@ -20,6 +20,7 @@ from balancer.model.endpoints import Endpoint
 from balancer.model.settings import ProxySettings
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.tcp import TcpTransports
 from tests.fakes.http2_endpoints import Call, Http2Endpoint
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.messages import PLAIN, request_head
@@ -108,7 +109,11 @@ class Bed:
     def __init__(self, endpoint: Http2Endpoint, settings: ProxySettings) -> None:
         self.endpoint = endpoint
         self.deadlines = Deadlines(asyncio.get_running_loop())
-        self.pools = ConnectionPools(deadlines=self.deadlines, settings=CurrentSettings(settings))
+        self.pools = ConnectionPools(
+            deadlines=self.deadlines,
+            settings=CurrentSettings(settings),
+            transports=TcpTransports(asyncio.get_running_loop()),
+        )
         self.member = Member(Endpoint(address="127.0.0.1", port=endpoint.port))
 
     @property

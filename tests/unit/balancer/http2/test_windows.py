@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from balancer.http2.engine import SERVER
 from balancer.http2.engines import make_engine
 from balancer.http2.events import EngineLimits
 from balancer.http2.windows import Windows
+from balancer.runtime.tcp import TcpTransport
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
 from tests.unit.balancer.http2.sharing import Bed, Taker, bed
@@ -85,14 +88,13 @@ async def test_bodies_wait_with_their_streams_while_their_endpoint_reads_nothing
         await begun(made)
         (connection,) = made.connections
         takers = await made.fill(connection)
-        transport = connection._transport
-        assert transport is not None
+        transport = cast("TcpTransport", connection._transport)
         connection.flush()
-        before = transport.get_write_buffer_size()
+        before = transport._size
         takers.append(await made.begin(None))
         takers[-1].stream.send(bytes(65_535))
         connection.flush()
-        assert transport.get_write_buffer_size() < before + 1000
+        assert transport._size < before + 1000
         made.endpoint.connections[0].transport.resume_reading()
         await until(lambda: not any(taker.stream.writing_paused for taker in takers))
         assert not connection._engine.queued_in_all()

@@ -33,6 +33,7 @@ from balancer.proxy.accounting import Accounting
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.tcp import TcpTransports
 from tests import builders
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
@@ -102,7 +103,9 @@ class Standing:
         self.deadlines = Deadlines(asyncio.get_running_loop())
         self._first_heads = FirstHeads()
         self.live = live or LiveTable(lambda limit: 0)
-        self.pools = ConnectionPools(deadlines=self.deadlines, settings=self.live.settings)
+        self.pools = ConnectionPools(
+            deadlines=self.deadlines, settings=self.live.settings, transports=TcpTransports(asyncio.get_running_loop())
+        )
         self.proxy = Proxy(
             live=self.live,
             forwarder=Forwarder(pools=self.pools, recorder=ledger.recorder, health_log=HealthLog()),

@@ -8,8 +8,7 @@ import sys
 import pytest
 import uvloop
 
-from balancer.runtime.build import COMPILED, build
-from balancer.runtime.loops import NoEventLoop, has_own_transports, loop_factory
+from balancer.runtime.loops import NoEventLoop, loop_factory
 
 
 @pytest.mark.parametrize(
@@ -25,9 +24,3 @@ def test_without_uvloop_auto_is_asyncio_and_uvloop_is_an_error(monkeypatch: pyte
     assert loop_factory("auto") is None
     with pytest.raises(NoEventLoop, match="not installed"):
         loop_factory("uvloop")
-
-
-def test_only_compiled_transports_carry_tcp_and_never_on_a_loop_that_was_asked_for() -> None:
-    assert has_own_transports("auto") == (build() == COMPILED)
-    assert not has_own_transports("uvloop")
-    assert not has_own_transports("asyncio")
