@@ -24,7 +24,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 # Importing all other test modules as well would take longer than some of these tests.
 ALONE = $(shell grep -rl --include='test_*.py' 'mark\.alone' $(SUITES) | sort)
 # What the compiled modules can break: everything between a client and an endpoint.
-DATA_PLANE := tests/unit/balancer $(addprefix tests/features/test_,http_cases.py http2_cases.py http2_clients.py \
+DATA_PLANE := tests/unit/balancer tests/integration/balancer $(addprefix tests/features/test_,http_cases.py http2_cases.py http2_clients.py \
 	http2_crossed.py http2_limits.py http2_streams.py faults_back_pressure.py faults_clients.py faults_endpoints.py \
 	faults_pools.py grpc_calls.py) $(addprefix tests/integration/test_,affinity.py bad_input.py bodies.py canary.py \
 	client_certificates.py client_limits.py conformance.py error_trail.py event_loops.py external_auth.py health.py \
@@ -43,11 +43,12 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo docs test test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
+.PHONY: help demo docs test unit test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
 	@echo 'make test           lint, types and every test'
+	@echo 'make unit           the tests of tests/unit, with few examples of each property'
 	@echo 'make check          format, then test'
 	@echo 'make format         format the sources'
 	@echo 'make lint           ruff'
@@ -87,6 +88,9 @@ typed: $(READY)
 
 wheels: $(WHEELS_READY)
 	@.venv-wheels/bin/python -m typed.wheels $(ARGS)
+
+unit: $(READY)
+	@$(BIN)/python -m pytest --numprocesses 2 $(BY_FILE) --hypothesis-profile=unit -m 'not slow and not alone' tests/unit $(ARGS)
 
 test-typed: $(READY)
 	@$(BIN)/python -m typed --run $(ON_TYPED) --numprocesses 3

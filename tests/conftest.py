@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 # each time; `--hypothesis-profile=explore` takes others.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("gate", settings.get_profile("explore"), derandomize=True)
+# What a programmer runs after each change looks at few examples.
+settings.register_profile("unit", settings.get_profile("gate"), max_examples=10)
 settings.load_profile("gate")
 
 # Whoever starts the tests in the background of a script has SIGINT ignored, and every process that a test starts would

@@ -111,7 +111,7 @@ def cli() -> None:
     switch("--debug-remote", help="Let peers beyond loopback read /debug."),
     option("--peer-port", type=_PORT, help="Port on which other replicas are heard; default: none."),
     option("--peer", multiple=True, callback=_peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
-    option("--peer-secret", type=_FILE, help="A file of at least 32 bytes that all replicas have."),
+    option("--peer-secret", type=_FILE, help="A file of at least 16 bytes that all replicas have."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )

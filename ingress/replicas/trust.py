@@ -22,7 +22,7 @@ from cryptography.x509.oid import NameOID
 from balancer.connections.tls import load_certificate
 from ingress.settings.options import PeerSecretUnusable
 
-SECRET_BYTES_LEAST: Final = 32
+SECRET_BYTES_LEAST: Final = 16
 PEER_NAME: Final = "replica.zonal.internal"
 """The name in every certificate. What tells replicas apart is the identity, which is the subject."""
 
@@ -44,7 +44,7 @@ class ReplicaCredentials(NamedTuple):
 def credentials_in(file: Path) -> ReplicaCredentials:
     """Fresh credentials from the secret in a file. Raises `PeerSecretUnusable`."""
     try:
-        return credentials_of(file.read_bytes())
+        return credentials_of(file.read_bytes().strip())
     except OSError as error:
         raise PeerSecretUnusable(f"--peer-secret {file}: {error.strerror}") from None
     except ValueError as error:

@@ -55,9 +55,9 @@ def test_a_contender_is_a_row_with_its_ratio_to_nginx() -> None:
 
 
 def test_the_page_says_which_bars_are_met_and_by_how_much_others_are_missed() -> None:
-    text = page(run(nginx=20.0, envoy=40.0, zonal=35.0))
-    assert "| ≤ 2 times nginx | 1.75 | met |" in text
-    assert "| ≤ 0.7 times Envoy | 0.88 | **missed** by 25% |" in text
+    text = page(run(nginx=20.0, envoy=40.0, zonal=50.0))
+    assert "| ≤ 3.1 times nginx | 2.50 | met |" in text
+    assert "| ≤ 1 times Envoy | 1.25 | **missed** by 25% |" in text
 
 
 def test_the_page_says_where_zonal_loses() -> None:
@@ -105,12 +105,12 @@ def test_a_part_of_a_run_says_that_it_is_none() -> None:
 
 
 def test_the_terminal_gets_the_verdicts() -> None:
-    line, *_ = table.text(run(nginx=20.0, zonal=50.0)).splitlines()
-    assert line.split() == ["get", "2.50", "≤", "2", "times", "nginx", "missed", "by", "25%"]
+    line, *_ = table.text(run(nginx=20.0, zonal=77.5)).splitlines()
+    assert line.split() == ["get", "3.88", "≤", "3.1", "times", "nginx", "missed", "by", "25%"]
 
 
 def test_a_bar_of_a_case_that_was_run_is_not_met_without_its_peer() -> None:
-    assert "| ≤ 0.7 times Envoy |  | not measured |" in page(run(nginx=20.0, zonal=30.0))
+    assert "| ≤ 1 times Envoy |  | not measured |" in page(run(nginx=20.0, zonal=30.0))
     assert "full TLS handshake" not in page(run(nginx=20.0, zonal=30.0)).partition("## How")[0]
 
 

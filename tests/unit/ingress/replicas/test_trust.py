@@ -61,9 +61,9 @@ def test_secrets_that_could_be_guessed_and_files_that_cannot_be_read_are_refused
     with pytest.raises(PeerSecretUnusable, match="No such file"):
         credentials_in(file)
     file.write_bytes(b"short")
-    with pytest.raises(PeerSecretUnusable, match="32 bytes"):
+    with pytest.raises(PeerSecretUnusable, match="16 bytes"):
         credentials_in(file)
-    file.write_bytes(SECRET)
+    file.write_bytes(SECRET + b"\n")
     assert credentials_in(file).row_secret == credentials_of(SECRET).row_secret
 
 
