@@ -18,7 +18,7 @@ _VALUES = frozenset(("Exact", "RegularExpression"))
 _CALL = ValueCondition("content-type", r"\Aapplication/grpc(?:[+;]|\z)", is_expression=True)
 
 
-class Place(msgspec.Struct, frozen=True):
+class MatchPlace(msgspec.Struct, frozen=True):
     """Where a match stands in the table of a host. `rank` is what of it counts before the age of its route."""
 
     path: str
@@ -28,7 +28,7 @@ class Place(msgspec.Struct, frozen=True):
     rank: tuple[int, ...] = ()
 
 
-def http_place(match: HttpMatch) -> Place | None:
+def http_place(match: HttpMatch) -> MatchPlace | None:
     """The place of a match of an HTTPRoute; None if it cannot be read, so that it has none.
 
     Of equal names the first one counts (HTTPRouteMatch).
@@ -43,10 +43,10 @@ def http_place(match: HttpMatch) -> Place | None:
     fields, query = _values(match.headers, lower=True), _values(match.query_params, lower=False)
     rank = (-len(path) if kind is PathKind.REGEX else 0, -bool(match.method), -len(fields), -len(query))
     conditions = Conditions(match.method, fields, query)
-    return Place(path, kind, conditions, path if kind is PathKind.REGEX else "", rank)
+    return MatchPlace(path, kind, conditions, path if kind is PathKind.REGEX else "", rank)
 
 
-def grpc_place(match: GrpcMatch) -> Place | None:
+def grpc_place(match: GrpcMatch) -> MatchPlace | None:
     """The place of a match of a GRPCRoute. A method is a path, and only calls have the content type of calls."""
     if not _readable(match.headers):
         return None
@@ -54,11 +54,11 @@ def grpc_place(match: GrpcMatch) -> Place | None:
     conditions = Conditions(fields=tuple(sorted((*fields, _CALL), key=lambda each: each.name)))
     method = match.method
     if method is None or not (method.service or method.method):
-        return Place("/", PathKind.PREFIX, conditions, rank=(0, 0, -len(fields), 0))
+        return MatchPlace("/", PathKind.PREFIX, conditions, rank=(0, 0, -len(fields), 0))
     service, name = method.service, method.method
     if method.type == "Exact" and service:
         path, kind = (f"/{service}/{name}", PathKind.EXACT) if name else (f"/{service}", PathKind.PREFIX)
-        return Place(path, kind, conditions, rank=(0, 0, -len(fields), 0))
+        return MatchPlace(path, kind, conditions, rank=(0, 0, -len(fields), 0))
     if method.type == "Exact":
         service, name = "", re.escape(name)
     elif method.type != "RegularExpression":
@@ -66,7 +66,7 @@ def grpc_place(match: GrpcMatch) -> Place | None:
     if not (_compiles(service) and _compiles(name)):
         return None
     expression = rf"\A/(?:{service or '[^/]+'})/(?:{name or '[^/]+'})\z"
-    return Place(expression, PathKind.REGEX, conditions, expression, (-len(expression), 0, -len(fields), 0))
+    return MatchPlace(expression, PathKind.REGEX, conditions, expression, (-len(expression), 0, -len(fields), 0))
 
 
 def _readable(values: Iterable[ValueMatch]) -> bool:

@@ -20,7 +20,7 @@ from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import BranchClaim, Claim, MirrorClaim
-from ingress.translation.gateway.conditions import Place, grpc_place, http_place
+from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
 from ingress.translation.gateway.filters import filters_problem
@@ -78,7 +78,7 @@ class RouteClaims:
         return found
 
     def _claim(
-        self, read: ReadRoute, rule: _Rule, place: Place, owner: Owner, overrides: Overrides, *, is_dropped: bool
+        self, read: ReadRoute, rule: _Rule, place: MatchPlace, owner: Owner, overrides: Overrides, *, is_dropped: bool
     ) -> Claim:
         bare = Claim(
             owner,
@@ -159,7 +159,7 @@ class RouteClaims:
         return BranchClaim(branch, reference, tls=self._ways.get(port), http2=http2, overrides=overrides)
 
 
-def _places(rule: _Rule) -> Iterator[Place]:
+def _places(rule: _Rule) -> Iterator[MatchPlace]:
     """The places of the matches of a rule that can be read."""
     if isinstance(rule, HttpRule):
         found = [http_place(each) for each in rule.matches or (HttpMatch(),)]

@@ -8,20 +8,20 @@ import pytest
 
 from balancer.model.conditions import Conditions, ValueCondition
 from balancer.model.routes import PathKind
-from ingress.translation.gateway.conditions import Place, grpc_place, http_place
+from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from tests.unit.ingress.translation.gateway.objects import http_route, read
 
 
-def http(**match: Any) -> Place | None:
+def http(**match: Any) -> MatchPlace | None:
     return http_place(http_route(rules=[{"matches": [match]}]).spec.rules[0].matches[0])
 
 
-def grpc(**match: Any) -> Place | None:
+def grpc(**match: Any) -> MatchPlace | None:
     return grpc_place(read("GRPCRoute", "calls", rules=[{"matches": [match]}]).spec.rules[0].matches[0])
 
 
 def test_a_match_without_anything_is_every_path() -> None:
-    assert http() == Place("/", PathKind.PREFIX, Conditions(), rank=(0, 0, 0, 0))
+    assert http() == MatchPlace("/", PathKind.PREFIX, Conditions(), rank=(0, 0, 0, 0))
 
 
 def test_of_equal_names_the_first_one_counts() -> None:
