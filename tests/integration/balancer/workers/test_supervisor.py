@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import resource
 import signal
@@ -200,32 +199,6 @@ async def test_a_start_that_fails_in_the_parent_is_tried_again(error: Exception)
     async with fleet_of(1, command=command) as fleet:
         await fleet.start()
         await until(lambda: len(children()) == 1)
-
-
-async def test_a_scrape_does_not_wait_for_one_that_hangs() -> None:
-    async with serving(2, times=Times(answer=10 * PATIENCE_SECONDS, hopeless=10 * PATIENCE_SECONDS)) as fleet:
-        before = await fleet.report()
-        os.kill(min(children()), signal.SIGSTOP)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            assert (await fleet.report()).connections == before.connections
-
-
-async def test_a_worker_that_ends_after_a_scrape_was_given_up_leaves_no_traceback(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    async with serving(2, times=Times(answer=10 * PATIENCE_SECONDS, hopeless=10 * PATIENCE_SECONDS)) as fleet:
-        stopped = min(children())
-        os.kill(stopped, signal.SIGSTOP)
-        scrape = asyncio.create_task(fleet.report())
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)  # now each worker is asked
-        scrape.cancel()
-        await asyncio.gather(scrape, return_exceptions=True)
-        os.kill(stopped, signal.SIGKILL)
-        await until(lambda: stopped not in children())
-    del scrape  # holds what was asked
-    gc.collect()
-    assert "never retrieved" not in caplog.text
 
 
 async def test_one_that_retires_serves_until_its_successor_does_and_shares_no_table() -> None:
