@@ -105,6 +105,12 @@ def cli() -> None:
     option("--http-port", type=_PORT, default=8080, help="Port for HTTP; 0 takes any free port."),
     option("--https-port", type=_PORT, default=8443, help="Port for HTTPS."),
     option("--gateway-ports", default="", help="Ports for Gateways: FIRST-LAST, or PORT=BOUND,...; none by default."),
+    option(
+        "--gateway-addresses",
+        type=click.Choice(["shared"]),
+        default="shared",
+        help="Where clients reach Gateways: all of them share the addresses of this process.",
+    ),
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
     option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
     option("--admin-address", default="127.0.0.1", help="Address of the admin port."),
@@ -315,6 +321,9 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         https_port=given.get("https_port") or 0,
         names_secrets=given.get("secret_scope") == "name",
         can_export_spans=can_export(),
+        gateway_ports=tuple(
+            (port, str(bound)) for port, bound in _gateway_ports(given["gateway_ports"]).by_client_port
+        ),
     )
 
 

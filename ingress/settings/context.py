@@ -16,7 +16,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     `publish_service` are our replicas. No `watch_namespaces` means all. `http_port` and `https_port` are those of the
     listeners, 0 if any free port is taken. `names_secrets`: each Secret is
     followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
-    `gateway_ports` are the ports that Gateways may open; without any, Gateway API is not read.
+    `gateway_ports` are the ports that Gateways may open, and the names of their sockets; without any, Gateway API is
+    not read.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -36,7 +37,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     https_port: int = 8443
     names_secrets: bool = False
     can_export_spans: bool = True
-    gateway_ports: tuple[int, ...] = ()
+    gateway_ports: tuple[tuple[int, str], ...] = ()
 
     @property
     def own_service(self) -> tuple[str, str] | None:

@@ -13,12 +13,16 @@ from operator import attrgetter
 import msgspec
 
 from balancer.model.endpoints import BackendKey
+from balancer.model.entry_points import HTTP, HTTPS, Protocol
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
+from balancer.model.route_configurations import INGRESS_LISTENER, Listener
+from balancer.model.settings import ProxySettings
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
     Findings,
+    Subject,
     holds,
     most_harmful_first,
     with_changes,
@@ -35,9 +39,11 @@ from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
+from ingress.translation.gateway.annotations import route_overrides
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.gateway.serving import GatewayParts, gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
@@ -50,6 +56,7 @@ from ingress.translation.route_making import HostMemory, RouteMaker
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
+from ingress.translation.secrets.materials import Materials
 from ingress.translation.services.backend_memories import BackendMemories
 from ingress.translation.services.backend_overrides import SaidOverrides, backend_overrides
 from ingress.translation.services.backends import Backends
@@ -161,14 +168,17 @@ def translate(
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
     settings = memories.begin(inventory, context, settings)
     desired = _desired(inventory, context, settings, before=before, memories=memories, findings=findings)
-    options = GatewayOptions(
-        context.controller_class, frozenset(context.gateway_ports), allow_external=context.allow_external_name
+    gateways = _gateways(inventory, context, shelf.materials, findings)
+    parts = gateway_parts(
+        gateways,
+        settings,
+        sockets=dict(context.gateway_ports),
+        overrides=route_overrides(gateways.routes, findings),
     )
-    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, shelf.materials))
-    note_standings(gateways.standings, findings)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
         desired,
+        parts,
         inventory,
         context,
         certificates=certificates,
@@ -181,6 +191,17 @@ def translate(
     drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
     ends_at = next_end(drains, now_epoch_seconds=now_epoch_seconds)
     return msgspec.structs.replace(made, is_partial=bool(held_back), ends_at_epoch_seconds=ends_at)
+
+
+def _gateways(
+    inventory: Inventory, context: TranslationContext, materials: Materials, findings: Findings
+) -> ReadGateways:
+    """What objects of Gateway API ask for, as far as other objects let them."""
+    ports = frozenset(port for port, _ in context.gateway_ports)
+    options = GatewayOptions(context.controller_class, ports, allow_external=context.allow_external_name)
+    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
+    note_standings(gateways.standings, findings)
+    return gateways
 
 
 def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
@@ -250,6 +271,7 @@ def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
 
 def _resolved(
     desired: DesiredState,
+    parts: GatewayParts,
     inventory: Inventory,
     context: TranslationContext,
     *,
@@ -270,7 +292,7 @@ def _resolved(
         findings=findings,
     )
     routes = _routed(
-        desired, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
+        desired, parts, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
     used = backends.used(counts_zones=given is not None)
@@ -280,7 +302,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        proxy=proxy_with_fields(settings, inventory, findings),
+        proxy=_proxy(proxy_with_fields(settings, inventory, findings), parts),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
@@ -299,8 +321,18 @@ def _resolved(
     )
 
 
+def _listeners(parts: GatewayParts, certificates: Certificates, findings: Findings) -> tuple[Listener, ...]:
+    """The listeners of the model. Their certificates are known to be usable."""
+    for each in parts.listeners:
+        kind, namespace, name, _ = each.key.split("/", 3)
+        for key in each.certificates:
+            certificates.resolve(key, "", report=findings.about(Subject(kind, namespace, name)))
+    return tuple(sorted((*parts.listeners, INGRESS_LISTENER), key=attrgetter("key")))
+
+
 def _routed(
     desired: DesiredState,
+    parts: GatewayParts,
     context: TranslationContext,
     *,
     backends: Backends,
@@ -321,12 +353,23 @@ def _routed(
         plain_paths=settings.redirects.plain_http_paths,
         memory=memory,
     )
+    hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
     return RoutingModel(
-        hosts=tuple(maker.host(each) for each in sorted(desired.hosts, key=attrgetter("name"))),
+        hosts=tuple(map(maker.host, hosts)),
+        entry_points=(*parts.entry_points, HTTP, HTTPS),
         route_configurations=(
+            *parts.route_configurations,
             route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
         ),
+        listeners=_listeners(parts, certificates, findings),
     )
+
+
+def _proxy(proxy: ProxySettings, parts: GatewayParts) -> ProxySettings:
+    """The settings of the proxy. Calls of a GRPCRoute come in HTTP/2 without TLS, too, where a listener has none."""
+    if not any(each.protocol is Protocol.HTTP for each in parts.entry_points):
+        return proxy
+    return msgspec.structs.replace(proxy, http2=msgspec.structs.replace(proxy.http2, cleartext=True))
 
 
 def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:

@@ -12,15 +12,23 @@ from datetime import UTC, datetime
 import msgspec
 
 from balancer.model.client_tls import ClientCertificates
-from balancer.model.edits import ResponseRule
+from balancer.model.conditions import ANY, Conditions
+from balancer.model.edits import RequestEdit, ResponseRule
 from balancer.model.endpoints import EndpointTls
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
 from balancer.model.mirroring import Mirroring
 from balancer.model.policies import RoutePolicy
-from balancer.model.redirects import AppRoot, HttpsRedirect, NameRedirect, SlashRedirect, TargetRedirect
-from balancer.model.rewriting import Rewriting
-from balancer.model.routes import Branch, Owner, PathKind
+from balancer.model.redirects import (
+    AppRoot,
+    HttpsRedirect,
+    NameRedirect,
+    RouteRedirect,
+    SlashRedirect,
+    TargetRedirect,
+)
+from balancer.model.rewriting import PathReplacement, Rewriting
+from balancer.model.routes import INGRESS, Branch, Owner, PathKind, TrailingSlash
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServicePortReference
 from ingress.settings.table.option import Overrides
@@ -41,7 +49,7 @@ class StandInClaim(msgspec.Struct, frozen=True):
 
 
 # An app-root is a gate only of a path that nothing but `/` matches.
-_REDIRECT_EVERYTHING = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect)
+_REDIRECT_EVERYTHING = (AppRoot, NameRedirect, RouteRedirect, SlashRedirect, TargetRedirect)
 
 
 class BranchClaim(msgspec.Struct, frozen=True):
@@ -61,14 +69,22 @@ class BranchClaim(msgspec.Struct, frozen=True):
     overrides: Overrides = Overrides()
 
 
+class MirrorClaim(msgspec.Struct, frozen=True):
+    """A Service that gets copies of requests, of `numerator` in `denominator` of them. `branch` says which and how."""
+
+    branch: BranchClaim
+    numerator: int = 100
+    denominator: int = 100
+
+
 class Claim(msgspec.Struct, frozen=True):
     """One path of a host, the Services that shall answer it, and how.
 
     `branches` are those of the route, in its order. `is_default`: the claim is to the requests that no path of the host
     matches; `path` is `/` then. `redirects_to_https`: the route redirects plain HTTP. `redirects_beside_tls`: the route
     does so if the host has TLS. `https_redirect` is how. `closed`: every request answers 503 on purpose.
-    `expression`, `long_expression` and `rewriting` are as in `Route`. `mirroring` says who gets copies; whether at a
-    local address is the operator's to say.
+    `expression`, `long_expression`, `rewriting`, `conditions` and `request_edits` are as in `Route`.
+    `mirroring` and `mirrors` say who gets copies; whether at a local address is the operator's to say.
     """
 
     owner: Owner
@@ -87,8 +103,11 @@ class Claim(msgspec.Struct, frozen=True):
     closed: bool = False
     expression: str = ""
     long_expression: str = ""
-    rewriting: Rewriting | None = None
+    rewriting: Rewriting | PathReplacement | None = None
+    conditions: Conditions = ANY
+    request_edits: tuple[RequestEdit, ...] = ()
     mirroring: Mirroring | None = None
+    mirrors: tuple[MirrorClaim, ...] = ()
 
     @property
     def main(self) -> BranchClaim:
@@ -132,7 +151,8 @@ class HostClaim(msgspec.Struct, frozen=True):
     `claims` are the winners of its paths in the order of the routes, `default` that of what no path matches. `has_tls`:
     an object wants TLS for the host. `certificate` None: the host has none of its own. `ciphers` is the OpenSSL list of
     handshakes for the host, if an object says one. `client_certificates` is what every path of the host asks of
-    clients, `is_denied` says that this cannot be read, so the host is closed.
+    clients, `is_denied` says that this cannot be read, so the host is closed. `listener`, `configuration` and
+    `trailing_slash` are as in `Host`.
     """
 
     name: str
@@ -143,6 +163,14 @@ class HostClaim(msgspec.Struct, frozen=True):
     ciphers: str = ""
     client_certificates: ClientCertificates | None = None
     is_denied: bool = False
+    listener: str = INGRESS
+    configuration: str = INGRESS
+    trailing_slash: TrailingSlash = TrailingSlash.APART
+
+    @property
+    def key(self) -> str:
+        """What no other host of the model has."""
+        return self.name if self.listener == INGRESS else f"{self.listener} {self.name}"
 
 
 class Claims(msgspec.Struct, frozen=True):

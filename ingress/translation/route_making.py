@@ -12,12 +12,20 @@ import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.gates import GateRule, in_phases
+from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import Branch, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import ServiceReference
-from ingress.translation.claims import BranchClaim, CertificateClaim, Claim, HostClaim, subject_of_owner
+from ingress.translation.claims import (
+    BranchClaim,
+    CertificateClaim,
+    Claim,
+    HostClaim,
+    MirrorClaim,
+    subject_of_owner,
+)
 from ingress.translation.containment import contained
 from ingress.translation.memory import FindingNotes, Notes, repeat
 from ingress.translation.mirrors import permitted_mirroring
@@ -113,7 +121,7 @@ class RouteMaker:
     def host(self, claimed: HostClaim) -> Host:
         """One host. A certificate of its own means TLS, too. The same one as in the last translation if it is equal."""
         certificate = self._certificate(claimed.name, claimed.certificate)
-        made = self._memory.last(claimed.name)
+        made = self._memory.last(claimed.key)
         given = (claimed, certificate, self._shared)
         if made is None or made.given != given or not self._leads_there_again(made):
             notes = FindingNotes()
@@ -122,7 +130,7 @@ class RouteMaker:
             if made is not None and made.host == host:
                 host = made.host
             made = MadeHost(host, given, tuple(self._backends.asked), _policies_of(host), notes.notes)
-        self._memory.keep(claimed.name, made)
+        self._memory.keep(claimed.key, made)
         repeat(made.findings, self._findings)
         return made.host
 
@@ -143,8 +151,12 @@ class RouteMaker:
             certificate=certificate,
             ciphers=claimed.ciphers,
             path_parameters=self._path_parameters,
+            trailing_slash=claimed.trailing_slash,
+            configuration=claimed.configuration,
+            listener=claimed.listener,
         )
-        return protected(host, claimed, self._default, plain_paths=self._plain_paths)
+        default = self._default if claimed.listener == INGRESS else None
+        return protected(host, claimed, default, plain_paths=self._plain_paths)
 
     def _route(self, claim: Claim, *, has_tls: bool) -> Route:
         redirects = claim.redirects_to_https or (has_tls and claim.redirects_beside_tls)
@@ -154,16 +166,26 @@ class RouteMaker:
             kind=PathKind.REGEX if claim.expression else claim.kind,
             owner=claim.owner,
             branches=self._branches(claim),
+            conditions=claim.conditions,
             policy=claim.policy,
             expression=claim.expression,
             long_expression=claim.long_expression,
             rewriting=claim.rewriting,
             mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
+            mirrors=tuple(mirror for each in claim.mirrors if (mirror := self._mirror(each)) is not None),
             closed=claim.closed,
             gates=ordered_gates(claim.gates, claim.https_redirect if redirects else None),
+            request_edits=claim.request_edits,
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
         )
+
+    def _mirror(self, wanted: MirrorClaim) -> BackendMirror | None:
+        backend = self._resolved(wanted.branch, Severity.DEGRADED, "Nobody gets copies.", "Nobody gets copies.")
+        if backend is None:
+            return None
+        tenant = wanted.branch.branch.owner.namespace
+        return BackendMirror(backend.key, tenant, wanted.numerator, wanted.denominator)
 
     def _branches(self, claim: Claim) -> tuple[Branch, ...]:
         if claim.closed or claim.is_redirected:

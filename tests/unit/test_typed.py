@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -140,6 +141,49 @@ def test_the_rule_of_plain_methods_finds_what_it_forbids() -> None:
     assert rebound == {"kept"}
     found = [ast.unparse(call) for call in handed_to_plain_methods(ast.parse(source), rebound, {"typed"})]
     assert found == ["self.g(self._o.kept)"]
+
+
+_DECLARED = re.compile(r"(?P<indent> *)c(?:p)?def [^=(]*?(?P<name>\w+)\((?P<parameters>[^)]*)\)")
+
+
+def declared_parameters(types: str) -> dict[tuple[str, str], tuple[int, int]]:
+    """How many parameters each function or method of a file of types has, and how many of them have a default."""
+    found: dict[tuple[str, str], tuple[int, int]] = {}
+    owner = ""
+    for line in types.splitlines():
+        if line.startswith("cdef class "):
+            owner = re.split(r"\W", line.removeprefix("cdef class "))[0]
+        elif (each := _DECLARED.match(line)) is not None:
+            parameters = [text for text in each["parameters"].split(",") if text.strip()]
+            defaults = sum(text.strip().endswith("=*") for text in parameters)
+            found[owner if each["indent"] else "", each["name"]] = len(parameters), defaults
+    return found
+
+
+def written_parameters(tree: ast.Module) -> dict[tuple[str, str], tuple[int, int]]:
+    """The same of a source."""
+    scopes = [("", tree.body), *((node.name, node.body) for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
+    return {
+        (name, each.name): (len(each.args.args), len(each.args.defaults))
+        for name, body in scopes
+        for each in body
+        if isinstance(each, ast.FunctionDef)
+    }
+
+
+@pytest.mark.parametrize("module", TYPED)
+def test_typed_signatures_have_the_parameters_of_the_source(module: str) -> None:
+    """Otherwise the module does not compile, which would show minutes later only."""
+    declared_ones = declared_parameters(TYPED[module].read_text(encoding="utf-8"))
+    written = written_parameters(parsed(SOURCES[module]))
+    assert {name: written.get(name) for name in declared_ones} == declared_ones
+
+
+def test_the_rule_of_signatures_counts_parameters_and_defaults() -> None:
+    types = "cdef f(a, int b=*)\ncdef class C(D):\n    cdef public int x\n    cpdef bint m(self, C c) except -1\n"
+    assert declared_parameters(types) == {("", "f"): (2, 1), ("C", "m"): (2, 0)}
+    source = ast.parse("def f(a, b=1): ...\nclass C:\n    def m(self, c): ...")
+    assert written_parameters(source) == declared_parameters(types)
 
 
 def hidden_methods(module: str) -> dict[str, set[str]]:

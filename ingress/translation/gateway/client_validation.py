@@ -67,12 +67,15 @@ def read_validation(
     return ReadValidation(tuple(usable), insecure, refused, problems[0] if problems else None)
 
 
-def with_validation(listener: ReadListener, read: ReadValidation) -> ReadListener:
-    """The listener with what is wrong with the validation of its clients."""
+def with_validation(listener: ReadListener, read: ReadValidation, digest: str = "") -> ReadListener:
+    """The listener with the validation of its clients, and with what is wrong with it."""
     return msgspec.structs.replace(
         listener,
         refused=listener.refused or read.refused,
         unresolved=listener.unresolved or read.unresolved,
+        authorities=read.authorities,
+        authorities_digest=digest,
+        lets_others_in=read.is_insecure,
         serves=listener.serves and read.refused is None,
     )
 

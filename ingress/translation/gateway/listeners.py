@@ -14,10 +14,6 @@ from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.translation.gateway.features import ROUTES_BY_PROTOCOL
 from ingress.translation.gateway.standings import Problem
 
-TLS_MIN_VERSION = "zonal-ingress.io/tls-min-version"
-"""The one option of a listener's TLS: the oldest version of TLS that clients may speak."""
-
-_VERSIONS = frozenset(("TLSv1_2", "TLSv1_3"))
 _WITH_TLS = frozenset(("HTTPS", "TLS"))
 
 
@@ -34,8 +30,9 @@ class ReadListener(msgspec.Struct, frozen=True):
 
     `gateway` is the Gateway by namespace and name. `kinds` are the kinds of routes that it takes. `refused` says why
     the listener is not accepted, `conflict` with what it collides (then it is not accepted, either), `unresolved` which
-    of its references cannot be followed. `certificates` are those that can be used, `namespace/name`. `serves`: it can
-    be served.
+    of its references cannot be followed. `certificates` are those that can be used, `namespace/name`.
+    Clients show certificates of the `authorities`, which are ConfigMaps, if there are any; `authorities_digest` stands
+    for what these hold. `lets_others_in`: clients without a certificate come in as well. `serves`: it can be served.
     """
 
     owner: ListenerOwner
@@ -46,6 +43,9 @@ class ReadListener(msgspec.Struct, frozen=True):
     conflict: Problem | None = None
     unresolved: Problem | None = None
     certificates: tuple[str, ...] = ()
+    authorities: tuple[tuple[str, str], ...] = ()
+    authorities_digest: str = ""
+    lets_others_in: bool = False
     serves: bool = True
 
     @property
@@ -98,9 +98,8 @@ def _tls_refusal(spec: ListenerSpec, tls: ListenerTlsSpec | None) -> str | None:
         return f"The protocol {spec.protocol} needs tls: add it."
     if tls.mode not in {"Terminate", "Passthrough"} or (spec.protocol == "HTTPS" and tls.mode != "Terminate"):
         return f"The mode {tls.mode!r} of tls is not supported for the protocol {spec.protocol}: use another one."
-    for name, value in sorted(tls.options.items()):
-        if name != TLS_MIN_VERSION or value not in _VERSIONS:
-            return f"The option {name}: {value!r} of tls is not known: use {TLS_MIN_VERSION} with TLSv1_2 or TLSv1_3."
+    if tls.options:
+        return f"The option {min(tls.options)} of tls is not supported: remove it."
     return None
 
 

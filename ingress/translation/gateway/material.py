@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import sha256
+
 from ingress.sources.inventory import Inventory
 from ingress.translation.secrets.material.bounds import UnusableMaterial
 from ingress.translation.secrets.materials import Materials
@@ -30,6 +33,12 @@ class GatewayMaterial:
         except UnusableMaterial as problem:
             return f"{problem}: give it a matching tls.crt and tls.key."
         return ""
+
+    def digest(self, names: Iterable[tuple[str, str]]) -> str:
+        """What stands for the authorities in these ConfigMaps: others have another one."""
+        held = (self._inventory.config_map(*each) for each in names)
+        texts = (each.data.get(AUTHORITY_ENTRY, "") for each in held if each is not None)
+        return sha256("\0".join(texts).encode("utf-8", "replace")).hexdigest()
 
     def authority_problem(self, namespace: str, name: str) -> str:
         """Why the ConfigMap holds no certificates of authorities, as the end of a sentence; else empty."""

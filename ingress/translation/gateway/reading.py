@@ -18,7 +18,7 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.claims import created_epoch_seconds
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
-from ingress.translation.gateway.backend_policies import BackendPolicies
+from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
 from ingress.translation.gateway.classes import class_standing, needed_parameters, our_classes, parameters_problem
 from ingress.translation.gateway.client_validation import (
     named_authorities,
@@ -59,6 +59,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
     name. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist or not.
+    `policies` are those of the ports that routes name.
     """
 
     gateways: Mapping[tuple[str, str], Gateway] = {}
@@ -68,6 +69,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     secrets: frozenset[tuple[str, str]] = frozenset()
     config_maps: frozenset[tuple[str, str]] = frozenset()
     services: frozenset[tuple[str, str]] = frozenset()
+    policies: Mapping[NamedPort, JudgedPolicy] = {}
 
 
 NOTHING = ReadGateways()
@@ -81,8 +83,8 @@ def read_gateways(inventory: Inventory, options: GatewayOptions, material: Gatew
     return _GatewayReading(inventory, options, material, classes).result()
 
 
-def _seniority(metadata: Metadata) -> tuple[float, str, str]:
-    return created_epoch_seconds(metadata), metadata.namespace, metadata.name
+def _seniority(metadata: Metadata) -> tuple[float, str]:
+    return created_epoch_seconds(metadata), f"{metadata.namespace}/{metadata.name}"
 
 
 class _GatewayReading:
@@ -130,6 +132,7 @@ class _GatewayReading:
             secrets=self._secrets(listeners),
             config_maps=self._config_maps() | policies.needed_config_maps(),
             services=frozenset(finder.looked_for),
+            policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
         )
 
     def _refusal(self, gateway: Gateway) -> Problem | None:
@@ -167,7 +170,7 @@ class _GatewayReading:
             said = validation_of(gateway, each.spec.port) if each.spec.protocol == "HTTPS" else None
             if said is not None:
                 read = read_validation(said, gateway, self._grants, self._material.authority_problem)
-                found = with_validation(found, read)
+                found = with_validation(found, read, self._material.digest(read.authorities))
             yield msgspec.structs.replace(found, serves=found.serves and key not in self._refused)
 
     def _set_refusal(self, item: ListenerSet, parent: tuple[str, str]) -> tuple[Problem, Problem] | None:

@@ -13,7 +13,7 @@ from ingress.translation.gateway.grants import Referrer
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.rules import grpc_rule_problem, http_rule_problem
-from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
+from ingress.translation.gateway.service_references import NamedPort, ServiceFinder, plain
 from ingress.translation.gateway.standings import Problem
 
 
@@ -28,15 +28,24 @@ class ReadParent(msgspec.Struct, frozen=True):
 class ReadRoute(msgspec.Struct, frozen=True):
     """A route as far as other objects decide about it.
 
-    `dropped` are the problems of rules that cannot be carried out, by their number. `unresolved` is the first reference
-    that leads nowhere. `ports` are the ports of Services that its requests, connections and copies may go to.
+    `dropped` are the problems of rules that cannot be carried out, by their number. `resolved` is where each reference
+    leads, in the order of the rules.
     """
 
     route: GatewayRoute
     parents: tuple[ReadParent, ...]
     dropped: Mapping[int, str]
-    unresolved: Problem | None
-    ports: frozenset[NamedPort]
+    resolved: Mapping[ServiceBackend, NamedPort | Problem]
+
+    @property
+    def unresolved(self) -> Problem | None:
+        """The first reference that leads nowhere."""
+        return next((each for each in self.resolved.values() if isinstance(each, Problem)), None)
+
+    @property
+    def ports(self) -> frozenset[NamedPort]:
+        """The ports of Services that its requests, connections and copies may go to."""
+        return frozenset(each for each in self.resolved.values() if isinstance(each, NamedPort))
 
     @property
     def refused(self) -> Problem | None:
@@ -53,13 +62,11 @@ def read_route(
     services: ServiceFinder,
 ) -> ReadRoute:
     """Reads a route. `listeners` are those of each of our Gateways and ListenerSets."""
-    found = [services.find(each, referrer_of(route)) for each in references_of(route)]
     return ReadRoute(
         route,
         parents=tuple(_parents(route, listeners, labels)),
         dropped=_dropped(route),
-        unresolved=next((each for each in found if isinstance(each, Problem)), None),
-        ports=frozenset(each for each in found if isinstance(each, NamedPort)),
+        resolved={plain(each): services.find(each, referrer_of(route)) for each in references_of(route)},
     )
 
 

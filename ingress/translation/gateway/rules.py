@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from balancer.matching.regexes import PatternError, compile_pattern
-from ingress.objects.gateway_routes import GrpcMatch, GrpcRule, HttpMatch, HttpRule, ValueMatch
+from ingress.objects.gateway_routes import GrpcMatch, GrpcRule, HttpMatch, HttpRule, SessionPersistence, ValueMatch
 from ingress.translation.gateway.durations import duration_seconds
 from ingress.translation.gateway.filters import filters_problem
 
@@ -28,14 +28,7 @@ def http_rule_problem(rule: HttpRule) -> str | None:
     prefix_only = all(each.path.type == "PathPrefix" for each in matches)
     if (problem := filters_problem(rule.filters, prefix_only=prefix_only)) is not None:
         return problem
-    if rule.backend_refs and any(each.type == "RequestRedirect" for each in rule.filters):
-        return "A rule with RequestRedirect has backendRefs: remove one of the two."
-    if any(each.weight < 0 for each in rule.backend_refs):
-        return "A weight is negative: use 0 or more."
-    for text in (rule.timeouts.request, rule.timeouts.backend_request, rule.retry.backoff if rule.retry else ""):
-        if text and duration_seconds(text) is None:
-            return f"{text!r} is no duration: write it as 1h30m or 500ms."
-    return None
+    return _backends_problem(rule) or _times_problem(rule)
 
 
 def grpc_rule_problem(rule: GrpcRule) -> str | None:
@@ -48,6 +41,25 @@ def grpc_rule_problem(rule: GrpcRule) -> str | None:
     if any(each.weight < 0 for each in rule.backend_refs):
         return "A weight is negative: use 0 or more."
     return filters_problem(rule.filters, prefix_only=False)
+
+
+def _backends_problem(rule: HttpRule) -> str | None:
+    if rule.backend_refs and any(each.type == "RequestRedirect" for each in rule.filters):
+        return "A rule with RequestRedirect has backendRefs: remove one of the two."
+    if any(each.weight < 0 for each in rule.backend_refs):
+        return "A weight is negative: use 0 or more."
+    return None
+
+
+def _times_problem(rule: HttpRule) -> str | None:
+    session = rule.session_persistence or SessionPersistence()
+    if session.type != "Cookie":
+        return f"A session by {session.type} is not supported: use Cookie."
+    backoff = rule.retry.backoff if rule.retry else ""
+    for text in (session.absolute_timeout, rule.timeouts.request, rule.timeouts.backend_request, backoff):
+        if text and duration_seconds(text) is None:
+            return f"{text!r} is no duration: write it as 1h30m or 500ms."
+    return None
 
 
 def _http_match_problem(item: HttpMatch) -> str | None:

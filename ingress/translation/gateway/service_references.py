@@ -23,6 +23,11 @@ class NamedPort(msgspec.Struct, frozen=True, order=True):
     port_name: str = ""
 
 
+def plain(reference: ServiceBackend) -> ServiceBackend:
+    """The reference alone, without weight and filters, so that equal ones are equal."""
+    return ServiceBackend(reference.name, reference.group, reference.kind, reference.namespace, reference.port)
+
+
 class ServiceFinder:
     """Finds the Services that routes name."""
 

@@ -18,6 +18,7 @@ from ingress.findings import Report, Severity, quote
 from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.sources.inventory import Inventory
 from ingress.translation.references import References
+from ingress.translation.secrets.authority_keys import config_maps_of
 from ingress.translation.secrets.material.bounds import UnusableMaterial
 from ingress.translation.secrets.materials import Materials
 
@@ -130,6 +131,9 @@ def _authority(key: str, inventory: Inventory, materials: Materials, *, is_annou
 
 
 def _text(key: str, entry: str, inventory: Inventory) -> bytes:
+    if config_maps := config_maps_of(key):
+        held = (inventory.config_map(*each) for each in config_maps)
+        return b"\n".join(each.data.get(entry, "").encode("utf-8", "replace") for each in held if each is not None)
     namespace, _, name = key.partition("/")
     secret = inventory.secret(namespace, name)
     return (secret.value(entry) if secret is not None else None) or b""

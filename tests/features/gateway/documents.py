@@ -51,9 +51,10 @@ class Cluster:
         return [each for documents in self._documents.values() for each in documents]
 
     def generation(self, of: str) -> int:
-        """The generation of the object `Kind namespace/name`."""
+        """The generation of the object `Kind namespace/name`; 0 if there is none."""
         kind, _, name = of.partition(" ")
-        return int(self._documents[kind, name][0]["metadata"].get("generation", 0))
+        documents = self._documents.get((kind, name), [{"metadata": {}}])
+        return int(documents[0]["metadata"].get("generation", 0))
 
     def apply(self, change: Json) -> None:
         """One entry of `apply`."""

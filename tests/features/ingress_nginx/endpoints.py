@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import math
 import socket
 import ssl
 from collections import defaultdict
@@ -209,8 +210,11 @@ class Endpoints:
         self.got[request.value("x-probe").split(",")[0]].append(got)
         if request.values("upgrade"):
             writer.write(written("HTTP/1.1 101 Switching Protocols", [*_UPGRADE, *_served_by(endpoint)]))
+            await asyncio.sleep(_answer_of(endpoint, request).get("hold", 0))
             return False
         answer = _answer_of(endpoint, request)
+        if len(self.got[request.value("x-probe").split(",")[0]]) > answer.get("fail", math.inf):
+            answer = {}
         if answer.get("reset") or str(answer.get("reset_endpoint", "")) == endpoint.index:
             reset(writer)
             return False

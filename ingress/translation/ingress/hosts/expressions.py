@@ -16,6 +16,7 @@ import msgspec
 
 from balancer.matching.regexes import INSTRUCTIONS_MAX
 from balancer.model.gates import in_phases
+from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Owner, PathKind
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.translation.claims import subject_of_owner
@@ -105,10 +106,11 @@ class _Expressions:
 
     def _read(self, claim: PlaceClaim) -> ExpressionReading:
         namespace, searched = claim.owner.namespace, self._searched(claim)
-        self._characters[namespace] += len(searched) + (len(claim.rewriting.expression) if claim.rewriting else 0)
+        rewriting = claim.rewriting if isinstance(claim.rewriting, Rewriting) else None
+        self._characters[namespace] += len(searched) + (len(rewriting.expression) if rewriting else 0)
         if self._characters[namespace] > _CHARACTERS_MOST:
             return self._readings.refused(namespace, claim.path, _TOO_LONG_TOGETHER)
-        reading = self._readings.of(namespace, claim.path, searched, claim.rewriting)
+        reading = self._readings.of(namespace, claim.path, searched, rewriting)
         if reading.instructions > INSTRUCTIONS_MAX:
             return msgspec.structs.replace(reading, problem="the expression is too large")
         return reading

@@ -7,14 +7,14 @@ import pytest
 
 from balancer.explain.drafts import complete
 from balancer.explain.explaining import explain
-from balancer.explain.telling import load_steps, own_zone_step, policy_text, rollout_steps
+from balancer.explain.telling import load_steps, own_zone_step, policy_text, rollout_steps, traffic_steps
 from balancer.live import View
 from balancer.matching.affinity import mark_of
 from balancer.model.certificates import Authority, ClientCertificate
 from balancer.model.endpoints import BackendKey, EndpointTls, LoadBalancing
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary
-from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.questions import question_of
@@ -235,3 +235,14 @@ def test_a_load_that_differs_from_the_average_is_told() -> None:
     assert step.startswith("Expected load: an endpoint in zone-a gets 4.0 times the average, if every replica")
     assert load_steps(build.endpoints("abc"), here, build.PREFER_ZONE) == []
     assert load_steps(build.endpoints("bc"), here, build.PREFER_ZONE) == []
+
+
+def test_where_requests_come_in_is_told_under_the_policy_that_asks_that() -> None:
+    facts = ZoneFacts(traffic=(("shop/cart", ((Zone("zone-a"), 9000), (Zone("zone-b"), 1000))),))
+    proportional = ZonePolicy(ZonePolicyName.PROPORTIONAL)
+    (told,) = traffic_steps(facts, proportional, "shop/cart")
+    assert told == "Replicas tell each other where requests come in: 90 % at zone-a, 10 % at zone-b."
+    assert traffic_steps(facts, ZonePolicy(ZonePolicyName.PREFER_ZONE), "shop/cart") == []
+    assert traffic_steps(facts, proportional, "shop/pay") == []
+    (dry,) = traffic_steps(msgspec.structs.replace(facts, fleet=FleetUse.DRY_RUN), proportional, "shop/cart")
+    assert dry.endswith("decides nothing.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingress.translation.gateway.listeners import TLS_MIN_VERSION, by_owner, listeners_of
+from ingress.translation.gateway.listeners import by_owner, listeners_of
 from tests.unit.ingress.translation.gateway.objects import OWNER, PORTS, gateway, listener, read_one
 
 CERTIFICATE = {"certificateRefs": [{"name": "cert"}]}
@@ -38,7 +38,6 @@ def test_a_foreign_kind_is_a_problem_and_the_rest_is_taken(kinds: list[dict[str,
         ({"protocol": "HTTPS", "tls": {"mode": "Passthrough"}}, "UnsupportedValue"),
         ({"protocol": "TLS", "tls": {"mode": "Odd"}}, "UnsupportedValue"),
         ({"protocol": "HTTPS", "tls": {**CERTIFICATE, "options": {"x": "y"}}}, "UnsupportedValue"),
-        ({"protocol": "HTTPS", "tls": {**CERTIFICATE, "options": {TLS_MIN_VERSION: "SSLv3"}}}, "UnsupportedValue"),
     ],
 )
 def test_why_it_is_refused(said: dict[str, Any], reason: str) -> None:
@@ -48,7 +47,7 @@ def test_why_it_is_refused(said: dict[str, Any], reason: str) -> None:
 
 
 def test_what_is_not_refused() -> None:
-    assert read_one(protocol="HTTPS", tls={**CERTIFICATE, "options": {TLS_MIN_VERSION: "TLSv1_3"}}).refused is None
+    assert read_one(protocol="HTTPS", tls=CERTIFICATE).refused is None
     assert read_one(protocol="TLS", port=443, tls={"mode": "Passthrough"}).refused is None
 
 

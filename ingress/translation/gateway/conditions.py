@@ -1,0 +1,89 @@
+"""From the matches of routes to places in the model: a path and its kind, and what a request must show beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from balancer.matching.regexes import PatternError, compile_pattern
+from balancer.model.conditions import Conditions, ValueCondition
+from balancer.model.routes import PathKind
+from ingress.objects.gateway_routes import GrpcMatch, HttpMatch, ValueMatch
+
+_KINDS = {"Exact": PathKind.EXACT, "PathPrefix": PathKind.PREFIX, "RegularExpression": PathKind.REGEX}
+_VALUES = frozenset(("Exact", "RegularExpression"))
+# The content type of calls (gRPC over HTTP/2, "Requests").
+_CALL = ValueCondition("content-type", r"\Aapplication/grpc(?:[+;]|\z)", is_expression=True)
+
+
+class MatchPlace(msgspec.Struct, frozen=True):
+    """Where a match stands in the table of a host. `rank` is what of it counts before the age of its route."""
+
+    path: str
+    kind: PathKind
+    conditions: Conditions = Conditions()
+    expression: str = ""
+    rank: tuple[int, ...] = ()
+
+
+def http_place(match: HttpMatch) -> MatchPlace | None:
+    """The place of a match of an HTTPRoute; None if it cannot be read, so that it has none.
+
+    Of equal names the first one counts (HTTPRouteMatch).
+    """
+    kind, path = _KINDS.get(match.path.type), match.path.value
+    if kind is None or not _readable((*match.headers, *match.query_params)):
+        return None
+    if kind is PathKind.REGEX and not _compiles(path):
+        return None
+    if kind is not PathKind.REGEX and not path.startswith("/"):
+        return None
+    fields, query = _values(match.headers, lower=True), _values(match.query_params, lower=False)
+    rank = (-len(path) if kind is PathKind.REGEX else 0, -bool(match.method), -len(fields), -len(query))
+    conditions = Conditions(match.method, fields, query)
+    return MatchPlace(path, kind, conditions, path if kind is PathKind.REGEX else "", rank)
+
+
+def grpc_place(match: GrpcMatch) -> MatchPlace | None:
+    """The place of a match of a GRPCRoute. A method is a path, and only calls have the content type of calls."""
+    if not _readable(match.headers):
+        return None
+    fields = _values(match.headers, lower=True)
+    conditions = Conditions(fields=tuple(sorted((*fields, _CALL), key=lambda each: each.name)))
+    method = match.method
+    if method is None or not (method.service or method.method):
+        return MatchPlace("/", PathKind.PREFIX, conditions, rank=(0, 0, -len(fields), 0))
+    service, name = method.service, method.method
+    if method.type == "Exact" and service:
+        path, kind = (f"/{service}/{name}", PathKind.EXACT) if name else (f"/{service}", PathKind.PREFIX)
+        return MatchPlace(path, kind, conditions, rank=(0, 0, -len(fields), 0))
+    if method.type == "Exact":
+        service, name = "", re.escape(name)
+    elif method.type != "RegularExpression":
+        return None
+    if not (_compiles(service) and _compiles(name)):
+        return None
+    expression = rf"\A/(?:{service or '[^/]+'})/(?:{name or '[^/]+'})\z"
+    return MatchPlace(expression, PathKind.REGEX, conditions, expression, (-len(expression), 0, -len(fields), 0))
+
+
+def _readable(values: Iterable[ValueMatch]) -> bool:
+    return all(each.type in _VALUES and (each.type == "Exact" or _compiles(each.value)) for each in values)
+
+
+def _compiles(expression: str) -> bool:
+    try:
+        compile_pattern(expression)
+    except PatternError:
+        return False
+    return True
+
+
+def _values(values: Iterable[ValueMatch], *, lower: bool) -> tuple[ValueCondition, ...]:
+    found: dict[str, ValueCondition] = {}
+    for each in values:
+        name = each.name.lower() if lower else each.name
+        found.setdefault(name, ValueCondition(name, each.value, each.type == "RegularExpression"))
+    return tuple(found[name] for name in sorted(found))

@@ -1,0 +1,181 @@
+"""From HTTPRoutes and GRPCRoutes to claims: what each match of each rule asks to be served, and how.
+
+A rule that cannot be carried out keeps its place, and its requests get an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from balancer.errors import ErrorKind
+from balancer.model.endpoints import EndpointTls
+from balancer.model.gates import GateRule
+from balancer.model.mirroring import MIRRORS_MOST
+from balancer.model.policies import Affinity, RoutePolicy
+from balancer.model.routes import Branch, Owner, PathKind, ServiceName
+from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpMatch, HttpRoute, HttpRule, RouteBackend
+from ingress.objects.kinds import ServicePortReference
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import Overrides
+from ingress.translation.claims import BranchClaim, Claim, MirrorClaim
+from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
+from ingress.translation.gateway.cors import cors_fields, cors_gates
+from ingress.translation.gateway.edits import request_edits, response_rules
+from ingress.translation.gateway.filters import filters_problem
+from ingress.translation.gateway.route_reading import ReadRoute
+from ingress.translation.gateway.service_references import NamedPort, plain
+from ingress.translation.gateway.sessions import session_affinity
+from ingress.translation.gateway.targets import redirect_of, rewriting_of, share_of
+from ingress.translation.gateway.times import timed
+
+_Rule = HttpRule | GrpcRule
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """A claim without a host, and what counts of it before the age of its route. `number` is its place in the route."""
+
+    claim: Claim
+    rank: tuple[int, ...]
+    number: int
+
+
+class RouteClaims:
+    """Makes claims of routes under the settings of the cluster, for the requests of one Gateway."""
+
+    __slots__ = ("_gates", "_policy", "_settings", "_ways")
+
+    def __init__(
+        self, settings: ClusterSettings, ways: Mapping[NamedPort, EndpointTls | None], gates: tuple[GateRule, ...]
+    ) -> None:
+        """`ways` are the ports of Services that policies protect: how to speak to their endpoints; None: not at all.
+
+        `gates` judge the requests of every route.
+        """
+        self._settings = settings
+        self._ways = ways
+        self._policy = _policy(settings)
+        self._gates: tuple[GateRule, ...] = (
+            *gates,
+            *settings.tracing.gates(settings.spans),
+            *settings.access.gates(),
+            *settings.sources.gates(settings.sources, settings.access.blocked_networks),
+        )
+
+    def of(self, read: ReadRoute, overrides: Overrides) -> list[Ranked]:
+        """The claims of a route, none of them with a host. `overrides` are what its annotations set."""
+        route = read.route
+        if not isinstance(route, (HttpRoute, GrpcRoute)):
+            return []
+        owner = Owner(route.kind.value, route.metadata.namespace, route.metadata.name)
+        found: list[Ranked] = []
+        rules: tuple[_Rule, ...] = route.spec.rules
+        for number, rule in enumerate(rules):
+            for place in _places(rule):
+                claim = self._claim(read, rule, place, owner, overrides, is_dropped=number in read.dropped)
+                found.append(Ranked(claim, place.rank, len(found)))
+        return found
+
+    def _claim(
+        self, read: ReadRoute, rule: _Rule, place: MatchPlace, owner: Owner, overrides: Overrides, *, is_dropped: bool
+    ) -> Claim:
+        bare = Claim(
+            owner,
+            "",
+            place.path,
+            place.kind,
+            (_nowhere(owner),),
+            conditions=place.conditions,
+            policy=self._policy,
+            gates=self._gates,
+            closed=self._settings.closed,
+            expression=place.expression,
+        )
+        if is_dropped:
+            return bare
+        prefix = place.path if place.kind is PathKind.PREFIX else ""
+        redirect = redirect_of(rule.filters, prefix)
+        rewriting, host = rewriting_of(rule.filters, prefix)
+        return msgspec.structs.replace(
+            bare,
+            branches=self._branches(read, rule, owner, overrides),
+            policy=timed(msgspec.structs.replace(self._policy, host=host), rule),
+            gates=(*self._gates, *cors_gates(rule.filters), *((redirect,) if redirect is not None else ())),
+            rewriting=rewriting,
+            mirrors=self._mirrors(read, rule, owner),
+            request_edits=request_edits(rule.filters),
+            response_rules=(*response_rules(rule.filters), *cors_fields(rule.filters)),
+        )
+
+    def _mirrors(self, read: ReadRoute, rule: _Rule, owner: Owner) -> tuple[MirrorClaim, ...]:
+        """The mirrors of a rule. One whose Service cannot be asked is left out, and the request is served."""
+        found: list[MirrorClaim] = []
+        for each in rule.filters:
+            if each.type != "RequestMirror" or each.request_mirror is None:
+                continue
+            said = each.request_mirror
+            bare = RouteBackend(said.backend_ref.name, said.backend_ref.group, said.backend_ref.kind)
+            backend = msgspec.structs.replace(bare, namespace=said.backend_ref.namespace, port=said.backend_ref.port)
+            branch = self._branch(read, backend, owner, Overrides(), is_grpc=isinstance(rule, GrpcRule))
+            if branch.port is not None:
+                found.append(MirrorClaim(branch, *share_of(said)))
+        return tuple(each for each in found if each.numerator > 0)[:MIRRORS_MOST]
+
+    def _branches(self, read: ReadRoute, rule: _Rule, owner: Owner, overrides: Overrides) -> tuple[BranchClaim, ...]:
+        """A branch for each backend with a share. Without any, every request gets an error."""
+        is_grpc, affinity = isinstance(rule, GrpcRule), session_affinity(rule)
+        shares = (each for each in rule.backend_refs if each.weight > 0)
+        made = (self._branch(read, each, owner, overrides, is_grpc=is_grpc, affinity=affinity) for each in shares)
+        return tuple(made) or (_nowhere(owner),)
+
+    def _branch(
+        self,
+        read: ReadRoute,
+        backend: RouteBackend,
+        owner: Owner,
+        overrides: Overrides,
+        *,
+        is_grpc: bool,
+        affinity: Affinity | None = None,
+    ) -> BranchClaim:
+        port = read.resolved[plain(backend)]
+        service = ServiceName(backend.namespace or owner.namespace, backend.name)
+        branch = Branch(
+            None,
+            owner,
+            service,
+            weight=backend.weight,
+            error=ErrorKind.BACKEND_INVALID,
+            affinity=affinity,
+            request_edits=request_edits(backend.filters),
+            response_rules=response_rules(backend.filters),
+        )
+        is_bad = filters_problem(backend.filters, prefix_only=False, of_backend=True) is not None
+        if not isinstance(port, NamedPort) or is_bad or (port in self._ways and self._ways[port] is None):
+            return BranchClaim(branch, None)
+        reference = ServicePortReference(number=port.port)
+        http2 = True if is_grpc else None
+        return BranchClaim(branch, reference, tls=self._ways.get(port), http2=http2, overrides=overrides)
+
+
+def _places(rule: _Rule) -> Iterator[MatchPlace]:
+    """The places of the matches of a rule that can be read."""
+    if isinstance(rule, HttpRule):
+        found = [http_place(each) for each in rule.matches or (HttpMatch(),)]
+    else:
+        found = [grpc_place(each) for each in rule.matches or (GrpcMatch(),)]
+    yield from (each for each in found if each is not None)
+
+
+def _nowhere(owner: Owner) -> BranchClaim:
+    """The branch of requests that no backend may get."""
+    branch = Branch(None, owner, ServiceName(owner.namespace, ""), error=ErrorKind.BACKEND_INVALID)
+    return BranchClaim(branch, None)
+
+
+def _policy(settings: ClusterSettings) -> RoutePolicy:
+    """The policy of a route that says nothing. Gateway API knows no bound of bodies unless the operator sets one."""
+    policy = settings.route_policy
+    unset = policy.max_body_bytes == RoutePolicy().max_body_bytes
+    return msgspec.structs.replace(policy, max_body_bytes=0) if unset else policy

@@ -1,0 +1,143 @@
+"""What of Gateways becomes the model: entry points, route configurations, listeners, and hosts with their claims.
+
+Each port is an entry point with a route configuration of its own, and each listener a part of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
+from balancer.model.entry_points import EntryPoint, Protocol
+from balancer.model.gates import in_phases
+from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
+from balancer.model.routes import TrailingSlash
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import Overrides
+from ingress.settings.table.source_ranges import SourceSettings
+from ingress.translation.claims import Claim, HostClaim
+from ingress.translation.gateway.hostnames import normal
+from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.reading import ReadGateways
+from ingress.translation.gateway.route_claims import Ranked, RouteClaims
+from ingress.translation.gateway.route_reading import ReadParent
+from ingress.translation.gateway.ways import ways_of
+from ingress.translation.secrets.authority_keys import config_maps_key
+
+_PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS}
+
+
+class GatewayParts(msgspec.Struct, frozen=True):
+    """The parts of a model that Gateways give, each sorted as there."""
+
+    entry_points: tuple[EntryPoint, ...] = ()
+    route_configurations: tuple[RouteConfiguration, ...] = ()
+    listeners: tuple[Listener, ...] = ()
+    hosts: tuple[HostClaim, ...] = ()
+
+
+def gateway_parts(
+    gateways: ReadGateways,
+    settings: ClusterSettings,
+    *,
+    sockets: Mapping[int, str],
+    overrides: Mapping[tuple[str, str, str], Overrides],
+) -> GatewayParts:
+    """The parts of `gateways`. `sockets` are the names of bound sockets by the port of a Gateway.
+
+    `overrides` are what annotations of routes set, by kind, namespace and name.
+    """
+    bound = [each for each in gateways.listeners if is_bound(each) and each.spec.port in sockets]
+    ports = {each.spec.port: each for each in bound}
+    blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
+    configurations = [
+        RouteConfiguration(
+            configuration_key(port),
+            unmatched_gates=in_phases(blocking),
+            wildcards=Wildcards.MANY_LABELS,
+            falls_through=True,
+        )
+        for port in ports
+    ]
+    entry_points = [
+        EntryPoint(
+            configuration_key(port), _PROTOCOLS[each.spec.protocol], port, sockets[port], configuration_key(port)
+        )
+        for port, each in ports.items()
+    ]
+    listeners = [
+        Listener(each.key, configuration_key(each.spec.port), normal(each.spec.hostname), each.certificates)
+        for each in bound
+    ]
+    claims = {key: RouteClaims(settings, ways_of(gateways, key), ()) for key in gateways.gateways}
+    return GatewayParts(
+        tuple(sorted(entry_points, key=lambda each: each.key)),
+        tuple(sorted(configurations, key=lambda each: each.key)),
+        tuple(sorted(listeners, key=lambda each: each.key)),
+        _hosts(gateways, {each.key: each for each in bound}, claims, overrides),
+    )
+
+
+def configuration_key(port: int) -> str:
+    """The key of the entry point of a port of Gateways, and of its route configuration."""
+    return f"gateway:{port}"
+
+
+def is_bound(listener: ReadListener) -> bool:
+    """Whether a listener has a part in the model. One that cannot show a certificate has, so that no other takes its
+    requests; it has no hosts.
+    """
+    return listener.conflict is None and listener.refused is None and listener.spec.protocol in _PROTOCOLS
+
+
+def _hosts(
+    gateways: ReadGateways,
+    bound: Mapping[str, ReadListener],
+    claims: Mapping[tuple[str, str], RouteClaims],
+    overrides: Mapping[tuple[str, str, str], Overrides],
+) -> tuple[HostClaim, ...]:
+    found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
+    for age, read in enumerate(gateways.routes):
+        metadata = read.route.metadata
+        said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), Overrides())
+        made: dict[tuple[str, str], list[Ranked]] = {}
+        for listener, hostname in _names(read.parents, bound):
+            gateway = bound[listener].gateway
+            if gateway not in made:
+                made[gateway] = claims[gateway].of(read, said)
+            place = found.setdefault((listener, hostname), [])
+            place.extend(((*each.rank, age, each.number), each.claim) for each in made[gateway])
+    return tuple(_host(bound[key], name, found[key, name]) for key, name in sorted(found))
+
+
+def _names(parents: Iterable[ReadParent], bound: Mapping[str, ReadListener]) -> dict[tuple[str, str], None]:
+    found: dict[tuple[str, str], None] = {}
+    for parent in parents:
+        for attachment in parent.attached:
+            key = attachment.listener.key
+            if key in bound and bound[key].serves:
+                found.update(dict.fromkeys((key, each) for each in attachment.hostnames))
+    return found
+
+
+def _host(listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...], Claim]]) -> HostClaim:
+    in_order = [claim for _, claim in sorted(ranked, key=lambda each: each[0])]
+    return HostClaim(
+        name,
+        tuple(msgspec.structs.replace(each, host=name) for each in in_order),
+        client_certificates=_client_certificates(listener),
+        listener=listener.key,
+        configuration=configuration_key(listener.spec.port),
+        trailing_slash=TrailingSlash.SAME,
+    )
+
+
+def _client_certificates(listener: ReadListener) -> ClientCertificates | None:
+    """What the clients of a listener have to show; None: nothing."""
+    if not listener.authorities:
+        return None
+    verification = ClientVerification.OPTIONAL_NO_CA if listener.lets_others_in else ClientVerification.ON
+    key = config_maps_key(listener.authorities)
+    return ClientCertificates(ClientDemand("", key, listener.authorities_digest, verification))

@@ -1,0 +1,33 @@
+"""From the timeouts and retries of a rule to a policy. What a rule does not say is as the operator says."""
+
+from __future__ import annotations
+
+import msgspec
+
+from balancer.model.policies import RoutePolicy
+from ingress.objects.gateway_routes import GrpcRule, HttpRule
+from ingress.translation.gateway.durations import duration_seconds
+
+
+def timed(policy: RoutePolicy, rule: HttpRule | GrpcRule) -> RoutePolicy:
+    """`policy` with the times and retries of a rule that can be carried out. `0s` is no bound."""
+    if isinstance(rule, GrpcRule):
+        return policy
+    policy = msgspec.structs.replace(
+        policy,
+        request_seconds=duration_seconds(rule.timeouts.request) or 0.0,
+        attempt_seconds=duration_seconds(rule.timeouts.backend_request) or 0.0,
+    )
+    if policy.attempt_seconds:
+        # The time of an attempt is no reason for another one unless `retry` says so.
+        policy = msgspec.structs.replace(policy, retry_on=tuple(each for each in policy.retry_on if each != "timeout"))
+    if rule.retry is None:
+        return policy
+    attempts = 1 if rule.retry.attempts is None else max(0, rule.retry.attempts)
+    return msgspec.structs.replace(
+        policy,
+        tries=attempts + 1,
+        retry_codes=tuple(sorted(set(rule.retry.codes))),
+        retry_pause_seconds=duration_seconds(rule.retry.backoff) or 0.0,
+        repeats_endpoints=True,
+    )

@@ -1,0 +1,80 @@
+"""Matches become places in the table of a host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from balancer.model.conditions import Conditions, ValueCondition
+from balancer.model.routes import PathKind
+from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
+from tests.unit.ingress.translation.gateway.objects import http_route, read
+
+
+def http(**match: Any) -> MatchPlace | None:
+    return http_place(http_route(rules=[{"matches": [match]}]).spec.rules[0].matches[0])
+
+
+def grpc(**match: Any) -> MatchPlace | None:
+    return grpc_place(read("GRPCRoute", "calls", rules=[{"matches": [match]}]).spec.rules[0].matches[0])
+
+
+def test_a_match_without_anything_is_every_path() -> None:
+    assert http() == MatchPlace("/", PathKind.PREFIX, Conditions(), rank=(0, 0, 0, 0))
+
+
+def test_of_equal_names_the_first_one_counts() -> None:
+    fields = [{"name": "A", "value": "1"}, {"name": "a", "value": "2"}]
+    query = [{"name": "q", "value": "x", "type": "RegularExpression"}]
+    found = http(method="GET", headers=fields, queryParams=query, path={"type": "Exact", "value": "/x"})
+    assert found is not None
+    assert found.conditions == Conditions(
+        "GET", (ValueCondition("a", "1"),), (ValueCondition("q", "x", is_expression=True),)
+    )
+    assert (found.kind, found.rank) == (PathKind.EXACT, (0, -1, -1, -1))
+
+
+def test_longer_expressions_come_first() -> None:
+    short, long = (http(path={"type": "RegularExpression", "value": text}) for text in ("/a", "/a[0-9]"))
+    assert short is not None
+    assert long is not None
+    assert long.rank < short.rank
+    assert long.expression == "/a[0-9]"
+
+
+@pytest.mark.parametrize(
+    "match",
+    [
+        {"path": {"type": "Odd", "value": "/"}},
+        {"path": {"type": "Exact", "value": "x"}},
+        {"path": {"type": "RegularExpression", "value": "/(["}},
+        {"headers": [{"name": "a", "type": "Odd"}]},
+        {"headers": [{"name": "a", "type": "RegularExpression", "value": "(["}]},
+    ],
+)
+def test_what_cannot_be_read_has_no_place(match: dict[str, Any]) -> None:
+    assert http(**match) is None
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        (None, "/", PathKind.PREFIX),
+        ({"service": "e.E", "method": "One"}, "/e.E/One", PathKind.EXACT),
+        ({"service": "e.E"}, "/e.E", PathKind.PREFIX),
+        ({"method": "One"}, r"\A/(?:[^/]+)/(?:One)\z", PathKind.REGEX),
+        ({"type": "RegularExpression", "service": "e[.]."}, r"\A/(?:e[.].)/(?:[^/]+)\z", PathKind.REGEX),
+    ],
+)
+def test_a_method_is_a_path_and_calls_say_that_they_are_calls(method: Any, path: str, kind: PathKind) -> None:
+    found = grpc(**({"method": method} if method else {}))
+    assert found is not None
+    assert (found.path, found.kind) == (path, kind)
+    assert [each.name for each in found.conditions.fields] == ["content-type"]
+
+
+def test_a_method_that_cannot_be_read_has_no_place() -> None:
+    assert grpc(method={"type": "Odd", "service": "a"}) is None
+    assert grpc(method={"type": "RegularExpression", "service": "(["}) is None
+    assert grpc(headers=[{"name": "a", "type": "Odd"}]) is None

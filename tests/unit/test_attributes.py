@@ -1,0 +1,81 @@
+"""No class has more attributes than a reader keeps in mind, but for those that say why."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.unit.sources import SOURCES
+
+ATTRIBUTES_MOST = 16
+
+_CONNECTION = "one object for each connection: a part of its own would take memory while the connection is idle"
+_REQUEST = "one object for each request: a part of its own would cost each request as much as making it"
+_PROCESS = "what one process consists of, made once; each attribute is a part of its own"
+
+WITH_MORE = {
+    ("balancer.http1.connection", "ClientConnection"): _CONNECTION,
+    ("balancer.http1.endpoint", "EndpointConnection"): _CONNECTION,
+    ("balancer.http1.request_stream", "Http1RequestStream"): _CONNECTION,
+    ("balancer.http2.client", "Http2Connection"): _CONNECTION,
+    ("balancer.http2.client_stream", "Http2RequestStream"): _REQUEST,
+    ("balancer.http2.endpoint", "Http2EndpointConnection"): _CONNECTION,
+    ("balancer.http2.ngh2_engine", "Ngh2Engine"): _CONNECTION,
+    ("balancer.live", "View"): "what requests take once, worked out at the swap: a look-up less for each of them",
+    ("balancer.picking.backend", "BackendRuntime"): "what a pick needs of its backend, without a step more",
+    ("balancer.proxy.account", "Account"): _REQUEST,
+    ("balancer.runtime.tcp", "TcpTransport"): _CONNECTION,
+    ("balancer.runtime.tls", "TlsTransport"): _CONNECTION,
+    ("balancer.workers.process", "WorkerProcess"): _PROCESS,
+    ("balancer.workers.supervised", "Supervised"): _PROCESS,
+    ("balancer.workers.supervisor", "ProcessFleet"): _PROCESS,
+    ("balancer.workers.worker", "Worker"): _PROCESS,
+    ("balancer.zones.adaptive", "SpillController"): "the state of one controller, which one function moves on",
+    ("ingress.following.controller", "Controller"): _PROCESS,
+    ("ingress.replicas.conversation", "Conversation"): "the state of one exchange with a replica",
+}
+"""Classes with more attributes, and why they are not cut."""
+
+
+def attributes_of(node: ast.ClassDef) -> set[str]:
+    """The names in `__slots__`, and those that methods set on `self`."""
+    names: set[str] = set()
+    for statement in node.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__slots__":
+            said = ast.literal_eval(statement.value)
+            names |= {said} if isinstance(said, str) else set(said)
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            names |= {
+                each.attr
+                for each in ast.walk(statement)
+                if isinstance(each, ast.Attribute)
+                and isinstance(each.ctx, ast.Store)
+                and ast.unparse(each.value) == "self"
+            }
+    return names
+
+
+def test_no_class_has_more_attributes_without_a_reason() -> None:
+    large = {
+        (module, node.name)
+        for module, path in SOURCES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and len(attributes_of(node)) > ATTRIBUTES_MOST
+    }
+    assert large - WITH_MORE.keys() == set(), "cut the class, or say why not"
+    assert WITH_MORE.keys() - large == set(), "these need no reason any more"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('class A:\n    __slots__ = ("x", "y")', {"x", "y"}),
+        ('class A:\n    __slots__ = ("x",)\n    def f(self):\n        self.x = self.z = 1', {"x", "z"}),
+        ("class A:\n    def f(self, other):\n        other.y = 1\n        self.x, a = 1, 2", {"x"}),
+    ],
+)
+def test_attributes_are_found(text: str, names: set[str]) -> None:
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.ClassDef)
+    assert attributes_of(node) == names
