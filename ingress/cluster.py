@@ -73,6 +73,7 @@ class Cluster:
                 namespaces=options.context.watch_namespaces,
                 node_name=options.context.node_name or "",
                 secret_breadth=options.cluster.secret_scope,
+                gateways=bool(options.context.gateway_ports),
             ),
             times=ReflectorTimes().scaled(options.cluster.time_scale),
             random=random.random,

@@ -35,7 +35,9 @@ async def check_cluster(kubeconfig: Path, context: TranslationContext, *, second
         api = await ApiServer.connect(kubeconfig=kubeconfig)
     except CannotConnect as error:
         raise CannotFollow(f"--kubeconfig {kubeconfig}: {error}") from None
-    options = ClusterOptions(configmap=context.configmap, namespaces=context.watch_namespaces)
+    options = ClusterOptions(
+        configmap=context.configmap, namespaces=context.watch_namespaces, gateways=bool(context.gateway_ports)
+    )
     try:
         source = KubernetesSource(api, options, times=ReflectorTimes(), random=random.random)
         inventory, translation = await read_once(source, context, seconds=seconds)

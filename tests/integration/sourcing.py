@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -28,12 +28,15 @@ class Following:
     def __init__(self, source: KubernetesSource) -> None:
         self.source = source
         self.inventory = Inventory()
+        self.seen: Callable[[], None] = lambda: None
+        """Called after each event."""
 
     async def run(self) -> None:
         events = self.source.events()
         try:
             async for event in events:
                 self.inventory.apply(event)
+                self.seen()
         finally:
             await events.aclose()
 

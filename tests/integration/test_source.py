@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from ingress.findings import Finding, Severity
-from ingress.objects.kinds import Ingress, Kind
+from ingress.objects.kinds import OPTIONAL_KINDS, Ingress, Kind
 from ingress.sources.contract import Wanted
 from ingress.sources.events import SourceFindings, Upserted
 from ingress.sources.kubernetes.api import ApiServer as Api
@@ -35,7 +35,8 @@ async def test_the_first_lists_complete_the_inventory(tmp_path: Path) -> None:
             assert cluster.inventory.node("node-1")
             assert cluster.inventory.config_map("zonal", "zonal")
             assert cluster.inventory.findings == ()
-            await until(lambda: set(cluster.source.event_ages()) == set(Kind) - {Kind.SECRET})
+            await until(lambda: set(cluster.source.event_ages()) == set(Kind) - {Kind.SECRET} - OPTIONAL_KINDS)
+            assert not [call for call in server.calls if "gateway" in call.path or call.resource == "namespaces"]
         await until(lambda: server.open_watches == 0)
 
 

@@ -241,6 +241,7 @@ CORE = (
     "ingress.sources.kubernetes.replica",
     "ingress.sources.kubernetes.resources",
     "ingress.sources.kubernetes.scope_events",
+    "ingress.sources.kubernetes.served_kinds",
     "ingress.sources.name_turns",
     "ingress.sources.recorded",
     "ingress.translation",

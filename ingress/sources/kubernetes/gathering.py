@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from ingress.findings import Findings, Severity, Subject
-from ingress.objects.kinds import Kind, KubernetesObject, key_of
+from ingress.objects.kinds import OPTIONAL_KINDS, Kind, KubernetesObject, key_of
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.inventory import REQUIRED_KINDS
 from ingress.sources.kubernetes.decoding import Identity, Unreadable
@@ -38,12 +38,15 @@ _EFFECTS = {
     Kind.NODE: "Endpoints whose zone only their Node names have no known zone.",
     Kind.SECRET: "Hosts whose certificate zonal has not read get the default certificate.",
     Kind.CONFIG_MAP: "Every setting that zonal has not read has its default.",
+    **dict.fromkeys(OPTIONAL_KINDS, "Gateways and routes are judged as if there were none of this kind."),
 }
 _SEVERITIES = {
     Kind.NODE: Severity.DEGRADED,
     Kind.SECRET: Severity.DEGRADED,
     # The ConfigMap may contain settings that protect the whole cluster.
     Kind.CONFIG_MAP: Severity.UNPROTECTED,
+    # These policies ask for TLS to backends.
+    Kind.BACKEND_TLS_POLICY: Severity.UNPROTECTED,
 }
 _UNREAD_EFFECT = "zonal serves nothing before the first list."
 _READ_EFFECT = "zonal uses what it read last, and learns of no change."
@@ -127,11 +130,12 @@ class Gathering:
         self._scopes.setdefault(scope, _Content())
 
     def leave(self, scope: Scope) -> Iterator[Event]:
-        """Removes a scope. Its objects are gone unless another scope has them."""
+        """Removes a scope. Its objects are gone unless another scope has them, and nobody waits for it any longer."""
         content = self._scopes.pop(scope, _Content())
         others = {key for other, held in self._scopes.items() if other.kind is scope.kind for key in held.keys}
         for key in content.keys - others:
             yield from self._removed(scope.kind, key)
+        yield from self._delivery(scope.kind)
 
     def apply(self, event: ScopeEvent, *, now_epoch_seconds: float = 0.0) -> Iterator[Event]:
         """The events of a kind that follow from an event of a scope; none if the scope is no longer followed.

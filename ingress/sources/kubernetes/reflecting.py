@@ -53,6 +53,8 @@ class ReflectorTimes(msgspec.Struct, frozen=True):
     return_spread_seconds: float = 1.25
     """All other scopes ask within so long after the API server's return, at random times."""
     missing_seconds: float = 60.0
+    discovery_seconds: float = 60.0
+    """Between two looks at which kinds of Gateway API the API server serves."""
     streaming_silence_seconds: float = 30.0
     """If a streaming list is silent for so long, something between us and the API server does not support it."""
     watch_min_seconds: float = 270.0

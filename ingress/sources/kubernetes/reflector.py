@@ -49,7 +49,7 @@ from ingress.sources.kubernetes.reflecting import (
     Watch,
 )
 from ingress.sources.kubernetes.replica import Replica
-from ingress.sources.kubernetes.resources import PAGE_ITEMS, Scope
+from ingress.sources.kubernetes.resources import PAGE_ITEMS, Scope, path_of
 from ingress.sources.kubernetes.scope_events import Condition, ScopeEvent, ScopeState, ScopeUnreadable
 
 # Older API servers do not page a list that they answer from memory, and 5,000 full slices have 175 MB.
@@ -77,6 +77,7 @@ class Reflector:
         "_emit",
         "_keeps",
         "_outage",
+        "_path",
         "_random",
         "_reflecting",
         "_replica",
@@ -96,9 +97,10 @@ class Reflector:
         times: ReflectorTimes | None = None,
         random: Callable[[], float] = any_random,
         outage: Outage | None = None,
+        version: str = "",
     ) -> None:
         """Without `keeps` every object is wanted. Of unwanted objects only their existence is reported. `random`
-        returns numbers in [0, 1).
+        returns numbers in [0, 1). `version` is that of the API group, and empty for the usual one.
 
         All reflectors of one API server share one `outage`. A scope of one object, or one with `keeps`, always gets the
         newest list, because a watch before may have seen more than an older list holds.
@@ -107,6 +109,7 @@ class Reflector:
         self.last_event_at: float | None = None
         """When the API server last sent anything of this scope, on the event loop's clock."""
         self._api = api
+        self._path = path_of(scope.kind, scope.namespace, version=version)
         self._emit = emit
         self._random = random
         self._times = times or ReflectorTimes()
@@ -166,9 +169,7 @@ class Reflector:
         token = ""
         while True:
             query = {**self.scope.list_query(token=token, anything=action.anything), "limit": str(action.items)}
-            async with self._api.request(
-                "GET", self.scope.path, query=query, accept=self.scope.list_accept
-            ) as response:
+            async with self._api.request("GET", self._path, query=query, accept=self.scope.list_accept) as response:
                 if response.status != 200:
                     return await _refusal(response)
                 page = decode_page(await response.read(limit_bytes))
@@ -194,7 +195,7 @@ class Reflector:
         deadline_seconds = seconds + self._times.read_margin_seconds
         async with self._api.request(
             "GET",
-            self.scope.path,
+            self._path,
             query=query,
             accept=self.scope.watch_accept,
             read_timeout_seconds=deadline_seconds,

@@ -56,12 +56,16 @@ RESOURCES: Final[Mapping[Kind, Resource]] = {
 """Every kind that zonal reads."""
 
 
-def path_of(kind: Kind, namespace: str = "") -> str:
+def path_of(kind: Kind, namespace: str = "", *, version: str = "") -> str:
     """The path of the collection of a kind; without a namespace, that of the whole cluster.
+
+    `version` is empty for that of `RESOURCES`.
 
     Raises ValueError for a namespace of a cluster-wide kind.
     """
     resource = RESOURCES[kind]
+    if version:
+        resource = msgspec.structs.replace(resource, version=version)
     if namespace and not resource.namespaced:
         raise ValueError(f"{kind.value} has no namespace")
     place = f"namespaces/{namespace}/" if namespace else ""

@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 
 import msgspec
 
 from balancer.runtime.supervising import kept_at_work
-from ingress.objects.kinds import EndpointSlice, Kind, key_of
+from ingress.objects.kinds import OPTIONAL_KINDS, EndpointSlice, Kind, key_of
 from ingress.objects.names import SUBDOMAIN
 from ingress.sources.contract import Wanted
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.kubernetes.api import ApiServer
 from ingress.sources.kubernetes.backlog import Backlog
+from ingress.sources.kubernetes.discovery import Discovery
 from ingress.sources.kubernetes.gathering import Gathering, secret_scopes
 from ingress.sources.kubernetes.nodes import NODES, NodeCache
 from ingress.sources.kubernetes.outage import Outage
@@ -28,18 +29,20 @@ from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from ingress.sources.kubernetes.reflector import Reflector
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import (
+    Condition,
     ScopeEvent,
     ScopeReplaced,
     ScopeState,
     ScopeUnreadable,
     ScopeUpserted,
 )
+from ingress.sources.kubernetes.served_kinds import gateway_scopes
 
 _RESTART_SECONDS = 5.0
 # Each request takes a connection, and descriptors are shared with the clients that this process serves.
 _ASKED_AT_ONCE = 10
 _EVERY_NODE = Scope(Kind.NODE)
-_ASKED = frozenset({Kind.SECRET, Kind.NODE, Kind.CONFIG_MAP})
+_ASKED = OPTIONAL_KINDS | {Kind.SECRET, Kind.NODE, Kind.CONFIG_MAP}
 """Kinds that a model needs beyond `REQUIRED_KINDS`; `want` answers for them."""
 _WATCHED = (Kind.INGRESS, Kind.SERVICE, Kind.ENDPOINT_SLICE)
 
@@ -48,12 +51,14 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of the cluster to follow. No `namespaces` means all. `configmap` is `namespace/name`.
 
     `secret_breadth` is that of `secret_scopes`. `node_name` is empty if the Node of this process is unknown.
+    `gateways`: the kinds of Gateway API are followed as far as they are served. Otherwise nobody asks for them.
     """
 
     configmap: str
     namespaces: tuple[str, ...] = ()
     node_name: str = ""
     secret_breadth: str = "namespace"
+    gateways: bool = False
 
 
 class KubernetesSource:
@@ -75,7 +80,9 @@ class KubernetesSource:
         self._last_event_at: dict[Kind, float] = {}
         self.on_ingress: Callable[[], None] = lambda: None
         """Called whenever an Ingress or its status has changed."""
-        self._gathering = Gathering((*_first_scopes(options), NODES), own_node=options.node_name)
+        self._optional = gateway_scopes(options.namespaces) if options.gateways else {}
+        optional = (scope for scopes in self._optional.values() for scope in scopes)
+        self._gathering = Gathering((*_first_scopes(options), NODES, *optional), own_node=options.node_name)
         self._nodes = NodeCache(api, emit=self._take, times=self._times, random=random)
         self._outage = Outage()
         self._outage.on_return = self._nodes.ask_again
@@ -87,6 +94,7 @@ class KubernetesSource:
         for scope in _first_scopes(self._options):
             self._follow(scope)
         self._start(NODES, self._nodes.run)
+        looking = [_kept_at_work(self._discovery().run, Kind.GATEWAY)] if self._options.gateways else []
         try:
             yield self._gathering.findings()
             while True:
@@ -95,7 +103,7 @@ class KubernetesSource:
                 await self._news.wait()
                 self._news.clear()
         finally:
-            await self._stop(self._tasks.values())
+            await self._stop((*self._tasks.values(), *looking))
 
     def want(self, wanted: Wanted) -> bool:
         """See `Source.want`."""
@@ -164,9 +172,38 @@ class KubernetesSource:
         for scope in [scope for scope in scopes if scope.kind is Kind.CONFIG_MAP and scope not in self._tasks]:
             self._follow(scope)
 
-    def _follow(self, scope: Scope) -> None:
+    def _discovery(self) -> Discovery:
+        return Discovery(
+            self._api,
+            take=self._follow_served,
+            fail=self._note_unserved,
+            outage=self._outage,
+            times=self._times,
+            random=self._random,
+        )
+
+    def _follow_served(self, changes: Mapping[Kind, str]) -> None:
+        """Takes the changes of `ServedKinds.look`. With another version, the objects of the one before stay until the
+        first list.
+        """
+        for kind, version in changes.items():
+            for scope in self._optional[kind]:
+                if version:
+                    self._cancel(scope)
+                    self._follow(scope, version)
+                else:
+                    self._leave(scope)
+
+    def _note_unserved(self, condition: Condition, problem: str) -> None:
+        """Notes of the kinds that are not followed that nobody knows whether they are served."""
+        for scopes in self._optional.values():
+            for scope in scopes:
+                if scope not in self._tasks:
+                    self._take(ScopeState(scope, condition, problem))
+
+    def _follow(self, scope: Scope, version: str = "") -> None:
         self._gathering.follow(scope)
-        self._start(scope, self._reflector(scope, self._take).run)
+        self._start(scope, self._reflector(scope, self._take, version).run)
 
     def _leave(self, scope: Scope) -> None:
         self._cancel(scope)
@@ -174,7 +211,7 @@ class KubernetesSource:
         self._backlog.add(self._gathering.findings())
         self._news.set()
 
-    def _reflector(self, scope: Scope, emit: Callable[[ScopeEvent], None]) -> Reflector:
+    def _reflector(self, scope: Scope, emit: Callable[[ScopeEvent], None], version: str = "") -> Reflector:
         # A Secret that is asked for by name is wanted. Of those in a whole namespace only few are.
         keeps = self._gathering.keeps if scope.kind is Kind.SECRET and not scope.name else None
         return Reflector(
@@ -185,6 +222,7 @@ class KubernetesSource:
             times=self._times,
             random=self._random,
             outage=self._outage,
+            version=version,
         )
 
     def _take(self, event: ScopeEvent) -> None:
@@ -234,9 +272,7 @@ class KubernetesSource:
         self._nodes.name(*key_of(item), {name for name in named if SUBDOMAIN.fullmatch(name)})
 
     def _start(self, scope: Scope, run: Callable[[], Coroutine[None, None, None]]) -> None:
-        self._tasks[scope] = asyncio.get_running_loop().create_task(
-            kept_at_work(run, what=f"following {scope.kind.value}", pause_seconds=_RESTART_SECONDS)
-        )
+        self._tasks[scope] = _kept_at_work(run, scope.kind)
 
     def _cancel(self, scope: Scope) -> None:
         task = self._tasks.pop(scope, None)
@@ -248,6 +284,12 @@ class KubernetesSource:
         for task in stopping:
             task.cancel()
         await asyncio.gather(*stopping, return_exceptions=True)
+
+
+def _kept_at_work(run: Callable[[], Coroutine[None, None, None]], kind: Kind) -> asyncio.Task[None]:
+    return asyncio.get_running_loop().create_task(
+        kept_at_work(run, what=f"following {kind.value}", pause_seconds=_RESTART_SECONDS)
+    )
 
 
 def _first_scopes(options: ClusterOptions) -> tuple[Scope, ...]:

@@ -5,11 +5,11 @@ Responsible for the documents at paths that are no resource's. It must not know 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
-from tests.fakes.apiserver.kinds import RESOURCES, Document, Resource
+from tests.fakes.apiserver.kinds import CUSTOM_RESOURCES, RESOURCES, Document, Resource
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
 _VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
@@ -38,9 +38,12 @@ _OPENAPI_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _OPENAPI_V2 = b"\x0a\x032.0"  # field 1, the version of Swagger: a schema that knows no kind, so kubectl checks nothing
 
 
-def answer_at(path: str) -> tuple[str, bytes] | None:
-    """Content type and body at a path that is no resource's; None where there is nothing."""
-    document = document_at(path)
+def answer_at(path: str, custom: Collection[tuple[str, str]] = ()) -> tuple[str, bytes] | None:
+    """Content type and body at a path that is no resource's; None where there is nothing.
+
+    `custom` has version and kind of each custom resource that is served.
+    """
+    document = document_at(path) or _custom_documents(custom).get(path)
     if document is not None:
         return "application/json", encoded(document)
     if path == _OPENAPI_V2_PATH:
@@ -68,6 +71,26 @@ def _documents() -> Mapping[str, Document]:
         "/openapi/v3": {"paths": links},
         **{f"/openapi/v3/{name}": _schema(resources) for name, resources in schemas.items()},
     }
+
+
+def _custom_documents(custom: Collection[tuple[str, str]]) -> Mapping[str, Document]:
+    """The group of the custom resources that are served, and the list of each version."""
+    lists: dict[str, list[Resource]] = {}
+    for resource in CUSTOM_RESOURCES:
+        if (resource.version, resource.kind) in custom:
+            lists.setdefault(resource.version, []).append(resource)
+    documents = {_path_of(resources[0]): _resource_list(resources) for resources in lists.values()}
+    for resources in lists.values():
+        group = resources[0].group
+        named = [{"groupVersion": f"{group}/{version}", "version": version} for version in lists]
+        documents[f"/apis/{group}"] = {
+            "kind": "APIGroup",
+            "apiVersion": "v1",
+            "name": group,
+            "versions": named,
+            "preferredVersion": named[-1],
+        }
+    return documents
 
 
 def _path_of(resource: Resource) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from aiohttp import web
@@ -16,7 +16,7 @@ from aiohttp import web
 from tests.fakes.apiserver import discovery, writes
 from tests.fakes.apiserver.faults import Fault, Faults
 from tests.fakes.apiserver.forwarding import forward
-from tests.fakes.apiserver.kinds import Resource
+from tests.fakes.apiserver.kinds import GATEWAY_GROUP, Resource
 from tests.fakes.apiserver.listing import list_body, view_of
 from tests.fakes.apiserver.rbac import Rule, forbidden, is_granted
 from tests.fakes.apiserver.requests import Call, form_of, place
@@ -56,6 +56,7 @@ class Handler:
         self.faults = Faults(self._wake_streams)
         self.calls: list[Call] = []
         self.rules: Sequence[Rule] | None = None
+        self.custom: frozenset[tuple[str, str]] = frozenset()
         self.tokens = tokens
         self.streaming_lists = streaming_lists
         self.bookmark_seconds = bookmark_seconds
@@ -95,8 +96,10 @@ class Handler:
         if call.is_portforward:
             return await forward(request, call, self.store)
         resource = call.known_resource()
-        if resource is None:
-            return _of_no_resource(call)
+        if resource is None or (
+            resource.group == GATEWAY_GROUP and (resource.version, resource.kind) not in self.custom
+        ):
+            return _of_no_resource(call, self.custom)
         if call.verb == "watch":
             return await self._watched(request, call, resource, fault)
         if call.verb in ("get", "list"):
@@ -225,8 +228,8 @@ async def _carried_out(fault: Fault, request: web.BaseRequest, call: Call) -> we
     return _json(request, call, discovery.encoded(status), code=fault.status, headers=headers)
 
 
-def _of_no_resource(call: Call) -> web.StreamResponse:
-    found = discovery.answer_at(call.path)
+def _of_no_resource(call: Call, custom: Collection[tuple[str, str]]) -> web.StreamResponse:
+    found = discovery.answer_at(call.path, custom)
     call.status = 200 if found else 404
     media, body = found or ("text/plain; charset=utf-8", b"404 page not found\n")
     return web.Response(status=call.status, body=body, headers={"Content-Type": media} | _UNCACHED)

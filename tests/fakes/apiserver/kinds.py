@@ -138,6 +138,36 @@ RESOURCES = (
 )
 """Every resource. Both resources of Events show one store, in which they lie as of events.k8s.io."""
 
-BY_PATH = {(resource.group, resource.version, resource.plural): resource for resource in RESOURCES}
-BY_KIND = {resource.kind: resource for resource in RESOURCES if resource is not CORE_EVENT}
+GATEWAY_GROUP = "gateway.networking.k8s.io"
+_GATEWAY_KINDS = {
+    "GatewayClass": "gatewayclasses",
+    "Gateway": "gateways",
+    "ListenerSet": "listenersets",
+    "HTTPRoute": "httproutes",
+    "GRPCRoute": "grpcroutes",
+    "TLSRoute": "tlsroutes",
+    "TCPRoute": "tcproutes",
+    "ReferenceGrant": "referencegrants",
+    "BackendTLSPolicy": "backendtlspolicies",
+}
+
+CUSTOM_RESOURCES = tuple(
+    Resource(
+        GATEWAY_GROUP,
+        version,
+        plural,
+        kind,
+        is_namespaced=kind != "GatewayClass",
+        has_status=True,
+        has_generation=True,
+    )
+    for version in ("v1beta1", "v1")
+    for kind, plural in _GATEWAY_KINDS.items()
+)
+"""Resources that are served only if a test says so. All versions of a kind show one store."""
+
+BY_PATH = {
+    (resource.group, resource.version, resource.plural): resource for resource in (*RESOURCES, *CUSTOM_RESOURCES)
+}
+BY_KIND = {resource.kind: resource for resource in (*RESOURCES, *CUSTOM_RESOURCES) if resource is not CORE_EVENT}
 KINDS = tuple(BY_KIND)

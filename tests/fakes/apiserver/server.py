@@ -209,6 +209,16 @@ class ApiServer:
         self._handler.rules = rules
 
     @property
+    def custom(self) -> frozenset[tuple[str, str]]:
+        """Version and kind of each custom resource that is served. Without any, its group does not exist."""
+        return self._handler.custom
+
+    @custom.setter
+    def custom(self, custom: frozenset[tuple[str, str]]) -> None:
+        self._handler.custom = custom
+        self.cut_watches()
+
+    @property
     def streaming_lists(self) -> bool:
         return self._handler.streaming_lists
 

@@ -253,3 +253,20 @@ def test_a_scope_that_is_left_takes_along_what_no_other_has() -> None:
 def test_secrets_are_followed_as_widely_as_asked(breadth: str, scopes: set[Scope]) -> None:
     assert secret_scopes({("one", "a"), ("two", "b")}, breadth=breadth) == scopes
     assert secret_scopes(set(), breadth=breadth) == set()
+
+
+def test_a_kind_whose_last_scope_is_left_counts_as_empty() -> None:
+    routes = Scope(Kind.HTTP_ROUTE)
+    gathering = Gathering([ONE, routes])
+    assert list(gathering.leave(routes)) == [Replaced(Kind.HTTP_ROUTE, ())]
+    gathering.follow(routes)
+    assert after(gathering, ScopeState(routes, Condition.SYNCED)) == []
+    assert list(gathering.leave(routes)) == []
+
+
+def test_policies_that_may_not_be_read_are_a_missing_protection() -> None:
+    policies, routes = Scope(Kind.BACKEND_TLS_POLICY), Scope(Kind.HTTP_ROUTE)
+    gathering = Gathering([policies, routes])
+    after(gathering, *(ScopeState(scope, Condition.FORBIDDEN, "may not") for scope in (policies, routes)))
+    severities = {finding.kind: finding.severity for finding in gathering.findings().findings}
+    assert severities == {"BackendTLSPolicy": Severity.UNPROTECTED, "HTTPRoute": Severity.CLOSED}

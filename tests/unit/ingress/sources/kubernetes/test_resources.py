@@ -27,6 +27,10 @@ def test_every_kind_has_its_collection(kind: Kind, path: str) -> None:
     assert path_of(kind) == path
 
 
+def test_an_older_version_is_in_the_path() -> None:
+    assert path_of(Kind.GATEWAY, "shop", version="v1beta1").endswith(".k8s.io/v1beta1/namespaces/shop/gateways")
+
+
 def test_a_namespace_comes_before_the_plural() -> None:
     assert path_of(Kind.SECRET, "shop") == "/api/v1/namespaces/shop/secrets"
     assert path_of(Kind.INGRESS, "shop") == "/apis/networking.k8s.io/v1/namespaces/shop/ingresses"
