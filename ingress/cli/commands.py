@@ -322,7 +322,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         names_secrets=given.get("secret_scope") == "name",
         can_export_spans=can_export(),
         gateway_ports=tuple(
-            (port, str(bound)) for port, bound in _gateway_ports(given["gateway_ports"]).by_client_port
+            (port, str(bound)) for port, bound in _gateway_ports(given.get("gateway_ports", "")).by_client_port
         ),
     )
 
