@@ -142,11 +142,9 @@ class ProcessFleet:
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
         """What the workers report; see `Fleet.report`."""
         workers = [worker for worker in self._workers if worker.life.phase is not Phase.STANDING_BY]
-        if asked := [asyncio.ensure_future(worker.report(about)) for worker in workers]:
-            _, late = await asyncio.wait(asked, timeout=_REPORT_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*asked, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_REPORT_SECONDS):
+                await asyncio.gather(*(worker.report(about) for worker in workers), return_exceptions=True)
         reports = [worker.last_report for worker in workers if worker.last_report is not None]
         return merged(reports, lag_seconds=self._lag.worst_seconds)
 

@@ -108,7 +108,7 @@ class Elector:
             self._note("")
         except _Failed as failure:
             self._election.failed(self._monotonic(), chance=random.random())
-            self._note(str(failure), is_refusal=failure.is_refusal)
+            self._note(str(failure), is_refusal=failure.is_refusal, is_unanswered=failure.is_unanswered)
 
     async def _released(self, step: Read | Write) -> bool:
         """Carries out one step of giving up. Returns whether another step may follow."""
@@ -137,7 +137,7 @@ class Elector:
         try:
             return await ask(self._api, method, path, body=body, timeout_seconds=limit_seconds)
         except NoApiAnswer as error:
-            raise _Failed(str(error)) from error
+            raise _Failed(str(error), is_unanswered=True) from error
 
     def _tell(self) -> None:
         if self.leading != self._told:
@@ -145,11 +145,12 @@ class Elector:
             _LOG.info("this replica %s", "leads: it writes status and Events" if self._told else "no longer leads")
             self._on_change(self._told)
 
-    def _note(self, problem: str, *, is_refusal: bool = False) -> None:
+    def _note(self, problem: str, *, is_refusal: bool = False, is_unanswered: bool = False) -> None:
+        # Other findings warn that the API server is away. Here such a finding would come and go.
+        level = logging.INFO if is_unanswered else logging.WARNING
         if problem and not self._problem:
-            _LOG.warning("the lease %s/%s cannot be kept: %s", self._namespace, self._name, problem)
+            _LOG.log(level, "the lease %s/%s cannot be kept: %s", self._namespace, self._name, problem)
         self._problem = problem
-        # Other findings report that the API server is away. Here such a finding would come and go.
         findings = _findings(self._namespace, self._name, problem=problem) if is_refusal else ()
         if findings != self._findings:
             self._findings = findings
@@ -157,11 +158,15 @@ class Elector:
 
 
 class _Failed(Exception):
-    """A step failed; the text is one line. It is empty after a lost race, which only means to read the Lease again."""
+    """A step failed; the text is one line. It is empty after a lost race, which only means to read the Lease again.
 
-    def __init__(self, problem: str, *, is_refusal: bool = False) -> None:
+    `is_refusal`: the API server does not allow it. `is_unanswered`: the API server has not answered.
+    """
+
+    def __init__(self, problem: str, *, is_refusal: bool = False, is_unanswered: bool = False) -> None:
         super().__init__(problem)
         self.is_refusal = is_refusal
+        self.is_unanswered = is_unanswered
 
 
 def _lease_of(answer: ApiAnswer) -> Lease:

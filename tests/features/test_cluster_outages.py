@@ -30,7 +30,7 @@ from tests.features.cluster.stage import (
 from tests.features.faults.load import HOST, Load
 from tests.features.faults.stage import Record, slice_of
 from tests.integration.manifests import Document, ingress, path, rule, service
-from tests.integration.running import Zonal
+from tests.integration.running import Zonal, until
 
 pytestmark = pytest.mark.faults
 
@@ -112,6 +112,27 @@ async def test_k09_an_api_server_that_is_away_for_60_s_at_real_times_is_not_noti
 ) -> None:
     async with staged(tmp_path) as stage:
         await survives_an_outage(stage, away_seconds=60.0, scale=1.0, record=record_property)
+
+
+async def test_an_outage_is_one_warning_and_no_protection_is_said_to_be_missing(tmp_path: Path) -> None:
+    writing = ("--update-status=true", "--publish-status-address=203.0.113.7")
+    async with staged(tmp_path) as stage, serving_app(stage):
+        zonal = await stage.ready(*writing, scale=0.3)
+        await stage.server.until_calls(lambda call: call.subresource == "status")
+        before = len(zonal.stderr)
+        await stage.server.stop()
+        finding = await has_finding(zonal, "ApiServer", "ApiUnreachable")
+        await until(lambda: "ApiUnreachable" in zonal.stderr[before:], seconds=20.0)
+        await until(lambda: "no longer leads" in zonal.stderr[before:], seconds=20.0)
+        assert finding["severity"] == "degraded"
+        assert [each for each in await zonal.findings() if each["severity"] in ("unprotected", "closed")] == []
+        assert " since 20" in finding["message"]
+        assert "uses what it read last" in finding["effect"]
+        await stage.server.start()
+        await has_no_finding(zonal, "ApiServer", "ApiUnreachable")
+        await until(lambda: "this replica leads" in zonal.stderr[before:], seconds=20.0)
+        warnings = [line for line in zonal.stderr[before:].splitlines() if " WARNING " in line or " ERROR " in line]
+        assert len(warnings) == 1, warnings
 
 
 async def is_late_to_an_api_server(stage: Stage, *, away_seconds: float) -> float:

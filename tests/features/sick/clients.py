@@ -42,7 +42,11 @@ class SickCrowd(Crowd):
         super().__init__(port, rate=rate, chance=chance)
         self.ended: list[Ended] = []
         self._request, self._source, self._at = request, source, port
-        self._free: list[RawClient] = []
+        self.free: list[RawClient] = []
+
+    def take(self) -> RawClient | None:
+        """A connection that is free, for the next request; None: another one is made."""
+        return self.free.pop() if self.free else None
 
     async def ask(self) -> None:
         sent_at = time.perf_counter()
@@ -54,14 +58,13 @@ class SickCrowd(Crowd):
         self.ended.append(Ended(now, now - sent_at, is_good))
 
     async def _ask_one(self) -> bool:
-        if self._free:
-            client = self._free.pop()
-        else:
+        client = self.take()
+        if client is None:
             client = await RawClient(self._at, source=self._source).__aenter__()
             self._made.append(client)
         response = await client.ask(self._request)
         if response.fields.get(b"connection") != b"close":
-            self._free.append(client)
+            self.free.append(client)
         return response.status == 200
 
 

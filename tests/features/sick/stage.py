@@ -39,12 +39,11 @@ class Second(NamedTuple):
         return self.errors / self.ended if self.ended else 0.0
 
 
-class Stage:
-    """A plane in zone-a, its endpoints in the order of their zones, and the crowd before it."""
+class Scene:
+    """Endpoints in the order of their zones behind somebody in zone-a, and the crowd before."""
 
-    def __init__(self, plane: Plane, endpoints: Sequence[SickEndpoint | SickServer], crowd: SickCrowd) -> None:
-        self.plane, self.crowd = plane, crowd
-        self.endpoints = endpoints
+    def __init__(self, endpoints: Sequence[SickEndpoint | SickServer], crowd: SickCrowd) -> None:
+        self.endpoints, self.crowd = endpoints, crowd
         self.began = time.perf_counter()
 
     @property
@@ -89,6 +88,14 @@ class Stage:
             while not condition():  # noqa: ASYNC110 -- time and traffic bring it about
                 await asyncio.sleep(0.05)
         return time.perf_counter() - begin
+
+
+class Stage(Scene):
+    """A scene with one worker of this process."""
+
+    def __init__(self, plane: Plane, endpoints: Sequence[SickEndpoint | SickServer], crowd: SickCrowd) -> None:
+        super().__init__(endpoints, crowd)
+        self.plane = plane
 
 
 def _is_home(each: SickEndpoint | SickServer) -> bool:

@@ -201,14 +201,6 @@ async def test_a_start_that_fails_in_the_parent_is_tried_again(error: Exception)
         await until(lambda: len(children()) == 1)
 
 
-async def test_a_scrape_does_not_wait_for_one_that_hangs() -> None:
-    async with serving(2, times=Times(answer=10 * PATIENCE_SECONDS, hopeless=10 * PATIENCE_SECONDS)) as fleet:
-        before = await fleet.report()
-        os.kill(min(children()), signal.SIGSTOP)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            assert (await fleet.report()).connections == before.connections
-
-
 async def test_one_that_retires_serves_until_its_successor_does_and_shares_no_table() -> None:
     async with serving(1) as fleet:
         (old,) = children()
