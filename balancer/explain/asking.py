@@ -22,6 +22,7 @@ _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
+_DIGITS = 5  # of a port
 _CLIENT_LIMIT = 64  # characters of a wrong address that the error repeats
 
 ReadHead = Callable[[bytes], RequestHead]
@@ -43,11 +44,15 @@ class RefusedRequest(BadQuestion):
 
 
 class Question(NamedTuple):
-    """A request, where it comes in, and the client's address, which is empty if unknown."""
+    """A request, where it comes in, and the client's address, which is empty if unknown.
+
+    `port` is the one that the URL names, or that of its scheme. Entry points of Gateways are chosen by it.
+    """
 
     request: RequestHead
     entry_point: EntryPoint
     client: str = ""
+    port: int = HTTP.port
 
     @property
     def secure(self) -> bool:
@@ -77,7 +82,14 @@ def question_of(url: str, fields: Sequence[str] = (), *, read: ReadHead, client:
         raise BadQuestion("write host and header fields in ASCII, and the path in UTF-8") from None
     except Refusal as refusal:
         raise RefusedRequest(str(refusal), refusal.kind, host=match[2].lower(), path=match[3] or "/") from None
-    return Question(request, HTTPS if match[1].lower() == "https" else HTTP, client)
+    entry_point = HTTPS if match[1].lower() == "https" else HTTP
+    return Question(request, entry_point, client, _port(match[2]) or entry_point.port)
+
+
+def _port(authority: str) -> int:
+    """The port in the authority of a URL; 0 if it names none."""
+    digits = authority.rpartition("@")[2].rpartition("]")[2].rpartition(":")[2]
+    return int(digits) if ":" in authority and digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS else 0
 
 
 def _is_address(text: str) -> bool:

@@ -55,9 +55,11 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
     if chosen is None:
         first = [f"No path matches {_text(request.path)}, and there is no default backend, so the answer is 404."]
     elif host is not None and chosen in host.routes:
-        first = [f"Path {_text(request.path)} is matched by {_place(chosen)} of Ingress {_owner(chosen)}."]
+        owner = f"{chosen.owner.kind} {_owner(chosen)}"
+        first = [f"Path {_text(request.path)} is matched by {_place(chosen)} of {owner}."]
     elif host is not None and chosen is host.default:
-        first = [f"No path matches {_text(request.path)}: the default backend of Ingress {_owner(chosen)} serves."]
+        owner = f"{chosen.owner.kind} {_owner(chosen)}"
+        first = [f"No path matches {_text(request.path)}: the default backend of {owner} serves."]
     else:
         service = chosen.main.service.full_name
         first = [f"No path matches {_text(request.path)}: zonal's default backend {service} serves."]

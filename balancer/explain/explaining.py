@@ -13,6 +13,7 @@ import msgspec
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.explain.admitting import Admission, gate_steps, location_of, origin_of, origin_steps, redirect_steps
+from balancer.explain.arriving import entry_point_of
 from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.branching import branching_of
 from balancer.explain.comparing import host_steps, path_steps
@@ -55,8 +56,13 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     `live` says that the view serves requests, so health and load are known.
     """
     request = question.request
-    routes = view.configurations[question.entry_point.key]
-    steps: list[Step] = [_asked(question), *host_steps(routes, request)]
+    entry_point = entry_point_of(question, view)
+    routes = view.configurations[entry_point.key]
+    steps: list[Step] = [_asked(question)]
+    if entry_point is not question.entry_point:
+        steps.append(f"No Ingress names the host, so the request is one for entry point {entry_point.key}.")
+        question = question._replace(entry_point=entry_point)
+    steps += host_steps(routes, request)
     origin = origin_of(question, view.forwarded)
     steps += origin_steps(question, origin)
     question = question._replace(client=origin.peer)

@@ -265,6 +265,7 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int, stay: bool
     option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
     switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
     switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
+    option("--gateway-ports", default="", help="Ports for Gateways: PORT=BOUND,...; none by default."),
 )
 def explain(**given: Any) -> None:
     """Say where a request for URL goes, and why, step by step."""
@@ -322,7 +323,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         names_secrets=given.get("secret_scope") == "name",
         can_export_spans=can_export(),
         gateway_ports=tuple(
-            (port, str(bound)) for port, bound in _gateway_ports(given["gateway_ports"]).by_client_port
+            (port, str(bound)) for port, bound in _gateway_ports(given.get("gateway_ports", "")).by_client_port
         ),
     )
 

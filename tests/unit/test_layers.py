@@ -70,6 +70,7 @@ CORE = (
     "balancer.connections.proxyprotocol",
     "balancer.errors",
     "balancer.explain.admitting",
+    "balancer.explain.arriving",
     "balancer.explain.asking",
     "balancer.explain.branching",
     "balancer.explain.comparing",

@@ -80,3 +80,17 @@ def test_what_is_no_address_of_a_client_is_refused(client: str) -> None:
 @pytest.mark.parametrize("client", ["", "203.0.113.7", "2001:db8::7"])
 def test_a_client_is_an_address_or_unknown(client: str) -> None:
     assert question_of("http://shop.test/", client=client).client == client
+
+
+@pytest.mark.parametrize(
+    ("url", "port"),
+    [
+        ("http://shop.test/", 80),
+        ("https://shop.test/", 443),
+        ("http://shop.test:8080/a:1", 8080),
+        ("https://[2001:db8::1]/", 443),
+        ("https://[2001:db8::1]:8443/", 8443),
+    ],
+)
+def test_the_port_is_that_of_the_url_or_of_its_scheme(url: str, port: int) -> None:
+    assert question_of(url).port == port
