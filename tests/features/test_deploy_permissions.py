@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from ingress.objects.kinds import OPTIONAL_KINDS
+from ingress.sources.kubernetes.resources import RESOURCES
 from tests.features.deploying.permissions import Grant, grants, unbound
-from tests.features.deploying.rendering import CHOICES, chart, manifests
+from tests.features.deploying.rendering import CHOICES, MANIFESTS, chart, documents, manifests
 
 _READ = ("list", "watch")
 _ROUTES = ("networking.k8s.io/ingresses", "services", "discovery.k8s.io/endpointslices")
@@ -83,6 +85,14 @@ def test_the_chart_grants_exactly_what_is_called(choice: str) -> None:
 
 def test_the_manifests_grant_exactly_what_is_called() -> None:
     assert grants(manifests()) == sorted(EXPECTED["default"])
+
+
+def test_gateway_api_is_read_with_a_role_that_nobody_gets_unasked() -> None:
+    own = documents((MANIFESTS / "rbac-gateway.yaml").read_text())
+    resources = (RESOURCES[kind] for kind in OPTIONAL_KINDS)
+    names = tuple(f"{each.group}/{each.plural}" if each.group else each.plural for each in resources)
+    assert grants(own) == sorted(_each("zonal-gateway", "", names, _READ))
+    assert unbound(own) == []
 
 
 @pytest.mark.parametrize("choice", CHOICES)

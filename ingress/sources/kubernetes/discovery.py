@@ -26,7 +26,7 @@ _BODY_BYTES_MAX: Final = 1024 * 1024  # both documents have some kilobytes
 _LOG = logging.getLogger(__name__)
 
 
-class _Refused(Exception):
+class _LookFailed(Exception):
     def __init__(self, status: int) -> None:
         super().__init__(f"discovery: HTTP {status}")
         self.status = status
@@ -79,7 +79,7 @@ class Discovery:
             for version in versions_in(group) if group else ():
                 listed = await self._read(f"{_GROUP_PATH}/{version}")
                 served[version] = plurals_in(listed) if listed else frozenset()
-        except _Refused as refused:
+        except _LookFailed as refused:
             is_forbidden = refused.status == HTTPStatus.FORBIDDEN
             return Condition.FORBIDDEN if is_forbidden else Condition.UNREACHABLE, str(refused)
         except DecodingError as error:
@@ -92,12 +92,12 @@ class Discovery:
         return None
 
     async def _read(self, path: str) -> bytes:
-        """The document at a path; empty if there is none. Raises `_Refused` and `ApiError`."""
+        """The document at a path; empty if there is none. Raises `_LookFailed` and `ApiError`."""
         async with self._api.request("GET", path) as response:
             if response.status == HTTPStatus.NOT_FOUND:
                 return b""
             if response.status != HTTPStatus.OK:
-                raise _Refused(response.status)
+                raise _LookFailed(response.status)
             return await response.read(_BODY_BYTES_MAX)
 
     def _pause_seconds(self) -> float:
