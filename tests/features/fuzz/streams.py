@@ -163,7 +163,9 @@ class Stage:
         log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
         live = LiveTable(lambda _: 0)
         hosts = [builders.host(name, builders.route()) for name in _HOSTS]
-        model = builders.model(builders.backend(of=builders.endpoints("a")), hosts=hosts)
+        # A name, because connections to numeric addresses leave the event loop, and with it the network in memory.
+        endpoints = [msgspec.structs.replace(each, address="endpoint.test") for each in builders.endpoints("a")]
+        model = builders.model(builders.backend(of=endpoints), hosts=hosts)
         settings = msgspec.structs.replace(ProxySettings(), generate_request_id=False)  # the same bytes each time
         live.swap(builders.publication(1, msgspec.structs.replace(model, proxy=settings)))
         self._settings = settings

@@ -21,8 +21,9 @@ RENAMED = {
 }
 """Options whose field says the unit, or that there may be several."""
 
-BEYOND_FIELDS = {"source", "workers", "gateway_ports"}
-"""`source` has no default; of `workers` the default depends on the machine; `gateway_ports` is a value of its own."""
+BEYOND_FIELDS = {"source", "workers", "gateway_ports", "gateway_addresses"}
+"""`source` has no default; of `workers` the default depends on the machine; `gateway_ports` is a value of its own;
+`gateway_addresses` has one choice so far, so nothing depends on it."""
 
 
 def command_line_defaults() -> dict[str, object]:
