@@ -12,7 +12,12 @@ import pytest
 from balancer.workers.lifecycle import Times
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.integration import processes
-from tests.integration.balancer.workers.test_supervisor import serving
+from tests.integration.balancer.workers.test_supervisor import note_children_of_others, serving
+
+
+@pytest.fixture(autouse=True)
+def _ours_are_the_only_ones() -> None:
+    note_children_of_others()
 
 
 async def test_a_scrape_does_not_wait_for_one_that_hangs() -> None:

@@ -38,11 +38,15 @@ FALLBACK = self_signed()
 _children_of_others: set[int] = set()
 
 
-@pytest.fixture(autouse=True)
-def _ours_are_the_only_ones() -> None:
-    """What tests of other files have started stays out of this."""
+def note_children_of_others() -> None:
+    """What tests of other files have started stays out of `children` from now on."""
     _children_of_others.clear()
     _children_of_others.update(children())
+
+
+@pytest.fixture(autouse=True)
+def _ours_are_the_only_ones() -> None:
+    note_children_of_others()
 
 
 def children() -> set[int]:
