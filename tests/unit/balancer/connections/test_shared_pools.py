@@ -113,6 +113,7 @@ async def test_the_connection_with_the_fewest_streams_is_taken() -> None:
         for _ in range(6):
             await made.begin(b"x")
         await until(lambda: len(made.connections) == 2 and all(each.room for each in made.connections))
+        await until(lambda: not made.pools.coming)
         for _ in range(4):
             await made.begin(b"x")
         assert sorted(connection.streams for connection in made.connections) == [4, 6]
