@@ -80,6 +80,10 @@ class KubernetesSource:
         self._last_event_at: dict[Kind, float] = {}
         self.on_ingress: Callable[[], None] = lambda: None
         """Called whenever an Ingress or its status has changed."""
+        self.on_gateways: Callable[[], None] = lambda: None
+        """Called whenever an object of Gateway API or its status has changed, or whether its kind is served."""
+        self.served: Mapping[Kind, str] = {}
+        """The version at which each kind of Gateway API is followed; an empty one means that the kind is absent."""
         self._optional = gateway_scopes(options.namespaces) if options.gateways else {}
         optional = (scope for scopes in self._optional.values() for scope in scopes)
         self._gathering = Gathering((*_first_scopes(options), NODES, *optional), own_node=options.node_name)
@@ -186,6 +190,7 @@ class KubernetesSource:
         """Takes the changes of `ServedKinds.look`. With another version, the objects of the one before stay until the
         first list.
         """
+        self.served = {**self.served, **changes}
         for kind, version in changes.items():
             for scope in self._optional[kind]:
                 if version:
@@ -230,6 +235,8 @@ class KubernetesSource:
             self._last_event_at[event.scope.kind] = asyncio.get_running_loop().time()
             if event.scope.kind is Kind.INGRESS:
                 self.on_ingress()
+            elif event.scope.kind in OPTIONAL_KINDS:
+                self.on_gateways()
         heals = self._gathering.has_unreadable(event.scope)
         self._add(self._gathering.apply(event, now_epoch_seconds=time.time()))
         if isinstance(event, ScopeReplaced) and event.passed_by:
