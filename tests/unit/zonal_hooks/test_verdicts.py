@@ -40,7 +40,7 @@ def test_an_answer_is_an_answer() -> None:
     assert verdict_of(Reply(302, {"Location": "/"}), request()) == Replied(302, ((b"Location", b"/"),), b"")
 
 
-@pytest.mark.parametrize("returned", [False, True, 0, 403, "no", Deny, Reply, (each for each in ()), object()])
+@pytest.mark.parametrize("returned", [False, True, 0, 403, "no", Deny, Reply, iter(()), object()])
 def test_anything_else_is_no_answer(returned: Any) -> None:
     with pytest.raises(InvalidAnswer, match="neither None, Deny nor Reply"):
         verdict_of(returned, request())
