@@ -108,7 +108,8 @@ class Reception:
         self._places = places
         self._bound = bound
         self._hand_over = hand_over
-        self._note, self._tally = note, tally
+        self._note = note
+        self._tally = tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._transports = transports
@@ -188,7 +189,8 @@ class Reception:
         if not hello.needs_bytes and refuses_plain_request(connection):
             self._note("tls_handshake")
             return
-        arrival.server_name, names = hello.server_name, self._names(arrival.entry_point)
+        arrival.server_name = hello.server_name
+        names = self._names(arrival.entry_point)
         tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
         try:

@@ -84,7 +84,8 @@ class ServerNames:
 
         If any of them has changed, `listener_context` is another one, and no session from before is resumed.
         """
-        before, self._goes_by = self._goes_by, model
+        before = self._goes_by
+        self._goes_by = model
         self._chosen = {}
         if model.proxy.http2 != before.proxy.http2:
             self._offer(_protocols(model.proxy.http2))
@@ -98,7 +99,8 @@ class ServerNames:
         ):
             return  # endpoints change often, and there may be thousands of certificates
         shown_before = self._table.shown
-        self._table = table = ServerNameTable(model, self._configuration)
+        table = ServerNameTable(model, self._configuration)
+        self._table = table
         if table.shown != shown_before or model.proxy.tls != before.proxy.tls:
             self.listener_context = self._make_listener()
         wanted = {*model.certificates, *table.certificates, self._fallback}
@@ -278,7 +280,8 @@ def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
 
 def set_up_endpoint_context(context: ssl.SSLContext, tls: Handshake, *, http2: bool) -> None:
     """Makes a new client-side `context` what `endpoint_context` returns. Raises as that does."""
-    context.minimum_version, context.maximum_version = ssl.TLSVersion[tls.oldest], ssl.TLSVersion[tls.newest]
+    context.minimum_version = ssl.TLSVersion[tls.oldest]
+    context.maximum_version = ssl.TLSVersion[tls.newest]
     context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
     if tls.ciphers:
         context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
