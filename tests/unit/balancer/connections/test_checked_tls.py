@@ -10,7 +10,7 @@ import trustme
 import uvloop
 
 from balancer.connections.checked_tls import checked_context
-from balancer.connections.tls import make_context
+from balancer.connections.tls import endpoint_context, has_one_of, make_context
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 
@@ -81,3 +81,30 @@ def test_who_shows_what_is_demanded_is_spoken_to(loop: object, tls: Handshake) -
 def test_nobody_else_gets_a_byte(loop: object, authority: trustme.CA, tls: Handshake) -> None:
     with asyncio.Runner(loop_factory=loop) as runner, pytest.raises(ssl.SSLError):  # type: ignore[arg-type]
         runner.run(sent(authority, tls))
+
+
+@pytest.mark.parametrize(
+    ("shown", "names", "expected"),
+    [
+        ((("DNS", "a.test"),), ("a.test",), True),
+        ((("DNS", "A.test"),), ("a.test", "b.test"), True),
+        ((("DNS", "*.a.test"),), ("x.a.test",), True),
+        ((("DNS", "*.a.test"),), ("x.y.a.test",), False),
+        ((("DNS", "*.a.test"),), ("a.test",), False),
+        ((("DNS", "*.a.test"),), ("*.a.test",), True),
+        ((("DNS", "x.a.test"),), ("*.a.test",), False),
+        ((("URI", "spiffe://a.test/id"),), ("spiffe://a.test/id",), True),
+        ((("URI", "spiffe://a.test/id"),), ("spiffe://a.test/ID",), False),
+        ((("URI", "a.test"),), ("b.test",), False),
+        ((("DNS", "spiffe://a.test/id"),), ("spiffe://a.test/id",), False),
+        ((), ("a.test",), False),
+    ],
+)
+def test_one_of_the_names_is_enough(shown: tuple[tuple[str, str], ...], names: tuple[str, ...], expected: bool) -> None:
+    assert has_one_of(names, {"subjectAltName": shown}) is expected
+
+
+def test_requests_share_one_context_whatever_names_they_want() -> None:
+    one, other = endpoint_context(demand("a.test")), endpoint_context(demand("b.test"))
+    assert (one.verify_mode, one.check_hostname) == (ssl.CERT_REQUIRED, False)
+    assert one is other

@@ -16,7 +16,6 @@ from balancer.connections.tls import (
     check_shown,
     endpoint_context,
     endpoint_name,
-    has_one_of,
     intermediates,
     make_context,
     self_signed,
@@ -381,33 +380,3 @@ def test_the_name_of_an_endpoint_is_what_was_asked_for_or_its_address_if_verifie
     assert endpoint_name(Handshake(server_name="cart.test", verify=True), "10.0.0.1") == "cart.test"
     assert endpoint_name(Handshake(verify=True), "10.0.0.1") == "10.0.0.1"
     assert endpoint_name(Handshake(), "10.0.0.1") == ""
-
-
-@pytest.mark.parametrize(
-    ("shown", "names", "expected"),
-    [
-        ((("DNS", "a.test"),), ("a.test",), True),
-        ((("DNS", "A.test"),), ("a.test", "b.test"), True),
-        ((("DNS", "*.a.test"),), ("x.a.test",), True),
-        ((("DNS", "*.a.test"),), ("x.y.a.test",), False),
-        ((("DNS", "*.a.test"),), ("a.test",), False),
-        ((("DNS", "*.a.test"),), ("*.a.test",), True),
-        ((("DNS", "x.a.test"),), ("*.a.test",), False),
-        ((("URI", "spiffe://a.test/id"),), ("spiffe://a.test/id",), True),
-        ((("URI", "spiffe://a.test/id"),), ("spiffe://a.test/ID",), False),
-        ((("URI", "a.test"),), ("b.test",), False),
-        ((("DNS", "spiffe://a.test/id"),), ("spiffe://a.test/id",), False),
-        ((), ("a.test",), False),
-    ],
-)
-def test_one_of_the_names_is_enough(shown: tuple[tuple[str, str], ...], names: tuple[str, ...], expected: bool) -> None:
-    assert has_one_of(names, {"subjectAltName": shown}) is expected
-
-
-def test_names_take_the_place_of_the_one_that_is_sent() -> None:
-    named = Handshake(verify=True, ca_pem=AUTHORITY.cert_pem.bytes(), names=("a.test",))
-    assert (endpoint_context(named).verify_mode, endpoint_context(named).check_hostname) == (ssl.CERT_REQUIRED, False)
-    assert endpoint_context(named) is endpoint_context(msgspec.structs.replace(named, names=("b.test",)))
-    check_shown(msgspec.structs.replace(named, names=("cart.test",)), signed_by(AUTHORITY))
-    with pytest.raises(ssl.SSLError):
-        check_shown(named, signed_by(AUTHORITY))
