@@ -25,7 +25,7 @@ async def send_over_http2(copy: AuthRequest) -> None:
     place, tls = urlsplit(f"//{copy.authority}"), copy.tls
     host = place.hostname or ""
     transport, sender = await asyncio.get_running_loop().create_connection(
-        lambda: _Sender(copy),
+        lambda: _CopyExchange(copy),
         host,
         place.port or 0,
         ssl=checked_context(tls, http2=True) if tls else None,
@@ -37,7 +37,7 @@ async def send_over_http2(copy: AuthRequest) -> None:
         transport.abort()
 
 
-class _Sender(asyncio.Protocol):
+class _CopyExchange(asyncio.Protocol):
     """One request on a connection of its own. `ended` fails if the connection ends before the answer does."""
 
     def __init__(self, copy: AuthRequest) -> None:
