@@ -72,12 +72,15 @@ class Conversation:
     """The conversation of one replica. Must be made inside the running loop."""
 
     def __init__(self, options: ConversationOptions, credentials: ReplicaCredentials, ends: Ends) -> None:
-        self._options, self._credentials, self._ends = options, credentials, ends
+        self._options = options
+        self._credentials = credentials
+        self._ends = ends
         self._members = OtherReplicas(credentials.identity)
         self._traffic = TrafficSharing(ends.totals, ends.use)
         self._limits = LimitSharing(ends.limits)
         self._places = {place: _Addressee() for place in options.places}
-        self._counted, self._bytes = Counter[str](), Counter[str]()
+        self._counted = Counter[str]()
+        self._bytes = Counter[str]()
         self._number = 0
         self._model = RoutingModel()
         self._runner: web.AppRunner
@@ -86,7 +89,8 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        self._runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
+        runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
+        self._runner = runner
         self._teller = Teller(credentials.client)
         _LOG.info("other replicas are heard on port %d", port)
 
@@ -163,7 +167,8 @@ class Conversation:
             or (since >= _EARLY_SECONDS and self._traffic.has_moved(place.rates))
         )
         if is_due:
-            place.told_at, place.rates = now, self._traffic.rates()
+            place.told_at = now
+            place.rates = self._traffic.rates()
             return {"picks": self._traffic.picks, "spent": self._limits.spent}
         return {"spent": self._limits.fresh} if self._limits.fresh else None
 

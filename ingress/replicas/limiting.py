@@ -55,7 +55,8 @@ class LimitSharing:
         self.fresh = {}
         self._books.weigh_new(1.0 + others if counts and self._limits else 1.0)
         if self._at is None or not self._limits:
-            self._at, self.spent = now, {}
+            self._at = now
+            self.spent = {}
             return
         arrivals = self._books.arrivals()
         if now - self._at < TURN_SECONDS and arrivals == self._arrivals and not self._spending.has_young:

@@ -69,14 +69,19 @@ class _LimitedClient:
     )
 
     def __init__(self) -> None:
-        self.asked = self.passed = 0  # totals here
-        self.others_asked = self.others_passed = 0  # since the last turn
-        self.here = self.passing = self.others = 0.0
+        self.asked = 0  # totals here
+        self.passed = 0
+        self.others_asked = 0  # since the last turn
+        self.others_passed = 0
+        self.here = 0.0
+        self.passing = 0.0
+        self.others = 0.0
         self.factor = 1.0
         self.told_factor: float | None = None
         self.tellers: set[str] = set()  # of messages while it was new
         self.balance = 0.0  # requests of others that were not charged yet
-        self.quiet_seconds = self.known_seconds = 0.0
+        self.quiet_seconds = 0.0
+        self.known_seconds = 0.0
 
 
 class FleetSpending:
@@ -151,7 +156,8 @@ def _charge(
     client.passing += weight * (passed / elapsed - client.passing)
     client.others += weight * (client.others_asked / elapsed - client.others)
     client.balance += client.others_passed - passed * (client.factor - 1.0)
-    client.others_asked = client.others_passed = 0
+    client.others_asked = 0
+    client.others_passed = 0
     beyond = 0.0
     if client.known_seconds >= YOUNG_SECONDS:
         if was_young:  # the next messages of others will tell how much of that is true
@@ -171,7 +177,8 @@ def _news(client: _LimitedClient, row: Spent | None) -> tuple[int, int]:
     asked, passed = row.asked - client.asked, row.passed - client.passed
     if asked < 0 or passed < 0:  # the row was taken over, and came back
         asked, passed = row.asked, row.passed
-    client.asked, client.passed = row.asked, row.passed
+    client.asked = row.asked
+    client.passed = row.passed
     return asked, passed
 
 

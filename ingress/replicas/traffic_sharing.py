@@ -28,9 +28,11 @@ class TrafficSharing:
     __slots__ = ("_learned_at", "_own", "_rates", "_services", "_totals_of", "_use", "_used", "_used_at", "picks")
 
     def __init__(self, totals_of: TotalsOf, use: UseTraffic) -> None:
-        self._totals_of, self._use = totals_of, use
+        self._totals_of = totals_of
+        self._use = use
         self._services: frozenset[str] = frozenset()
-        self._own, self._rates = Rates(), dict[str, Rates]()
+        self._own = Rates()
+        self._rates = dict[str, Rates]()
         self._used: dict[str, ZoneTraffic] = {}
         self._used_at = float("-inf")
         self._learned_at = float("-inf")
@@ -74,7 +76,8 @@ class TrafficSharing:
     def _publish(self, traffic: dict[str, ZoneTraffic], now: float) -> None:
         if not differs(self._used, traffic) or now - self._used_at < _PUBLISH_SECONDS:
             return
-        self._used, self._used_at = traffic, now
+        self._used = traffic
+        self._used_at = now
         self._use(tuple(sorted(traffic.items())))
 
 

@@ -25,7 +25,9 @@ class Replica:
 
     def __init__(self, limit: RateLimit, demand: float, chance: Random) -> None:
         self.now = 10**9
-        self.limit, self.demand, self.chance = limit, demand, chance
+        self.limit = limit
+        self.demand = demand
+        self.chance = chance
         memory = bytearray(memory_bytes(1))
         begin_memory(memory, bytes(SECRET_BYTES))
         counting = counting_in(memory, seats=1, seat=0, guard=Unguarded(), now=lambda: self.now)
@@ -34,7 +36,8 @@ class Replica:
         self.spending = FleetSpending()
         self.told: dict[tuple[int, int], Spent] = {}
         self.heard: list[tuple[str, dict[tuple[int, int], tuple[int, int]]]] = []
-        self.turned_at = self.told_at = self.now
+        self.turned_at = self.now
+        self.told_at = self.now
         self.arrivals = 0
 
     def step(self) -> int:
@@ -55,7 +58,8 @@ class Replica:
             return {}
         rows = list(self.books.rows())
         told = rows if is_due else self.spending.new_clients(rows)
-        self.turned_at, self.arrivals = self.now, arrivals
+        self.turned_at = self.now
+        self.arrivals = arrivals
         for charge in self.spending.turn(rows, elapsed / 1e9, others=others):
             self.books.charge(self.limit, charge.key, charge.passed)
             if charge.factor is None:
