@@ -61,7 +61,8 @@ class LimitSharing:
         arrivals = self._books.arrivals()
         if now - self._at < TURN_SECONDS and arrivals == self._arrivals and not self._spending.has_young:
             return
-        elapsed, self._at = now - self._at, now
+        elapsed = now - self._at
+        self._at = now
         self._arrivals = arrivals
         if elapsed > 0.0:
             self._charge(elapsed, others if counts else 0, counts=counts)
