@@ -49,7 +49,6 @@ class JudgementsInUse:
             self._newest = None
         return self._current
 
-    @property
-    def is_waiting(self) -> bool:
+    def waits(self) -> bool:
         """Whether a newer judgement waits for workers."""
         return self._next is not None

@@ -128,7 +128,7 @@ class GatewayStatusWriter:
         judgement = self._judgements.current(self._cluster.in_use())
         inventory, now = self._cluster.inventory(), time.monotonic()
         if not self._cluster.leading() or judgement is None or not self._knows_all(inventory, now):
-            return self._pace.use_seconds if self._judgements.is_waiting else self._pace.interval_seconds
+            return self._pace.use_seconds if self._judgements.waits() else self._pace.interval_seconds
         due = self._writes.due(
             inventory, judgement, self._cluster.versions(), now=now, written_at=datetime.now(UTC).strftime(_TIME)
         )
@@ -140,7 +140,7 @@ class GatewayStatusWriter:
         for key in contested:
             _note_contest(key, self._managers.get(key, ""), findings)
         self._say(findings.frozen())
-        if self._judgements.is_waiting:
+        if self._judgements.waits():
             return self._pace.use_seconds
         pause_seconds = self._pace.interval_seconds
         if turn.is_unfinished:

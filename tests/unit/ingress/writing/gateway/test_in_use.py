@@ -10,9 +10,9 @@ def test_a_judgement_waits_for_its_model() -> None:
     assert judgements.current(0) is None
     judgements.offer(first)
     assert judgements.current(0) is None
-    assert judgements.is_waiting
+    assert judgements.waits()
     assert judgements.current(1) is first
-    assert not judgements.is_waiting
+    assert not judgements.waits()
     assert judgements.current(1) is first
 
 
@@ -27,7 +27,7 @@ def test_a_model_that_was_taken_is_not_overtaken_for_ever() -> None:
     assert found[0] is made[0]
     assert len(set(map(id, found))) > 3
     assert judgements.current(9) is made[8]
-    assert not judgements.is_waiting
+    assert not judgements.waits()
 
 
 def test_of_several_that_are_in_use_the_newest_counts() -> None:
@@ -35,7 +35,7 @@ def test_of_several_that_are_in_use_the_newest_counts() -> None:
     for each in (Judgement(generation=1), Judgement(generation=2), newest):
         judgements.offer(each)
     assert judgements.current(3) is newest
-    assert not judgements.is_waiting
+    assert not judgements.waits()
 
 
 def test_a_judgement_of_the_same_model_is_in_use_at_once() -> None:
