@@ -153,7 +153,16 @@ def claims_of(
         options = _closed(options)
     placing = partial(placed_rule, auth, report=report) if auth is not None else None
     open_paths = settings.access.open_paths
-    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, references=references, open_paths=open_paths)
+    reader = _Reader(
+        ingress.metadata,
+        options,
+        tls,
+        sign_in,
+        placing,
+        references=references,
+        open_paths=open_paths,
+        hides_fields=bool(settings.proxy.hidden_fields),
+    )
     claims = reader.claims(named)
     return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
 
@@ -161,7 +170,17 @@ def claims_of(
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_auth_of", "_metadata", "_open_paths", "_options", "_owner", "_references", "_sign_in", "_tls")
+    __slots__ = (
+        "_auth_of",
+        "_hides_fields",
+        "_metadata",
+        "_open_paths",
+        "_options",
+        "_owner",
+        "_references",
+        "_sign_in",
+        "_tls",
+    )
 
     def __init__(
         self,
@@ -173,8 +192,13 @@ class _Reader:
         *,
         references: References,
         open_paths: tuple[str, ...],
+        hides_fields: bool,
     ) -> None:
-        """Paths that begin with one of `open_paths` need no sign-in. `auth_of` gives rules of external auth."""
+        """Paths that begin with one of `open_paths` need no sign-in. `auth_of` gives rules of external auth.
+
+        `hides_fields`: the ConfigMap hides fields of endpoints.
+        """
+        self._hides_fields = hides_fields
         self._auth_of = auth_of
         self._references = references
         self._metadata = metadata
@@ -206,6 +230,7 @@ class _Reader:
             hosts=named.hosts,
             ciphers=self._options.host_tls.ciphers,
             aliases=self._options.aliases,
+            server_snippet=self._options.snippets.server,
             twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             config_maps=self._config_maps(),
@@ -230,6 +255,10 @@ class _Reader:
             stand_in=options.stand_in,
             closed=options.closed,
             is_expression=meaning.is_expression,
+            snippet=options.snippets.location,
+            url_form=options.redirects.form,
+            hides_fields=self._hides_fields,
+            is_enough_any=options.access.any_is_enough,
             rewriting=meaning.rewriting,
             mirroring=options.overrides.over(MirrorSettings()).mirroring(),
         )
