@@ -60,7 +60,7 @@ class OrderedEdits(msgspec.Struct, frozen=True, tag="ordered_edits"):
     beside: tuple[FieldBeside, ...] = ()
 
 
-class Comparison(Enum):
+class Comparing(Enum):
     """How a condition compares."""
 
     HOLDS = ""
@@ -80,7 +80,7 @@ class Criterion(msgspec.Struct, frozen=True):
     """
 
     text: str
-    comparison: Comparison = Comparison.HOLDS
+    comparison: Comparing = Comparing.HOLDS
     value: str = ""
 
 

@@ -7,7 +7,7 @@ closing every path of everybody would be out of proportion (ADR 12). It must not
 from __future__ import annotations
 
 from ingress.findings import Report, Severity
-from ingress.settings.snippets.levels import Level, Place
+from ingress.settings.snippets.levels import Level, SnippetPlace
 from ingress.settings.snippets.lexing import SnippetProblem
 from ingress.settings.snippets.reading import read_level
 from ingress.settings.table.snippets import SNIPPET_TEXT, ClusterLevels, SnippetTexts
@@ -16,13 +16,13 @@ from ingress.settings.table.snippets import SNIPPET_TEXT, ClusterLevels, Snippet
 def cluster_levels(texts: SnippetTexts, report: Report) -> ClusterLevels:
     """What the snippets of the ConfigMap say, each carried out as a whole or not at all."""
     return ClusterLevels(
-        http=_level("http-snippet", texts.http, Place.HTTP, report),
-        server=_level("server-snippet", texts.server, Place.SERVER, report),
-        location=_level("location-snippet", texts.location, Place.LOCATION, report),
+        http=_level("http-snippet", texts.http, SnippetPlace.HTTP, report),
+        server=_level("server-snippet", texts.server, SnippetPlace.SERVER, report),
+        location=_level("location-snippet", texts.location, SnippetPlace.LOCATION, report),
     )
 
 
-def _level(key: str, text: str, place: Place, report: Report) -> Level:
+def _level(key: str, text: str, place: SnippetPlace, report: Report) -> Level:
     if not text.strip():
         return Level()
     found = read_level(text, place)

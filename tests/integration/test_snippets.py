@@ -153,7 +153,7 @@ def lines(answer: Response, name: str) -> list[str]:
 async def test_a_snippet_does_what_nginx_makes_of_it(name: str) -> None:
     case = CASES[name]
     said = {each.partition("/")[2]: text for each, text in case.annotations.items()}
-    async with served(configuration_snippet=case.snippet, **said) as (plane, findings):
+    async with served(ALLOWED, configuration_snippet=case.snippet, **said) as (plane, findings):
         answer = await get(plane.http_port, case.host, case.target, *case.sent)
     assert [finding for finding in findings if finding.severity is not Severity.COSMETIC] == []
     assert answer.status == case.status
@@ -244,6 +244,6 @@ async def test_a_snippet_of_the_configmap_that_is_not_carried_out_is_a_finding_a
     ],
 )
 async def test_what_nginx_would_mix_in_an_unknown_order_closes(annotations: dict[str, str], word: str) -> None:
-    async with served(**annotations) as (plane, findings):
+    async with served(ALLOWED, **annotations) as (plane, findings):
         assert (await get(plane.http_port, HOST)).status == 503
     assert word in findings[0].message

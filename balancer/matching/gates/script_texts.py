@@ -16,7 +16,7 @@ _REFERENCE = re.compile(r"\$(?:([1-9])|\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
 _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
-class Run:
+class ScriptRun:
     """A script at work on one request: what was asked, its variables, and what its last expression captured."""
 
     __slots__ = ("asked", "captures", "variables")
@@ -27,7 +27,7 @@ class Run:
         self.variables: dict[str, bytes] = {}
 
 
-ScriptText = Callable[[Run], bytes]
+ScriptText = Callable[[ScriptRun], bytes]
 """Returns the value of a text."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.matching.gates.answer_types import media_type_of
-from balancer.matching.gates.script_texts import Run, ScriptText, compile_script_text, has_variables, safe_value
+from balancer.matching.gates.script_texts import ScriptRun, ScriptText, compile_script_text, has_variables, safe_value
 from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Reply, Resume
 from balancer.matching.ordered_edits import Clock, EditPlan, OrderedEditor
 from balancer.matching.regexes import Pattern, compile_capturing
@@ -19,7 +19,7 @@ from balancer.matching.urls import own_url
 from balancer.model.redirects import UrlForm
 from balancer.model.scripts import (
     AnswerWith,
-    Comparison,
+    Comparing,
     Conditional,
     Criterion,
     HostScript,
@@ -38,8 +38,8 @@ _NOT_IN_URLS = re.compile(rb"[^\x21-\x7e]")
 # nginx ngx_escape_uri, NGX_ESCAPE_ARGS: what captures become in a redirect if the client encoded anything.
 _NOT_IN_CAPTURES = re.compile(rb'[\x00-\x20\x7f-\xff"#%&+;<>?\\^`{|}]')
 
-_Do = Callable[[Run], Reply | None]
-_Met = Callable[[Run], bool]
+_Do = Callable[[ScriptRun], Reply | None]
+_Met = Callable[[ScriptRun], bool]
 
 
 class ScriptGate:
@@ -63,7 +63,7 @@ class ScriptGate:
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
         """The verdict, always at once."""
-        run, plan = Run(asked), self._plan
+        run, plan = ScriptRun(asked), self._plan
         try:
             for met, steps, chosen in self._steps:
                 if met is not None and not met(run):
@@ -107,7 +107,7 @@ class _ValuedPlan:
         is_fixed = not any(map(has_variables, plan.texts))
         self._fixed = OrderedEditor(plan, [text.encode() for text in plan.texts], now) if is_fixed else None
 
-    def editors(self, run: Run) -> tuple[OrderedEditor, ...]:
+    def editors(self, run: ScriptRun) -> tuple[OrderedEditor, ...]:
         if self._plan.changes_nothing:
             return ()
         if self._fixed is not None:
@@ -132,14 +132,14 @@ class _Tools:
         """The test, and how many groups its expression captures."""
         text, kind = compile_script_text(test.text, self._names), test.comparison
         match kind:
-            case Comparison.HOLDS:
+            case Comparing.HOLDS:
                 return (lambda run: text(run) not in {b"", b"0"}), 0
-            case Comparison.EQUAL | Comparison.UNEQUAL:
-                value, wanted = compile_script_text(test.value, self._names), kind is Comparison.EQUAL
+            case Comparing.EQUAL | Comparing.UNEQUAL:
+                value, wanted = compile_script_text(test.value, self._names), kind is Comparing.EQUAL
                 return (lambda run: (text(run) == value(run)) is wanted), 0
-        ignores_case = kind in {Comparison.FOUND_CASELESS, Comparison.NOT_FOUND_CASELESS}
+        ignores_case = kind in {Comparing.FOUND_CASELESS, Comparing.NOT_FOUND_CASELESS}
         pattern = compile_capturing(test.value, ignores_case=ignores_case)
-        if kind in {Comparison.NOT_FOUND, Comparison.NOT_FOUND_CASELESS}:
+        if kind in {Comparing.NOT_FOUND, Comparing.NOT_FOUND_CASELESS}:
             return (lambda run: _search(pattern, text(run), run) is False), 0
         return (lambda run: _search(pattern, text(run), run)), pattern.groups
 
@@ -165,7 +165,7 @@ class _Tools:
         text = compile_script_text(step.text, self._names, pattern.groups)
         mark = b"&" if "?" in step.text else b"?"
 
-        def do(run: Run) -> Reply | None:
+        def do(run: ScriptRun) -> Reply | None:
             request = run.asked.request
             if not _search(pattern, request.path, run):
                 return None
@@ -178,7 +178,7 @@ class _Tools:
 
         return do
 
-    def _leading(self, status: int, url: bytes, run: Run) -> Reply:
+    def _leading(self, status: int, url: bytes, run: ScriptRun) -> Reply:
         url = _NOT_IN_URLS.sub(lambda match: b"%%%02X" % match[0][0], url)
         if url.startswith(b"/"):
             url = own_url(self._form, run.asked.request, run.asked.origin, url)
@@ -186,20 +186,20 @@ class _Tools:
 
 
 def _assignment(name: str, text: ScriptText) -> _Do:
-    def do(run: Run) -> None:
+    def do(run: ScriptRun) -> None:
         run.variables[name] = text(run)
 
     return do
 
 
-def _empty(status: int, run: Run) -> Reply:
+def _empty(status: int, run: ScriptRun) -> Reply:
     """The answer without a text: nginx has a page for errors only."""
     if status >= 400:
         return Reply(status)
     return Reply(status, ((b"Content-Type", media_type_of(run.asked.request.path)),) if status != 204 else (), b"")
 
 
-def _search(pattern: Pattern, text: bytes, run: Run) -> bool:
+def _search(pattern: Pattern, text: bytes, run: ScriptRun) -> bool:
     """Whether the pattern is found. What its groups capture is kept. Raises `Refusal` where a search would be long."""
     if not pattern.affords(len(text)):
         raise Refusal(ErrorKind.TARGET_TOO_LONG, "a text that is too long to be searched")

@@ -12,7 +12,7 @@ import msgspec
 from balancer.model.scripts import Criterion, Expiry, FieldBeside, FieldChange, OrderedEdits, PlainStep
 
 
-class Place(Enum):
+class SnippetPlace(Enum):
     """Where a snippet stands in nginx's configuration."""
 
     HTTP = "http"

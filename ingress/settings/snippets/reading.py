@@ -12,7 +12,7 @@ from ipaddress import ip_network
 from balancer.model.scripts import PlainStep, RedirectFound, SetVariable
 from ingress.settings.snippets import field_lines, step_lines
 from ingress.settings.snippets.advice import instead_of
-from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCondition, LevelStep, Place
+from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCondition, LevelStep, SnippetPlace
 from ingress.settings.snippets.lexing import Directive, SnippetProblem, read_directives
 
 _DIRECTIVES_MOST = 100
@@ -28,7 +28,7 @@ _IN_CONDITIONS = _OF_FIELDS - {"proxy_hide_header"}
 
 
 @lru_cache(maxsize=4096)  # every translation reads the same snippets
-def read_level(text: str, place: Place) -> Level | SnippetProblem:
+def read_level(text: str, place: SnippetPlace) -> Level | SnippetProblem:
     """What a snippet says at `place`, or the first line that is not carried out."""
     try:
         lines = read_directives(text)
@@ -41,25 +41,25 @@ def read_level(text: str, place: Place) -> Level | SnippetProblem:
         return problem
 
 
-def _check_place(line: Directive, place: Place) -> None:
+def _check_place(line: Directive, place: SnippetPlace) -> None:
     """nginx refuses directives in the wrong place; most of all others are not carried out."""
-    known = line.name in _EVERYWHERE or (line.name in {*_STEPS, "if"} and place is not Place.HTTP)
+    known = line.name in _EVERYWHERE or (line.name in {*_STEPS, "if"} and place is not SnippetPlace.HTTP)
     if not known:
         raise SnippetProblem(line.line, f"{line.name} is not carried out", instead_of(line.name))
     if (line.block is not None) is not (line.name == "if"):
         raise SnippetProblem(line.line, f"{line.name} has {'no block' if line.block is None else 'a block'}")
     for inner in line.block or ():
-        fits = inner.name in _STEPS or (place is Place.LOCATION and inner.name in _IN_CONDITIONS)
+        fits = inner.name in _STEPS or (place is SnippetPlace.LOCATION and inner.name in _IN_CONDITIONS)
         if not fits or inner.block is not None:
             raise SnippetProblem(inner.line, f"{inner.name} in if is not carried out", instead_of(inner.name))
 
 
-def _level(lines: tuple[Directive, ...], place: Place) -> Level:
+def _level(lines: tuple[Directive, ...], place: SnippetPlace) -> Level:
     names = frozenset(each.name for each in _assignments(lines))
     sent = [line for line in lines if line.name == "proxy_set_header"]
     requests = tuple(map(field_lines.request_field_of, sent))
     useless: tuple[str, ...] = ()
-    if place is not Place.LOCATION:
+    if place is not SnippetPlace.LOCATION:
         # Locations of ingress-nginx have such lines of their own, and nginx inherits none then.
         useless = tuple(f"line {line.line}: proxy_set_header has no effect here, in nginx neither" for line in sent)
         requests = ()
@@ -99,7 +99,7 @@ def _fields(lines: tuple[Directive, ...], names: Collection[str]) -> Fields:
     )
 
 
-def _steps(lines: tuple[Directive, ...], names: Collection[str], place: Place) -> Iterator[LevelStep]:
+def _steps(lines: tuple[Directive, ...], names: Collection[str], place: SnippetPlace) -> Iterator[LevelStep]:
     for line in lines:
         if line.name in _STEPS:
             yield _step(line, names, 0)
@@ -114,7 +114,7 @@ def _steps(lines: tuple[Directive, ...], names: Collection[str], place: Place) -
             # A rewrite captures anew, so what stands behind it would name other groups.
             if any(isinstance(each, RedirectFound) for each in steps[:-1]) and groups:
                 raise SnippetProblem(line.line, "rewrite stands before other steps", "put it last")
-            yield LevelCondition(test, steps, _fields(inner, names) if place is Place.LOCATION else Fields())
+            yield LevelCondition(test, steps, _fields(inner, names) if place is SnippetPlace.LOCATION else Fields())
 
 
 def _step(line: Directive, names: Collection[str], groups: int) -> PlainStep:

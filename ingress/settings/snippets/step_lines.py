@@ -13,7 +13,7 @@ from balancer.matching.gates.script_texts import compile_script_text
 from balancer.matching.gates.scripts import REDIRECTS
 from balancer.matching.regexes import PatternError, compile_capturing
 from balancer.matching.variables import UnknownVariable
-from balancer.model.scripts import AnswerWith, Comparison, Criterion, RedirectFound, SetVariable
+from balancer.model.scripts import AnswerWith, Comparing, Criterion, RedirectFound, SetVariable
 from ingress.settings.snippets.lexing import Directive, SnippetProblem
 
 _VARIABLE = re.compile(r"\$([a-zA-Z_][a-zA-Z0-9_]{0,63})")
@@ -90,19 +90,19 @@ def test_of(line: Directive) -> Criterion:
     if len(words) == 1:
         return Criterion(words[0])
     try:
-        comparison = Comparison(words[1])
+        comparison = Comparing(words[1])
     except ValueError:
         raise SnippetProblem(line.line, f"if does not know {words[1]}") from None
-    if comparison not in {Comparison.EQUAL, Comparison.UNEQUAL}:
+    if comparison not in {Comparing.EQUAL, Comparing.UNEQUAL}:
         checked_expression(line, words[2])
     return Criterion(words[0], comparison, words[2])
 
 
 def groups_of(test: Criterion) -> int:
     """How many groups steps behind a test may name."""
-    if test.comparison not in {Comparison.FOUND, Comparison.FOUND_CASELESS}:
+    if test.comparison not in {Comparing.FOUND, Comparing.FOUND_CASELESS}:
         return 0
-    return compile_capturing(test.value, ignores_case=test.comparison is Comparison.FOUND_CASELESS).groups
+    return compile_capturing(test.value, ignores_case=test.comparison is Comparing.FOUND_CASELESS).groups
 
 
 def checked_expression(line: Directive, expression: str) -> None:

@@ -152,17 +152,7 @@ def claims_of(
     except Denied:
         options = _closed(options)
     placing = partial(placed_rule, auth, report=report) if auth is not None else None
-    open_paths = settings.access.open_paths
-    reader = _Reader(
-        ingress.metadata,
-        options,
-        tls,
-        sign_in,
-        placing,
-        references=references,
-        open_paths=open_paths,
-        hides_fields=bool(settings.proxy.hidden_fields),
-    )
+    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, references=references, settings=settings)
     claims = reader.claims(named)
     return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
 
@@ -191,21 +181,17 @@ class _Reader:
         auth_of: _AuthOf | None,
         *,
         references: References,
-        open_paths: tuple[str, ...],
-        hides_fields: bool,
+        settings: ClusterSettings,
     ) -> None:
-        """Paths that begin with one of `open_paths` need no sign-in. `auth_of` gives rules of external auth.
-
-        `hides_fields`: the ConfigMap hides fields of endpoints.
-        """
-        self._hides_fields = hides_fields
+        """`auth_of` gives rules of external auth. `settings` say which paths need no sign-in."""
+        self._hides_fields = bool(settings.proxy.hidden_fields)
         self._auth_of = auth_of
         self._references = references
         self._metadata = metadata
         self._options = options
         self._tls = tls
         self._sign_in = sign_in
-        self._open_paths = open_paths
+        self._open_paths = settings.access.open_paths
         self._owner = Owner(Kind.INGRESS.value, metadata.namespace, metadata.name)
 
     def claims(self, named: IngressClaims) -> OwnClaims:

@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from ingress.findings import Report, Severity
-from ingress.settings.snippets.levels import Level, Place
+from ingress.settings.snippets.levels import Level, SnippetPlace
 from ingress.settings.snippets.lexing import SnippetProblem
 from ingress.settings.snippets.reading import read_level
 from ingress.settings.table.annotation_policy import AnnotationPolicy
@@ -42,13 +42,13 @@ def read_snippets(
     """
     into = Refusals(ignored=frozenset(ignored), closed_effect=closed_effect, report=report)
     read = partial(_read, policy=policy, into=into, report=report)
-    location = read("configuration-snippet", texts.configuration, Place.LOCATION)
-    server = read("server-snippet", texts.server, Place.SERVER)
+    location = read("configuration-snippet", texts.configuration, SnippetPlace.LOCATION)
+    server = read("server-snippet", texts.server, SnippetPlace.SERVER)
     return OwnSnippets(location or Level(), server, is_refused=bool(into.paths))
 
 
 def _read(
-    name: str, text: str, place: Place, *, policy: AnnotationPolicy, into: Refusals, report: Report
+    name: str, text: str, place: SnippetPlace, *, policy: AnnotationPolicy, into: Refusals, report: Report
 ) -> Level | None:
     if not text.strip():
         return None

@@ -6,7 +6,7 @@ import msgspec
 
 from balancer.model.scripts import (
     AnswerWith,
-    Comparison,
+    Comparing,
     Conditional,
     Criterion,
     Expiry,
@@ -25,7 +25,7 @@ def test_a_script_is_the_same_after_its_way_to_a_worker() -> None:
     )
     steps = (
         SetVariable("a", "$host"),
-        Conditional(Criterion("$a", Comparison.FOUND, "a"), (AnswerWith(200, "x"), RedirectFound("a", "b")), edits),
+        Conditional(Criterion("$a", Comparing.FOUND, "a"), (AnswerWith(200, "x"), RedirectFound("a", "b")), edits),
     )
     script = Script(steps, (("X-D", "1"),), edits)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(script), type=Script) == script

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from balancer.http.origin import Origin
-from balancer.matching.gates.script_texts import Run, compile_script_text, has_variables, safe_value
+from balancer.matching.gates.script_texts import ScriptRun, compile_script_text, has_variables, safe_value
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.variables import UnknownVariable
 from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 
-def run() -> Run:
-    made = Run(Asked(question_of("http://shop.test/a?b=c").request, Origin(peer="192.0.2.1", entry_point=HTTP), False))
+def run() -> ScriptRun:
+    origin = Origin(peer="192.0.2.1", entry_point=HTTP)
+    made = ScriptRun(Asked(question_of("http://shop.test/a?b=c").request, origin, False))
     made.variables["own"] = b"mine"
     made.captures = (b"one", b"two")
     return made

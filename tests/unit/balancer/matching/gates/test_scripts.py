@@ -12,7 +12,7 @@ from balancer.model.entry_points import HTTP
 from balancer.model.redirects import UrlForm
 from balancer.model.scripts import (
     AnswerWith,
-    Comparison,
+    Comparing,
     Conditional,
     Criterion,
     FieldBeside,
@@ -48,7 +48,7 @@ def test_the_first_step_that_answers_ends_the_script() -> None:
 
 
 def test_a_variable_that_a_condition_sets_is_known_behind_it() -> None:
-    steps = (Conditional(Criterion("$arg_b", Comparison.EQUAL, "c"), (SetVariable("a", "yes"),)), AnswerWith(200, "$a"))
+    steps = (Conditional(Criterion("$arg_b", Comparing.EQUAL, "c"), (SetVariable("a", "yes"),)), AnswerWith(200, "$a"))
     assert answered(*steps).body == b"yes"
     assert answered(*steps, url="http://shop.test/").body == b""
     assert variables_of(steps) == {"a"}
@@ -75,7 +75,7 @@ def test_a_text_that_is_too_long_to_be_searched_is_refused() -> None:
 def test_fields_of_requests_replace_those_of_the_client() -> None:
     found = judged(Script(request_fields=(("X-A", "$host"), ("X-B", ""))))
     assert isinstance(found, Go)
-    assert (found.added, found.removed) == (((b"X-A", b"shop.test"),), {b"x-a", b"x-b"})
+    assert (found.added, found.removed) == (((b"X-A", b"shop.test"),), frozenset({b"x-a", b"x-b"}))
 
 
 def test_edits_go_with_the_request_and_with_the_answer() -> None:

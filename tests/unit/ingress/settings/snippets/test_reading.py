@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.model.scripts import AnswerWith, Criterion, FieldBeside, FieldChange
-from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCondition, Place
+from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCondition, SnippetPlace
 from ingress.settings.snippets.lexing import SnippetProblem
 from ingress.settings.snippets.reading import read_level
 
@@ -17,7 +17,7 @@ def test_everything_that_a_location_says() -> None:
         proxy_set_header X-R $host;
         if ($host) { more_set_headers "X-B: 2"; return 403; }
     """
-    assert read_level(text, Place.LOCATION) == Level(
+    assert read_level(text, SnippetPlace.LOCATION) == Level(
         fields=Fields(beside=(FieldBeside("X-A", "1"),)),
         access=(AccessEntry(True, ("10.0.0.0/8",)), AccessEntry(False, ("0.0.0.0/0", "::/0"))),
         request_fields=(("X-R", "$host"),),
@@ -28,27 +28,27 @@ def test_everything_that_a_location_says() -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("return 403;", Place.HTTP),
-        ("if ($host) { add_header X-A 1; }", Place.SERVER),
-        ("if ($host) { deny all; }", Place.LOCATION),
-        ("if ($host) { if ($uri) { return 403; } }", Place.LOCATION),
-        ("deny 1.2.3;", Place.LOCATION),
-        ("deny unix:;", Place.LOCATION),
-        ("expires 1h; expires 2h;", Place.LOCATION),
-        ("add_header X-A 1 { }", Place.LOCATION),
-        ("if ($host);", Place.LOCATION),
-        ("return 200 $1;", Place.LOCATION),
-        ("set $a 1; add_header X-A $b;", Place.LOCATION),
-        ("if ($uri ~ (a)) { rewrite (b) /$1 redirect; return 302 /$1; }", Place.LOCATION),
-        ("add_header X-A 1;" * 101, Place.LOCATION),
+        ("return 403;", SnippetPlace.HTTP),
+        ("if ($host) { add_header X-A 1; }", SnippetPlace.SERVER),
+        ("if ($host) { deny all; }", SnippetPlace.LOCATION),
+        ("if ($host) { if ($uri) { return 403; } }", SnippetPlace.LOCATION),
+        ("deny 1.2.3;", SnippetPlace.LOCATION),
+        ("deny unix:;", SnippetPlace.LOCATION),
+        ("expires 1h; expires 2h;", SnippetPlace.LOCATION),
+        ("add_header X-A 1 { }", SnippetPlace.LOCATION),
+        ("if ($host);", SnippetPlace.LOCATION),
+        ("return 200 $1;", SnippetPlace.LOCATION),
+        ("set $a 1; add_header X-A $b;", SnippetPlace.LOCATION),
+        ("if ($uri ~ (a)) { rewrite (b) /$1 redirect; return 302 /$1; }", SnippetPlace.LOCATION),
+        ("add_header X-A 1;" * 101, SnippetPlace.LOCATION),
     ],
 )
-def test_one_line_that_is_not_carried_out_is_a_problem_of_all(text: str, place: Place) -> None:
+def test_one_line_that_is_not_carried_out_is_a_problem_of_all(text: str, place: SnippetPlace) -> None:
     assert isinstance(read_level(text, place), SnippetProblem)
 
 
 def test_a_line_that_nginx_would_not_inherit_is_said_to_be_useless() -> None:
-    level = read_level("proxy_set_header X-A 1;", Place.SERVER)
+    level = read_level("proxy_set_header X-A 1;", SnippetPlace.SERVER)
     assert isinstance(level, Level)
     assert level.is_empty
     assert level.useless == ("line 1: proxy_set_header has no effect here, in nginx neither",)

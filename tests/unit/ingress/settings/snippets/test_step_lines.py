@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model.scripts import AnswerWith, Comparison, Criterion, RedirectFound, SetVariable
+from balancer.model.scripts import AnswerWith, Comparing, Criterion, RedirectFound, SetVariable
 from ingress.settings.snippets.lexing import Directive, SnippetProblem, read_directives
 from ingress.settings.snippets.step_lines import (
     answer_of,
@@ -27,11 +27,11 @@ def line(text: str) -> Directive:
     [
         ("($http_x)", Criterion("$http_x")),
         ("( $http_x )", Criterion("$http_x")),
-        ("($http_x = a)", Criterion("$http_x", Comparison.EQUAL, "a")),
-        ('($http_x != "a b")', Criterion("$http_x", Comparison.UNEQUAL, "a b")),
-        ('($http_x = "")', Criterion("$http_x", Comparison.EQUAL, "")),
-        ("($uri ~* ^/a)", Criterion("$uri", Comparison.FOUND_CASELESS, "^/a")),
-        ('($uri !~ "(a|b)")', Criterion("$uri", Comparison.NOT_FOUND, "(a|b)")),
+        ("($http_x = a)", Criterion("$http_x", Comparing.EQUAL, "a")),
+        ('($http_x != "a b")', Criterion("$http_x", Comparing.UNEQUAL, "a b")),
+        ('($http_x = "")', Criterion("$http_x", Comparing.EQUAL, "")),
+        ("($uri ~* ^/a)", Criterion("$uri", Comparing.FOUND_CASELESS, "^/a")),
+        ('($uri !~ "(a|b)")', Criterion("$uri", Comparing.NOT_FOUND, "(a|b)")),
     ],
 )
 def test_conditions(condition: str, expected: Criterion) -> None:
@@ -102,7 +102,7 @@ def test_texts_name_variables_that_are_known() -> None:
 
 
 def test_groups_are_those_of_an_expression_that_is_found() -> None:
-    assert groups_of(Criterion("$uri", Comparison.FOUND, "(a)(b)")) == 2
-    assert groups_of(Criterion("$uri", Comparison.NOT_FOUND, "(a)")) == 0
+    assert groups_of(Criterion("$uri", Comparing.FOUND, "(a)(b)")) == 2
+    assert groups_of(Criterion("$uri", Comparing.NOT_FOUND, "(a)")) == 0
     assert groups_of(Criterion("$uri")) == 0
     assert groups_in("(a)") == 1

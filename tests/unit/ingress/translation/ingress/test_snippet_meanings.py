@@ -21,7 +21,7 @@ from balancer.model.scripts import (
     OrderedEdits,
     Script,
 )
-from ingress.settings.snippets.levels import Fields, Level, LevelCondition, Place
+from ingress.settings.snippets.levels import Fields, Level, LevelCondition, SnippetPlace
 from ingress.settings.snippets.reading import read_level
 from ingress.translation.claims import BranchClaim, StandInClaim
 from ingress.translation.ingress.hosts.settled import PlaceClaim
@@ -32,7 +32,7 @@ OWNER = Owner("Ingress", "shop", "web")
 BRANCH = BranchClaim(Branch(None, OWNER, ServiceName("shop", "web"), error=ErrorKind.NO_BACKEND), None)
 
 
-def level(text: str, place: Place = Place.LOCATION) -> Level:
+def level(text: str, place: SnippetPlace = SnippetPlace.LOCATION) -> Level:
     found = read_level(text, place)
     assert isinstance(found, Level)
     return found
@@ -87,14 +87,14 @@ def test_steps_of_the_host_come_apart_with_the_fields_of_the_host() -> None:
 
 
 def test_lines_of_access_at_the_location_replace_those_of_the_host() -> None:
-    levels = Levels(Level(), level("deny 10.0.0.1;", Place.SERVER), Level())
+    levels = Levels(Level(), level("deny 10.0.0.1;", SnippetPlace.SERVER), Level())
     assert meaning_of(claim(), levels).gates == (SourceRanges(denied=("10.0.0.1/32",)),)
     assert meaning_of(claim("deny 10.0.0.2;"), levels).gates == (SourceRanges(denied=("10.0.0.2/32",)),)
     assert meaning_of(claim("", SourceRanges(allowed=("::1/128",))), levels).gates == ()
 
 
 def test_a_location_that_asks_an_auth_service_inherits_no_added_fields() -> None:
-    levels = Levels(Level(), level("add_header X-A 1; more_set_headers 'X-B: 1';", Place.SERVER), Level())
+    levels = Levels(Level(), level("add_header X-A 1; more_set_headers 'X-B: 1';", SnippetPlace.SERVER), Level())
     auth = ExternalAuth("http://auth.test/")
     assert meaning_of(claim("", auth), levels).response_rules == (OrderedEdits(changes=(FieldChange("X-B", "1"),)),)
 
@@ -110,7 +110,7 @@ def test_a_location_that_asks_an_auth_service_inherits_no_added_fields() -> None
         (claim("proxy_hide_header X-A;", hides_fields=True), NONE),
         (claim("return 404;", stand_in=StandInClaim(statuses=(404,))), NONE),
         (claim("proxy_set_header X-A 1;", ExternalAuth("http://auth.test/", response_fields=("X-A",))), NONE),
-        (claim(), Levels(Level(), level("return 403;", Place.SERVER), Level(), redirects_root=True)),
+        (claim(), Levels(Level(), level("return 403;", SnippetPlace.SERVER), Level(), redirects_root=True)),
     ],
 )
 def test_what_nginx_would_mix_in_an_unknown_way_does_not_fit(made: PlaceClaim, levels: Levels) -> None:
