@@ -60,7 +60,9 @@ class PeerTable:
         octets = memoryview(buffer).cast("B")[start : start + peer_table_bytes(seats)]
         if len(octets) < peer_table_bytes(seats):
             raise ValueError("the memory is too short for its seats")
-        self._words, self._seats, self._seat = octets.cast("d"), seats, seat
+        self._words = octets.cast("d")
+        self._seats = seats
+        self._seat = seat
 
     def peers(self, key: str) -> Peers:
         """The peers of a controller. They are alone if the table has no room."""
@@ -85,7 +87,10 @@ class _TablePeers:
 
     def __init__(self, words: memoryview[float], tag: float, *, own: tuple[int, ...], others: tuple[int, ...]) -> None:
         """`own` are the rows that this seat may use, `others` the rows where others may write about the same."""
-        self._words, self._tag, self._own, self._others = words, tag, own, others
+        self._words = words
+        self._tag = tag
+        self._own = own
+        self._others = others
         self._row: int | None = None
         self._totals = [0.0] * len(Seen._fields)
         self._known: dict[int, list[float]] = {}
@@ -102,7 +107,8 @@ class _TablePeers:
     def _tell(self, seen: Seen, *, share: float, baseline: float, now: float) -> None:
         words, row = self._words, self._row
         if row is None or words[row] != self._tag:
-            row = self._row = self._claimed(now)
+            row = self._claimed(now)
+            self._row = row
             if row is None:
                 return
         totals = self._totals

@@ -56,9 +56,12 @@ class Departure:
     def __init__(self) -> None:
         self._share = MovingShare()
         self._level = 0
-        self._back, self._hold = (Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX) for _ in range(2))
-        self._before, self._latency_before = FailureCount(), Average()
-        self._alike_until = self.since = 0.0
+        self._back = Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX)
+        self._hold = Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX)
+        self._before = FailureCount()
+        self._latency_before = Average()
+        self._alike_until = 0.0
+        self.since = 0.0
         self.step = DepartureStep.WELL
 
     @property
@@ -123,7 +126,8 @@ class Departure:
 
     def _ask(self, step: DepartureStep, share: float, now: float) -> None:
         if step is not self.step:
-            self.step, self.since = step, now
+            self.step = step
+            self.since = now
         self._share.move(share)
 
     def _climbs(self, zone: Weighing, now: float) -> bool:
@@ -142,5 +146,7 @@ class Departure:
     def _go(self, level: int, now: float, step: DepartureStep) -> bool:
         self._share.step(1 if level > self._level else -1, 0.0)
         self._share.move(LEVELS[level])
-        self._level, self.step, self.since = level, step, now
+        self._level = level
+        self.step = step
+        self.since = now
         return True

@@ -65,8 +65,10 @@ class Evacuation:
     def __init__(self) -> None:
         self._zones: dict[str, _Zone] = {}
         self._news: deque[ZoneChange] = deque()
-        self._at = self._failed_at = 0.0
-        self.is_awake = self.is_on = False
+        self._at = 0.0
+        self._failed_at = 0.0
+        self.is_awake = False
+        self.is_on = False
         self.left: dict[str, int] = {}
         self.version = 0
 
@@ -118,12 +120,14 @@ class Evacuation:
 
     def _wake(self, now: float) -> None:
         """What came before is not known, so counting begins with this failure."""
-        self.is_awake, self._at = True, now
+        self.is_awake = True
+        self._at = now
         for zone in self._zones.values():
             zone.window = FailureWindow()
 
     def _tick(self, now: float) -> None:
-        elapsed, self._at = now - self._at, now
+        elapsed = now - self._at
+        self._at = now
         for zone in self._zones.values():
             zone.window.pass_time(elapsed)
         for name, zone in self._zones.items():
@@ -140,7 +144,8 @@ class Evacuation:
         for each in others:
             each.latency = Average()
         if departure.is_leaving and not was_leaving:
-            zone.begun_at, zone.begun = now, ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs)
+            zone.begun_at = now
+            zone.begun = ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs)
             self._news.append(zone.begun)
         elif was_leaving and not departure.is_leaving:
             self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun_at))
