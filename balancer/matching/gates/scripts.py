@@ -49,8 +49,8 @@ class ScriptGate:
 
     def __init__(self, script: Script | HostScript, now: Clock | None = None) -> None:
         names = variables_of(script.steps)
-        self._tools = tools = _Tools(names, script.form, now)
-        self._plan = tools.planned(script.edits)
+        self._tools = _Tools(names, script.form, now)
+        self._plan = self._tools.planned(script.edits)
         self._host = isinstance(script, HostScript)
         fields = script.request_fields if isinstance(script, Script) else ()
         self._fields = tuple((name.encode("ascii"), compile_script_text(text, names)) for name, text in fields)
@@ -101,7 +101,8 @@ class _ValuedPlan:
     __slots__ = ("_fixed", "_now", "_plan", "_texts")
 
     def __init__(self, edits: OrderedEdits, names: Collection[str], now: Clock | None) -> None:
-        self._plan = plan = EditPlan(edits)
+        plan = EditPlan(edits)
+        self._plan = plan
         self._now = now
         self._texts = tuple(compile_script_text(text, names) for text in plan.texts)
         is_fixed = not any(map(has_variables, plan.texts))
