@@ -24,6 +24,7 @@ from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.following.controller import Controller
 from ingress.following.publishing import Published
 from ingress.following.zone_modes import ModeChange
+from ingress.objects.kinds import OPTIONAL_KINDS, Kind
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import CannotFollow
 from ingress.sources.events import SourceFindings
@@ -182,6 +183,7 @@ class Cluster:
             leading=lambda: elector.leading,
             on_findings=partial(self._note, "events"),
         )
+        self.source.on_change = self._changed
         self._run(elector.run, "the election of a leader")
         self._run(self._events.run, "writing Events")
         if self._options.context.gateway_ports:
@@ -197,7 +199,6 @@ class Cluster:
             on_findings=partial(self._note, "status"),
             pace=_pace(self._lookup).scaled(scale),
         )
-        self.source.on_ingress = self._statuses.wake
         self._run(self._statuses.run, "writing statuses")
 
     def _start_gateways(
@@ -217,7 +218,6 @@ class Cluster:
             on_findings=partial(self._note, "gateway status"),
             pace=GatewayPace().scaled(self._options.cluster.time_scale),
         )
-        self.source.on_gateways = self._gateways.wake
         self._run(self._gateways.run, "writing statuses of Gateway API")
 
     async def _start_webhook(self) -> None:
@@ -239,6 +239,12 @@ class Cluster:
             namespace, _, name = context.configmap.partition("/")
             config_map = self._controller.inventory.config_map(namespace, name)
         return review(body, context, config_map)
+
+    def _changed(self, kind: Kind) -> None:
+        if kind is Kind.INGRESS and self._statuses is not None:
+            self._statuses.wake()
+        elif kind in OPTIONAL_KINDS and self._gateways is not None:
+            self._gateways.wake()
 
     def _leader_changed(self, _leading: bool) -> None:
         for writer in (self._statuses, self._gateways, self._events):

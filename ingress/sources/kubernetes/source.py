@@ -78,10 +78,8 @@ class KubernetesSource:
         self._news = asyncio.Event()
         self._tasks: dict[Scope, asyncio.Task[None]] = {}
         self._last_event_at: dict[Kind, float] = {}
-        self.on_ingress: Callable[[], None] = lambda: None
-        """Called whenever an Ingress or its status has changed."""
-        self.on_gateways: Callable[[], None] = lambda: None
-        """Called whenever an object of Gateway API or its status has changed, or whether its kind is served."""
+        self.on_change: Callable[[Kind], None] = lambda _: None
+        """Called with the kind of each object that has changed, whatever of it."""
         self.served: Mapping[Kind, str] = {}
         """The version at which each kind of Gateway API is followed; an empty one means that the kind is absent."""
         self._optional = gateway_scopes(options.namespaces) if options.gateways else {}
@@ -233,10 +231,7 @@ class KubernetesSource:
     def _take(self, event: ScopeEvent) -> None:
         if not isinstance(event, ScopeState):
             self._last_event_at[event.scope.kind] = asyncio.get_running_loop().time()
-            if event.scope.kind is Kind.INGRESS:
-                self.on_ingress()
-            elif event.scope.kind in OPTIONAL_KINDS:
-                self.on_gateways()
+            self.on_change(event.scope.kind)
         heals = self._gathering.has_unreadable(event.scope)
         self._add(self._gathering.apply(event, now_epoch_seconds=time.time()))
         if isinstance(event, ScopeReplaced) and event.passed_by:

@@ -101,7 +101,7 @@ class Due(msgspec.Struct, frozen=True):
     next_at: float = math.inf
 
 
-class _Memory(msgspec.Struct):
+class _ObjectMemory(msgspec.Struct):
     """What is remembered of one object.
 
     `settled` is the version and status for which nothing is due; `answered` the version that needs no other write
@@ -123,7 +123,7 @@ class DueWrites:
 
     def __init__(self, controller: str) -> None:
         self._controller = controller
-        self._memories: dict[Key, _Memory] = {}
+        self._memories: dict[Key, _ObjectMemory] = {}
         self._turn = 0
         self.contests = Contests()
 
@@ -194,14 +194,14 @@ class DueWrites:
         kind = Kind(key[0])
         return path_of(kind, key[1], version=versions[kind])
 
-    def _memory(self, key: Key, uid: str) -> _Memory:
+    def _memory(self, key: Key, uid: str) -> _ObjectMemory:
         memory = self._memories.get(key)
         if memory is None or memory.uid != uid:
-            memory = self._memories[key] = _Memory(uid)
+            memory = self._memories[key] = _ObjectMemory(uid)
         return memory
 
     def _write(
-        self, item: KubernetesObject, status: Status | None, memory: _Memory, *, version: str, written_at: str
+        self, item: KubernetesObject, status: Status | None, memory: _ObjectMemory, *, version: str, written_at: str
     ) -> ObjectWrite | None:
         metadata = item.metadata
         if not isinstance(item, Reported) or memory.answered == metadata.resource_version:
@@ -227,7 +227,9 @@ class DueWrites:
             item.status, status, namespace=item.metadata.namespace, controller=self._controller, now=written_at
         )
 
-    def _finalizer(self, item: GatewayClass, memory: _Memory, *, version: str, is_used: bool) -> ObjectWrite | None:
+    def _finalizer(
+        self, item: GatewayClass, memory: _ObjectMemory, *, version: str, is_used: bool
+    ) -> ObjectWrite | None:
         metadata = item.metadata
         others = [each for each in metadata.finalizers if each != FINALIZER]
         has = len(others) < len(metadata.finalizers)

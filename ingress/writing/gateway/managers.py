@@ -5,28 +5,28 @@ from __future__ import annotations
 import msgspec
 
 
-class _Entry(msgspec.Struct, frozen=True):
+class _ManagedFields(msgspec.Struct, frozen=True):
     manager: str = ""
     subresource: str = ""
     time: str = ""
 
 
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    managed_fields: tuple[_Entry, ...] | None = None
+class _ManagedMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    managed_fields: tuple[_ManagedFields, ...] | None = None
 
 
-class _Item(msgspec.Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
+class _ManagedItem(msgspec.Struct, frozen=True):
+    metadata: _ManagedMetadata = _ManagedMetadata()
 
 
-class _List(msgspec.Struct, frozen=True):
-    items: tuple[_Item, ...] | None = None
+class _ManagedList(msgspec.Struct, frozen=True):
+    items: tuple[_ManagedItem, ...] | None = None
 
 
 def other_manager(body: bytes, *, own: str) -> str:
     """The field manager other than `own` that wrote a status last; empty if none did, or the list is unreadable."""
     try:
-        items = msgspec.json.decode(body, type=_List).items or ()
+        items = msgspec.json.decode(body, type=_ManagedList).items or ()
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     entries = (each for item in items for each in item.metadata.managed_fields or ())

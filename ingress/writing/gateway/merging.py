@@ -50,7 +50,7 @@ Patch = dict[str, object]
 """The fields of a status that have to be written, each whole."""
 
 
-class _Condition(Wire, frozen=True):
+class _WrittenCondition(Wire, frozen=True):
     type: str = ""
     status: str = ""
     reason: str = ""
@@ -59,22 +59,22 @@ class _Condition(Wire, frozen=True):
     last_transition_time: str = ""
 
 
-class _Listener(Wire, frozen=True):
+class _WrittenListener(Wire, frozen=True):
     name: str = ""
     supported_kinds: tuple[SupportedKind, ...] | None = ()
     attached_routes: int = 0
     conditions: tuple[msgspec.Raw, ...] | None = ()
 
 
-class _Owner(Wire, frozen=True):
+class _OwnerStatus(Wire, frozen=True):
     conditions: tuple[msgspec.Raw, ...] | None = ()
-    listeners: tuple[_Listener, ...] | None = ()
+    listeners: tuple[_WrittenListener, ...] | None = ()
     attached_listener_sets: int = 0
     addresses: tuple[Address, ...] | None = ()
     supported_features: tuple[Feature, ...] | None = ()
 
 
-class _Reference(Wire, frozen=True):
+class _WrittenReference(Wire, frozen=True):
     group: str = GATEWAY_GROUP
     kind: str = "Gateway"
     namespace: str = ""
@@ -83,14 +83,14 @@ class _Reference(Wire, frozen=True):
     port: int = 0
 
 
-class _Entry(Wire, frozen=True):
+class _StatusEntry(Wire, frozen=True):
     controller_name: str = ""
-    parent_ref: _Reference = _Reference()
-    ancestor_ref: _Reference = _Reference()
+    parent_ref: _WrittenReference = _WrittenReference()
+    ancestor_ref: _WrittenReference = _WrittenReference()
     conditions: tuple[msgspec.Raw, ...] | None = ()
 
 
-class _Entries(Wire, frozen=True):
+class _EntryLists(Wire, frozen=True):
     parents: tuple[msgspec.Raw, ...] | None = ()
     ancestors: tuple[msgspec.Raw, ...] | None = ()
 
@@ -107,12 +107,12 @@ def due_patch(current: msgspec.Raw, wanted: Status, *, namespace: str, controlle
     status that judges a newer generation than `wanted` stays as it is: somebody knew more.
     """
     if isinstance(wanted, (RouteStatus, PolicyStatus)):
-        known = _read(current, _Entries)
+        known = _read(current, _EntryLists)
         entries = wanted.parents if isinstance(wanted, RouteStatus) else wanted.ancestors
         field = "parents" if isinstance(wanted, RouteStatus) else "ancestors"
         present = known.parents if field == "parents" else known.ancestors
         return _due_entries(field, present, entries, namespace=namespace, controller=controller, now=now)
-    owner = _read(current, _Owner)
+    owner = _read(current, _OwnerStatus)
     listed = (owner.conditions, *(each.conditions for each in owner.listeners or ()))
     if any(_newest(each) > judged_generation(wanted) for each in listed):
         return None
@@ -123,13 +123,15 @@ def stale_patch(current: msgspec.Raw, field: str, controller: str) -> Patch | No
     """The fields that take our entries out of `parents` or `ancestors`; None if there are none."""
     if controller.encode() not in bytes(current):
         return None
-    known = _read(current, _Entries)
+    known = _read(current, _EntryLists)
     present = known.parents if field == "parents" else known.ancestors
     kept = [each for each in present or () if _entry(each).controller_name != controller]
     return {field: kept} if len(kept) < len(present or ()) else None
 
 
-def _due_owner(owner: _Owner, wanted: GatewayClassStatus | GatewayStatus | ListenerSetStatus, now: str) -> Patch | None:
+def _due_owner(
+    owner: _OwnerStatus, wanted: GatewayClassStatus | GatewayStatus | ListenerSetStatus, now: str
+) -> Patch | None:
     patch: Patch = {}
     conditions, differs = _merged(owner.conditions, wanted.conditions, now)
     if differs:
@@ -150,13 +152,13 @@ def _due_owner(owner: _Owner, wanted: GatewayClassStatus | GatewayStatus | Liste
 
 
 def _merged_listeners(
-    present: Sequence[_Listener] | None, wanted: Sequence[ListenerStanding], now: str
+    present: Sequence[_WrittenListener] | None, wanted: Sequence[ListenerStanding], now: str
 ) -> tuple[list[dict[str, object]], bool]:
     known = {each.name: each for each in present or ()}
     found = []
     differs = [*known] != [each.name for each in wanted]
     for each in wanted:
-        before = known.get(each.name, _Listener())
+        before = known.get(each.name, _WrittenListener())
         conditions, moved = _merged(before.conditions, each.conditions, now)
         differs |= moved or before.attached_routes != each.attached_routes
         differs |= (before.supported_kinds or ()) != each.supported_kinds
@@ -226,13 +228,13 @@ def _merged(
     return found, differs or bool(left)
 
 
-def _says(item: _Condition | StatusCondition) -> tuple[object, ...]:
+def _says(item: _WrittenCondition | StatusCondition) -> tuple[object, ...]:
     """What of a condition counts. Who puts the words of a message in another order says the same."""
     return item.status, item.reason, item.observed_generation, sorted(item.message.split())
 
 
 def _written(item: StatusCondition, at: str) -> msgspec.Raw:
-    whole = _Condition(item.type, item.status, item.reason, item.message, item.observed_generation, at)
+    whole = _WrittenCondition(item.type, item.status, item.reason, item.message, item.observed_generation, at)
     return msgspec.Raw(msgspec.json.encode(whole))
 
 
@@ -245,7 +247,7 @@ def _name(item: ParentStanding | AncestorStanding) -> ParentName:
     return item.parent_ref if isinstance(item, ParentStanding) else item.ancestor_ref
 
 
-def _key(item: ParentName | _Reference, namespace: str) -> tuple[object, ...]:
+def _key(item: ParentName | _WrittenReference, namespace: str) -> tuple[object, ...]:
     return item.group, item.kind, item.namespace or namespace, item.name, item.section_name, item.port
 
 
@@ -263,10 +265,10 @@ def _all_conditions(status: Status) -> Iterable[StatusCondition]:
     return (*status.conditions, *(each for listener in listeners for each in listener.conditions))
 
 
-_Read = TypeVar("_Read", _Owner, _Entries)
+_Read = TypeVar("_Read", _OwnerStatus, _EntryLists)
 
-_ENTRY: Final = msgspec.json.Decoder(_Entry)
-_CONDITION: Final = msgspec.json.Decoder(_Condition)
+_STATUS_ENTRY: Final = msgspec.json.Decoder(_StatusEntry)
+_CONDITION: Final = msgspec.json.Decoder(_WrittenCondition)
 
 
 def _read(current: msgspec.Raw, kind: type[_Read]) -> _Read:
@@ -274,9 +276,9 @@ def _read(current: msgspec.Raw, kind: type[_Read]) -> _Read:
     return msgspec.json.decode(current, type=kind) if bytes(current) not in (b"", b"null") else kind()
 
 
-def _entry(raw: msgspec.Raw) -> _Entry:
-    return _ENTRY.decode(raw)
+def _entry(raw: msgspec.Raw) -> _StatusEntry:
+    return _STATUS_ENTRY.decode(raw)
 
 
-def _condition(raw: msgspec.Raw) -> _Condition:
+def _condition(raw: msgspec.Raw) -> _WrittenCondition:
     return _CONDITION.decode(raw)
