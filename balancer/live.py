@@ -101,7 +101,8 @@ class View:
         self.configurations = _ByEntryPoint((each.key, tables[each.configuration]) for each in model.entry_points)
         self.backends = backends
         self.edits = edits
-        self.plain_edit, self.secure_edit = edits.plain, edits.secure
+        self.plain_edit = edits.plain
+        self.secure_edit = edits.secure
         self.compressor = compressor
         self.forwarded = forwarded
         self.request_fields = request_fields
@@ -238,7 +239,8 @@ class LiveTable:
 
     def use(self, coming: Coming) -> None:
         """Uses the view that was prepared last, from the next request on."""
-        self._drain, self._keyring = coming.drain, coming.keyring
+        self._drain = coming.drain
+        self._keyring = coming.keyring
         self.view = coming.view
         self.settings.proxy = coming.view.model.proxy
 

@@ -192,13 +192,14 @@ class Cluster:
     async def _start_webhook(self) -> None:
         access = self._options.cluster
         assert access.webhook_certificate_dir is not None
-        self._webhook, _ = await start_webhook(
+        webhook, _ = await start_webhook(
             host=_ALL_ADDRESSES,
             port=access.webhook_port,
             certificate_dir=access.webhook_certificate_dir,
             judge=self._review,
             bound=port_bound(descriptor_limit(), workers=self._options.workers),
         )
+        self._webhook = webhook
 
     def _review(self, body: bytes) -> bytes | AdmissionRefusal:
         """Called in another thread. It only looks up one object in the inventory."""

@@ -107,7 +107,8 @@ class Reception:
         self._places = places
         self._bound = bound
         self._hand_over = hand_over
-        self._note, self._tally = note, tally
+        self._note = note
+        self._tally = tally
         self._handshake_seconds = handshake_seconds
         self._flusher = flusher
         self._transports = transports
@@ -184,7 +185,8 @@ class Reception:
 
     def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, seconds: float) -> None:
         """Begins a handshake, which may take `seconds`."""
-        arrival.server_name, names = hello.server_name, self._names(arrival.entry_point)
+        arrival.server_name = hello.server_name
+        names = self._names(arrival.entry_point)
         tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
         try:

@@ -74,7 +74,8 @@ class SharedContext:
         except (SSL.Error, crypto.Error, ValueError, TypeError) as error:
             raise ssl.SSLError(f"no context can be made: {type(error).__name__}") from None
         trust.give_to(self._made)
-        self._trust, self.names_bytes = trust, trust.names_bytes
+        self._trust = trust
+        self.names_bytes = trust.names_bytes
 
     def asking(self, demand: ClientDemand, server_name: str, on_dear: OnDear = lambda _: None) -> AskingContext:
         """The context of one connection, whose client has sent this name, where `demand` holds.
@@ -82,7 +83,9 @@ class SharedContext:
         `on_dear` hears if its handshake is dear.
         """
         context = AskingContext(ssl.PROTOCOL_TLS_SERVER)
-        context.made, context.demand, context.on_dear = self._made, demand, on_dear
+        context.made = self._made
+        context.demand = demand
+        context.on_dear = on_dear
         context.server_name = server_name.lower().removesuffix(".").encode("ascii", "replace")
         context.over = self._trust.handshake_begins(context)
         return context
@@ -136,9 +139,12 @@ class AskedSession:
     def __init__(
         self, connection: SSL.Connection, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, asking: AskingContext
     ) -> None:
-        self._connection, self._cost = connection, HandshakeCost(asking.on_dear)
-        self._incoming, self._outgoing = incoming, outgoing
-        self._demand, self._server_name = asking.demand, asking.server_name
+        self._connection = connection
+        self._cost = HandshakeCost(asking.on_dear)
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._demand = asking.demand
+        self._server_name = asking.server_name
         self._under_way: AskingContext | None = asking  # forgotten with the session, or after the handshake
         self._has_more = False
         self.errors: list[int] = []

@@ -54,7 +54,9 @@ class _Probe(asyncio.Protocol):
     """One request on a connection of its own. `answer`: whether the endpoint is well."""
 
     def __init__(self, check: HealthCheck, label: str, *, secure: bool) -> None:
-        self._check, self._label, self._secure = check, label, secure
+        self._check = check
+        self._label = label
+        self._secure = secure
         self._is_call = check.path.partition(":")[0] == _GRPC
         self._engine = make_engine(CLIENT, EngineLimits())
         self._transport: asyncio.Transport | None = None

@@ -60,7 +60,8 @@ class Probes:
 
     async def close(self) -> None:
         """Closes the client with its connections. Another probe would make a new one."""
-        session, self._session = self._session, None
+        session = self._session
+        self._session = None
         if session is not None:
             await session.close()
 

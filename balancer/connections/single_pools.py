@@ -77,7 +77,8 @@ class ConnectionPool(Keeper):
         self._idle.append(connection)
         pools.idle_count += 1
         shares.add(self._share)
-        connection.idle_since = now = pools.now()
+        now = pools.now()
+        connection.idle_since = now
         connection.deadline = now + settings.endpoint_idle_seconds
         if connection.deadline < connection.next_look:
             deadlines = pools.deadlines

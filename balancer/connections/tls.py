@@ -82,7 +82,8 @@ class ServerNames:
 
         If any of them has changed, `listener_context` is another one, and no session from before is resumed.
         """
-        before, self._goes_by = self._goes_by, model
+        before = self._goes_by
+        self._goes_by = model
         self._chosen = {}
         if model.proxy.http2 != before.proxy.http2:
             self._offer(_protocols(model.proxy.http2))
@@ -96,7 +97,8 @@ class ServerNames:
         ):
             return  # endpoints change often, and there may be thousands of certificates
         shown_before = self._table.shown
-        self._table = table = ServerNameTable(model, self._configuration)
+        table = ServerNameTable(model, self._configuration)
+        self._table = table
         if table.shown != shown_before or model.proxy.tls != before.proxy.tls:
             self.listener_context = self._make_listener()
         wanted = {*model.certificates, *table.certificates, self._fallback}
@@ -268,7 +270,8 @@ def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
 @lru_cache(maxsize=_ENDPOINT_CONTEXTS)
 def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version, context.maximum_version = ssl.TLSVersion[tls.oldest], ssl.TLSVersion[tls.newest]
+    context.minimum_version = ssl.TLSVersion[tls.oldest]
+    context.maximum_version = ssl.TLSVersion[tls.newest]
     context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
     if tls.ciphers:
         context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")

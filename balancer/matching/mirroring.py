@@ -87,7 +87,8 @@ class BackendCopies:
         """`edits` are those of the route, which copies have as well."""
         self.backend = rule.backend
         self._tenant = rule.tenant
-        self._numerator, self._denominator = rule.numerator, rule.denominator
+        self._numerator = rule.numerator
+        self._denominator = rule.denominator
         self._editor = request_editor_of(edits)
 
     def is_due(self, request: RequestHead, random_below: Callable[[int], int]) -> bool:

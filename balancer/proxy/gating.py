@@ -121,7 +121,8 @@ class Gating:
     # Events of the client meanwhile. The body waits until an exchange asks for it.
 
     def client_lost(self, kind: ErrorKind) -> None:
-        waiting, self._waiting = self._waiting, None
+        waiting = self._waiting
+        self._waiting = None
         if waiting is not None:
             waiting.cancel()
             self._end(kind)

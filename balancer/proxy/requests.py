@@ -47,7 +47,8 @@ class Request(RequestContext):
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
         account, view = self.account, self.view
         if view.forwarded is not None:
-            self.stream.origin = origin = view.forwarded.origin_of(self.stream.origin, request)
+            origin = view.forwarded.origin_of(self.stream.origin, request)
+            self.stream.origin = origin
             account.client = origin.peer
         request_id = request.repeated.request_id
         if request_id:

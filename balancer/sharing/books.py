@@ -32,7 +32,9 @@ class SharedLimits:
 
     def __init__(self, tables: CountingTables, spending: Spending, *, now: Callable[[], int]) -> None:
         """`now`: nanoseconds on the clock of the workers."""
-        self._tables, self._spending, self._now = tables, spending, now
+        self._tables = tables
+        self._spending = spending
+        self._now = now
 
     def rows(self) -> Iterator[Spent]:
         """The totals of clients that came lately."""

@@ -69,7 +69,10 @@ class RowTable:
         octets = memoryview(buffer).cast("B")[start : start + size]
         if len(octets) < size:
             raise ValueError("the memory is too short for its seats")
-        self._words, self._shape, self._seats, self._seat = octets.cast("d"), shape, seats, seat
+        self._words = octets.cast("d")
+        self._shape = shape
+        self._seats = seats
+        self._seat = seat
 
     def talk(self, key: str) -> Talk:
         """What this process tells about `key`, and what it hears of the others."""
@@ -103,7 +106,11 @@ class Talk:
         others: tuple[int, ...],
     ) -> None:
         """`own` are the rows that this seat may use, `others` the rows where others may write about the same."""
-        self._words, self._tag, self._shape, self._own, self._others = words, tag, shape, own, others
+        self._words = words
+        self._tag = tag
+        self._shape = shape
+        self._own = own
+        self._others = others
         self._row: int | None = None
         self._totals = [0.0] * shape.totals
         self._known: dict[int, list[float]] = {}
@@ -113,7 +120,8 @@ class Talk:
         """Tells the others the present state, and what was seen since the last call."""
         words, row = self._words, self._row
         if row is None or words[row] != self._tag:
-            row = self._row = self._claimed(now)
+            row = self._claimed(now)
+            self._row = row
             if row is None:
                 return
         totals_at, totals = row + _STATE + self._shape.state, self._totals

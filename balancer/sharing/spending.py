@@ -48,7 +48,9 @@ class Spending:
 
     def __init__(self, buffer: Buffer, *, start: int, guard: Guard) -> None:
         """The table has `SPENDING_BYTES` from the offset `start` of `buffer`, zero at first."""
-        self._buffer, self._start, self._guard = buffer, start, guard
+        self._buffer = buffer
+        self._start = start
+        self._guard = guard
 
     def count(self, limit: int, key: int, *, passed: bool, now: int) -> None:
         """Counts one request that came at `now` (nanoseconds)."""

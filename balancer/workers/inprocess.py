@@ -74,7 +74,8 @@ class InProcessFleet:
 
     def open(self) -> None:
         """Binds the ports. Raises `CannotListen`."""
-        (self._sockets,) = open_ports(self._address, self._wanted, count=1)
+        (sockets,) = open_ports(self._address, self._wanted, count=1)
+        self._sockets = sockets
         self.ports = ports_of(self._sockets)
 
     async def start(self) -> None:

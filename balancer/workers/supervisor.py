@@ -92,7 +92,8 @@ class ProcessFleet:
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
-        self._is_draining = self._is_stopped = False
+        self._is_draining = False
+        self._is_stopped = False
         self._standby = Standby(self._begin_standby, self._times) if options.stands_by else None
         self._restarts = Restarts(self._times)
         self._succeeded = asyncio.Event()  # set for a moment only

@@ -109,9 +109,13 @@ class Worker:
         `others` are the other workers. `compat_metrics`: metrics have the names of
         ingress-nginx as well.
         """
-        self._loop, self._times = asyncio.get_running_loop(), times
-        self._hash_threads, self._logins = HashThreads(_CHECKS.at_once), LoginTables(os.urandom(_DIGEST_KEY_BYTES))
-        self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
+        self._loop = asyncio.get_running_loop()
+        self._times = times
+        self._hash_threads = HashThreads(_CHECKS.at_once)
+        self._logins = LoginTables(os.urandom(_DIGEST_KEY_BYTES))
+        self._auth = AuthClient()
+        self._mirrors = MirrorClient()
+        self._spans = SpanOutbox(recorder.spans_dropped)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or memory_alone().counting,
@@ -137,7 +141,8 @@ class Worker:
         self._names = ConfiguredNames(fallback, recorder.dear_handshake)
         self._clients: set[Connection] = set()
         self._places: ClientPlaces[Any] = ClientPlaces()
-        self._nobody_left, self._draining = asyncio.Event(), False
+        self._nobody_left = asyncio.Event()
+        self._draining = False
         self._leaving: set[asyncio.Task[None]] = set()
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)

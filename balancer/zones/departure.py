@@ -92,9 +92,14 @@ class Departure:
     def __init__(self) -> None:
         self._share = MovingShare()
         self._level = 0
-        self._back, self._hold = (Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX) for _ in range(2))
-        self._before, self._latency_before = FailureCount(), Average()
-        self._alike_until = self.since = self.stepped_at = self.heard_from = 0.0
+        self._back = Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX)
+        self._hold = Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX)
+        self._before = FailureCount()
+        self._latency_before = Average()
+        self._alike_until = 0.0
+        self.since = 0.0
+        self.stepped_at = 0.0
+        self.heard_from = 0.0
         self.step = DepartureStep.WELL
 
     @property
@@ -160,7 +165,8 @@ class Departure:
 
     def _ask(self, step: DepartureStep, share: float, now: float) -> None:
         if step is not self.step:
-            self.step, self.since = step, now
+            self.step = step
+            self.since = now
         self._share.move(share)
 
     def _climbs(self, zone: Weighing, now: float) -> bool:
@@ -179,7 +185,10 @@ class Departure:
     def _go(self, level: int, now: float, step: DepartureStep) -> bool:
         self._share.step(1 if level > self._level else -1, 0.0)
         self._share.move(LEVELS[level])
-        self._level, self.step, self.since, self.stepped_at = level, step, now, now
+        self._level = level
+        self.step = step
+        self.since = now
+        self.stepped_at = now
         return True
 
     @property
@@ -204,8 +213,11 @@ class Departure:
 
     def take_over(self, state: DepartureState, now: float) -> None:
         """Goes on from the state of somebody else, who saw more."""
-        self.stepped_at, self.since, self.heard_from = state.stepped_at, state.since, now
-        self._level, self.step = int(state.level), _STEPS[int(state.step)]
+        self.stepped_at = state.stepped_at
+        self.since = state.since
+        self.heard_from = now
+        self._level = int(state.level)
+        self.step = _STEPS[int(state.step)]
         self._share.take_over(LEVELS[self._level], int(state.direction))
         self._back.take_over(state.back_until, state.back_seconds)
         self._hold.take_over(state.hold_until, state.hold_seconds)

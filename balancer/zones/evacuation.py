@@ -67,11 +67,14 @@ class Evacuation:
 
     def __init__(self, key: str = "", others: Others = NO_OTHERS) -> None:
         """`key` names the backend for the `others`."""
-        self._key, self._sharing = key, others
+        self._key = key
+        self._sharing = others
         self._zones: dict[str, JudgedZone] = {}
         self._news: deque[ZoneChange] = deque()
-        self._at = self._failed_at = 0.0
-        self.is_awake = self.is_on = False
+        self._at = 0.0
+        self._failed_at = 0.0
+        self.is_awake = False
+        self.is_on = False
         self.left: dict[str, int] = {}
         self.version = 0
 
@@ -123,7 +126,8 @@ class Evacuation:
 
     def _wake(self, now: float) -> None:
         """What came before is not known, so counting begins with this failure, and with what other workers know."""
-        self.is_awake, self._at = True, now
+        self.is_awake = True
+        self._at = now
         for zone in self._zones.values():
             zone.wake(now)
         for name, zone in self._zones.items():
@@ -131,7 +135,8 @@ class Evacuation:
         self._show()
 
     def _tick(self, now: float) -> None:
-        elapsed, self._at = now - self._at, now
+        elapsed = now - self._at
+        self._at = now
         for zone in self._zones.values():
             zone.pass_time(elapsed, now)
         for name, zone in self._zones.items():

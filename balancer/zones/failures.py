@@ -84,8 +84,12 @@ class FailureWindow:
     __slots__ = ("_answers", "_by_place", "_failed", "_quick", "_seconds", "_slow", "_well", "latency", "run")
 
     def __init__(self) -> None:
-        self._quick = self._slow = FailureCount()
-        self._answers = self._failed = self._well = self._seconds = 0.0
+        self._quick = FailureCount()
+        self._slow = self._quick
+        self._answers = 0.0
+        self._failed = 0.0
+        self._well = 0.0
+        self._seconds = 0.0
         self.run = 0
         self._by_place: dict[int, FailureCount] = {}
         self.latency = Average()
@@ -130,7 +134,10 @@ class FailureWindow:
         self._quick = _faded(self._quick, elapsed / _QUICK_SECONDS, came)
         self._slow = _faded(self._slow, min(elapsed / _SLOW_SECONDS, rare), came)
         self.latency.take(self._well, self._seconds, memory=_LATENCY_ANSWERS)
-        self._answers = self._failed = self._well = self._seconds = 0.0
+        self._answers = 0.0
+        self._failed = 0.0
+        self._well = 0.0
+        self._seconds = 0.0
 
     @property
     def lately(self) -> FailureCount:
@@ -153,7 +160,8 @@ class FailureWindow:
 
     def restart(self) -> None:
         """The zone gets another share of the requests: what came before says little about it from now on."""
-        self._quick = self._slow = FailureCount()
+        self._quick = FailureCount()
+        self._slow = self._quick
         self._by_place.clear()
         self.run = 0
         self.latency = Average()

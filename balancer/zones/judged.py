@@ -42,7 +42,8 @@ class JudgedZone:
         self.is_leaving = False
         self.begun = Beginning()
         self._peers = peers
-        self._answers, self._failed = list(_NO_ANSWERS), list(_NO_ANSWERS)
+        self._answers = list(_NO_ANSWERS)
+        self._failed = list(_NO_ANSWERS)
         self._seconds = 0.0
 
     def note(self, *, failed: bool, seconds: float, place: int) -> None:
@@ -87,6 +88,7 @@ class JudgedZone:
     def _exchanged(self, now: float) -> ZoneSeen:
         """Tells the others what this worker saw. Returns what they saw since the last call."""
         seen = ZoneSeen(tuple(self._answers), tuple(self._failed), self._seconds)
-        self._answers, self._failed = list(_NO_ANSWERS), list(_NO_ANSWERS)
+        self._answers = list(_NO_ANSWERS)
+        self._failed = list(_NO_ANSWERS)
         self._seconds = 0.0
         return self._peers.exchange(seen, now)

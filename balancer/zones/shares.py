@@ -32,8 +32,10 @@ class MovingShare:
 
     def __init__(self, most: float = 1.0) -> None:
         self.most = min(most, 1.0 - LOCAL_LEAST)
-        self.value = self.turns = 0.0
-        self.direction, self._pace = 0, 1.0
+        self.value = 0.0
+        self.turns = 0.0
+        self.direction = 0
+        self._pace = 1.0
 
     @property
     def basis_points(self) -> int:
@@ -64,7 +66,10 @@ class MovingShare:
 
     def end(self) -> None:
         """The share is 0, and nothing of its way is remembered."""
-        self.value, self.direction, self._pace, self.turns = 0.0, 0, 1.0, 0.0
+        self.value = 0.0
+        self.direction = 0
+        self._pace = 1.0
+        self.turns = 0.0
 
 
 class Pause:
@@ -73,8 +78,10 @@ class Pause:
     __slots__ = ("_least", "_most", "seconds", "until")
 
     def __init__(self, least_seconds: float, most_seconds: float) -> None:
-        self._least, self._most = least_seconds, most_seconds
-        self.seconds, self.until = least_seconds, 0.0
+        self._least = least_seconds
+        self._most = most_seconds
+        self.seconds = least_seconds
+        self.until = 0.0
 
     def begin(self, now: float) -> None:
         """The try was in vain: waits from now on. The next wait is twice as long."""
@@ -83,7 +90,8 @@ class Pause:
 
     def take_over(self, until: float, seconds: float) -> None:
         """Waits until then, and the next wait is of `seconds`."""
-        self.until, self.seconds = until, seconds
+        self.until = until
+        self.seconds = seconds
 
     def shorten(self) -> None:
         """The try was worth it: the next wait is the shortest again."""

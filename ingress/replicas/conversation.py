@@ -69,7 +69,8 @@ class _Addressee:
     def __init__(self) -> None:
         self.outbox = Outbox()
         self.rates: dict[str, float] = {}  # as last told
-        self.told_at = self.due_at = float("-inf")
+        self.told_at = float("-inf")
+        self.due_at = float("-inf")
         self.is_own = False
         self.sending: asyncio.Task[None] | None = None
 
@@ -78,7 +79,9 @@ class Conversation:
     """The conversation of one replica. Must be made inside the running loop."""
 
     def __init__(self, options: ConversationOptions, credentials: ReplicaCredentials, ends: Ends) -> None:
-        self._options, self._credentials, self._ends = options, credentials, ends
+        self._options = options
+        self._credentials = credentials
+        self._ends = ends
         self._members = OtherReplicas(credentials.identity)
         self._rates: dict[str, Rates] = {}
         self._own = Rates()
@@ -88,18 +91,22 @@ class Conversation:
         self._spent: tuple[SpentRow, ...] = ()
         self._spent_at: float | None = None
         self._places = {place: _Addressee() for place in options.places}
-        self._counted, self._bytes = Counter[str](), Counter[str]()
+        self._counted = Counter[str]()
+        self._bytes = Counter[str]()
         self._number = 0
-        self._model, self._services = RoutingModel(), frozenset[str]()
+        self._model = RoutingModel()
+        self._services = frozenset[str]()
         self._used: dict[str, ZoneTraffic] = {}
-        self._used_at = self._learned_at = float("-inf")
+        self._used_at = float("-inf")
+        self._learned_at = float("-inf")
         self._runner: web.AppRunner
         self._teller: Teller
 
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        self._runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
+        runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
+        self._runner = runner
         self._teller = Teller(credentials.client)
         _LOG.info("other replicas are heard on port %d", port)
 
@@ -152,7 +159,9 @@ class Conversation:
         self._members.forget(now)
         model = self._ends.model()
         if model is not self._model:
-            self._model, self._services, self._limits = model, services_by_traffic(model), shared_limits(model)
+            self._model = model
+            self._services = services_by_traffic(model)
+            self._limits = shared_limits(model)
         if model.zones.fleet is FleetUse.OFF:
             self._publish({}, now)
             self._charge(now, counts=False)
@@ -170,7 +179,8 @@ class Conversation:
 
     def _charge(self, now: float, *, counts: bool) -> None:
         """Charges what clients of shared limits spent elsewhere, if it `counts`."""
-        before, self._spent_at = self._spent_at, now
+        before = self._spent_at
+        self._spent_at = now
         if not self._limits or before is None or now <= before:
             self._spent = ()
             return
@@ -202,7 +212,8 @@ class Conversation:
     def _publish(self, traffic: dict[str, ZoneTraffic], now: float) -> None:
         if not differs(self._used, traffic) or now - self._used_at < _PUBLISH_SECONDS:
             return
-        self._used, self._used_at = traffic, now
+        self._used = traffic
+        self._used_at = now
         self._ends.use(tuple(sorted(traffic.items())))
 
     def _is_due(self, place: _Addressee, now: float) -> bool:

@@ -53,9 +53,12 @@ class _LimitedClient:
     )
 
     def __init__(self) -> None:
-        self.asked = self.passed = 0  # totals here
-        self.others_asked = self.others_passed = 0  # since the last turn
-        self.here = self.others = 0.0  # requests a second
+        self.asked = 0  # here, in all
+        self.passed = 0  # here, in all
+        self.others_asked = 0  # since the last turn
+        self.others_passed = 0  # since the last turn
+        self.here = 0.0  # requests a second
+        self.others = 0.0  # requests a second
         self.factor = 1.0
         self.balance = 0.0  # requests of others that were not charged yet
         self.quiet_seconds = 0.0
@@ -105,14 +108,17 @@ def _charge(
     if row is not None:
         if asked < 0 or passed < 0:  # the row was taken over, and came back
             asked, passed = row.asked, row.passed
-        client.asked, client.passed = row.asked, row.passed
+        client.asked = row.asked
+        client.passed = row.passed
     client.here += weight * (asked / elapsed - client.here)
     client.others += weight * (client.others_asked / elapsed - client.others)
     is_quiet = not asked and not client.others_asked
     client.quiet_seconds = client.quiet_seconds + elapsed if is_quiet else 0.0
     beyond = _beyond(client, passed)
-    client.others_asked = client.others_passed = 0
-    before, client.factor = client.factor, _factor(client)
+    client.others_asked = 0
+    client.others_passed = 0
+    before = client.factor
+    client.factor = _factor(client)
     if not beyond and client.factor == before:
         return None
     return Charge(*place, beyond, client.factor)

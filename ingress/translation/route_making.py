@@ -61,7 +61,8 @@ class HostMemory:
 
     def begin(self) -> None:
         """Begins a translation."""
-        self._before, self._made = self._made, {}
+        self._before = self._made
+        self._made = {}
 
     def last(self, name: str) -> MadeHost | None:
         """The host in the last translation, None if there was none."""
@@ -125,7 +126,8 @@ class RouteMaker:
         given = (claimed, certificate, self._shared)
         if made is None or made.given != given or not self._leads_there_again(made):
             notes = FindingNotes()
-            self._backends.asked, self._report_to = [], notes
+            self._backends.asked = []
+            self._report_to = notes
             host = self._host(claimed, certificate)
             if made is not None and made.host == host:
                 host = made.host

@@ -79,7 +79,8 @@ class StatusWriter:
         self._statuses = Statuses()
         self._bucket = Bucket(burst=self._pace.at_once, per_second=self._pace.per_second)
         self._addresses: Addresses = ()
-        self._looked_up_at = self._asked_at = -math.inf
+        self._looked_up_at = -math.inf
+        self._asked_at = -math.inf
         self._lookup_problem = ""
         self._findings: tuple[Finding, ...] = ()
         self._woken = asyncio.Event()
@@ -150,7 +151,8 @@ class StatusWriter:
         self._asked_at = now
         try:
             self._addresses = await self._lookup()
-            self._looked_up_at, self._lookup_problem = now, ""
+            self._looked_up_at = now
+            self._lookup_problem = ""
         except AddressesUnknown as error:
             if str(error) != self._lookup_problem:
                 _LOG.info("%s; the last known addresses stay in use", error)
