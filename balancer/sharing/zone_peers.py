@@ -39,7 +39,7 @@ class ZonePeers(Protocol):
         """The newest state of the others, of those who told something lately; None if nobody did."""
 
 
-class _Alone:
+class _NobodyElse:
     __slots__ = ()
 
     def exchange(self, seen: ZoneSeen, now: float) -> ZoneSeen:
@@ -53,7 +53,7 @@ class _Alone:
 
 
 _NOTHING: Final = ZoneSeen()
-_ALONE: Final[ZonePeers] = _Alone()
+_NOBODY_ELSE: Final[ZonePeers] = _NobodyElse()
 
 ZonePeersOf = Callable[[str], ZonePeers]
 """The others that see the backend and zone with this key."""
@@ -61,4 +61,4 @@ ZonePeersOf = Callable[[str], ZonePeers]
 
 def nobody_else(_: str) -> ZonePeers:
     """A `ZonePeersOf` without others."""
-    return _ALONE
+    return _NOBODY_ELSE

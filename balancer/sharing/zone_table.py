@@ -44,10 +44,10 @@ class ZoneTable:
 
     def peers(self, key: str) -> ZonePeers:
         """The other workers that see a zone. Nobody hears this one if the table has no room."""
-        return _TablePeers(self._rows.talk(key))
+        return _TableZonePeers(self._rows.talk(key))
 
 
-class _TablePeers:
+class _TableZonePeers:
     __slots__ = ("_state", "_talk")
 
     def __init__(self, talk: Talk) -> None:
