@@ -121,6 +121,7 @@ class Worker:
             counting=counting or memory_alone().counting,
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
+            now=time.time,
         )
         self.live = LiveTable(random_below, gate_maker(tools), others)
         self._deadlines = Deadlines(self._loop)

@@ -252,7 +252,7 @@ def _desired(
     claims = by_seniority(read)
     main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = settled_hosts(main, canaries, memories.readings, findings)
+    hosts = settled_hosts(main, canaries, memories.readings, settings.snippets, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,

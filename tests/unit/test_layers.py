@@ -134,6 +134,7 @@ CORE = (
     "balancer.matching.host_compiling",
     "balancer.matching.certificates",
     "balancer.matching.mirroring",
+    "balancer.matching.ordered_edits",
     "balancer.matching.path_readings",
     "balancer.matching.regexes",
     "balancer.matching.relocating",
