@@ -25,6 +25,7 @@ from ingress.following.controller import Controller
 from ingress.following.publishing import Published
 from ingress.following.zone_modes import ModeChange
 from ingress.objects.kinds import OPTIONAL_KINDS, Kind
+from ingress.settings.gateway_ports import GatewayServices
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import CannotFollow
 from ingress.sources.events import SourceFindings
@@ -39,6 +40,8 @@ from ingress.writing.electing import ElectorTimes
 from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
 from ingress.writing.gateway.in_use import Judgement
+from ingress.writing.gateway.keeper import GatewayKeeper, KeeperPace
+from ingress.writing.gateway.surroundings import Surroundings
 from ingress.writing.gateway.writer import GatewayCluster, GatewayPace, GatewayStatusWriter
 from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import Notice, is_present, notices_of
@@ -49,6 +52,7 @@ _LOG = logging.getLogger(__name__)
 
 _ALL_ADDRESSES = "::"  # the API server connects from outside of the pod
 _NODES_LOOKUP_SECONDS = 30.0
+_SURROUNDINGS_SECONDS = 10.0
 
 
 class Cluster:
@@ -67,10 +71,12 @@ class Cluster:
         self._statuses: StatusWriter | None = None
         self._webhook: web.AppRunner | None = None
         self._gateways: GatewayStatusWriter | None = None
+        self._keeper: GatewayKeeper | None = None
         self._controller: Controller | None = None
         self._told: tuple[Finding, ...] = ()
         self._objections: tuple[Notice, ...] = ()
         self._modes: dict[tuple[str, str, str], Notice] = {}
+        services = options.context.gateway_services
         self.source = KubernetesSource(
             api,
             ClusterOptions(
@@ -78,7 +84,8 @@ class Cluster:
                 namespaces=options.context.watch_namespaces,
                 node_name=options.context.node_name or "",
                 secret_breadth=options.cluster.secret_scope,
-                gateways=bool(options.context.gateway_ports),
+                gateways=options.context.reads_gateways,
+                service_namespace=services.namespace if services is not None else "",
             ),
             times=ReflectorTimes().scaled(options.cluster.time_scale),
             random=random.random,
@@ -113,8 +120,9 @@ class Cluster:
         """Takes all findings after a translation. Statuses may have changed."""
         if self._statuses is not None:
             self._statuses.wake()
-        if self._gateways is not None:
-            self._gateways.translated()
+        for writer in (self._gateways, self._keeper):
+            if writer is not None:
+                writer.translated()
 
     def findings_told(self, findings: tuple[Finding, ...]) -> None:
         """Takes all findings that have lasted long enough. They become Events, at the start if it is still to come."""
@@ -186,7 +194,7 @@ class Cluster:
         self.source.on_change = self._changed
         self._run(elector.run, "the election of a leader")
         self._run(self._events.run, "writing Events")
-        if self._options.context.gateway_ports:
+        if self._options.context.reads_gateways:
             self._start_gateways(controller, elector, published, in_use)
         if self._lookup is None:
             _LOG.info("no address to publish: give --publish-service or --publish-status-address")
@@ -210,15 +218,43 @@ class Cluster:
             judgement=lambda: _judgement(published),
             in_use=in_use,
             leading=lambda: elector.leading,
+            settled=lambda *asked: self._keeper is not None and self._keeper.is_settled(*asked),
         )
+        options = self._options
         self._gateways = GatewayStatusWriter(
             self._api,
             cluster,
-            controller=self._options.context.controller_class,
+            controller=options.context.controller_class,
             on_findings=partial(self._note, "gateway status"),
-            pace=GatewayPace().scaled(self._options.cluster.time_scale),
+            pace=GatewayPace().scaled(options.cluster.time_scale),
+        )
+        services = options.context.gateway_services
+        self._keeper = GatewayKeeper(
+            self._api,
+            cluster,
+            services=services,
+            surroundings=Surroundings(
+                self._api,
+                own_service=options.context.own_service,
+                lookup=self._gateway_lookup(services),
+                pause_seconds=_SURROUNDINGS_SECONDS * options.cluster.time_scale,
+                needs_selector=services is not None,
+            ),
+            provide=self.source.note,
+            on_findings=partial(self._note, "gateway services"),
+            pace=KeeperPace().scaled(options.cluster.time_scale),
         )
         self._run(self._gateways.run, "writing statuses of Gateway API")
+        self._run(self._keeper.run, "keeping Services of Gateways")
+
+    def _gateway_lookup(self, services: GatewayServices | None) -> AddressLookup | None:
+        """Where the addresses of Gateways come from that no Service of theirs has."""
+        if services is None:
+            return self._lookup
+        access = self._options.cluster
+        if services.service_type != "NodePort" or not (access.pod_name and access.pod_namespace):
+            return None
+        return NodeAddresses(self._api, namespace=access.pod_namespace, pod=access.pod_name)
 
     async def _start_webhook(self) -> None:
         access = self._options.cluster
@@ -245,9 +281,11 @@ class Cluster:
             self._statuses.wake()
         elif kind in OPTIONAL_KINDS and self._gateways is not None:
             self._gateways.wake()
+        elif kind is Kind.SERVICE and self._keeper is not None and self._options.context.gateway_services is not None:
+            self._keeper.wake()
 
     def _leader_changed(self, _leading: bool) -> None:
-        for writer in (self._statuses, self._gateways, self._events):
+        for writer in (self._statuses, self._gateways, self._keeper, self._events):
             if writer is not None:
                 writer.wake()
 
@@ -275,7 +313,7 @@ class Cluster:
 def _judgement(published: Published) -> Judgement | None:
     if published.publication is None:
         return None
-    return Judgement(published.standings, published.publication.generation, published.seen_at)
+    return Judgement(published.standings, published.exposures, published.publication.generation, published.seen_at)
 
 
 def _pace(lookup: AddressLookup) -> StatusPace:

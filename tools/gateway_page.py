@@ -14,7 +14,8 @@ Made by `make docs` from `tools/gateway_page.py`, with the tables of `ingress/tr
 do not edit.
 
 zonal reads Gateway API v1 beside Ingress: GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, ReferenceGrant and
-BackendTLSPolicy, today from a folder of manifests. Zones, health, retries and metrics are the same as for an Ingress.
+BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries and metrics are the same
+as for an Ingress.
 
 ```console
 $ zonal run --source manifests --gateway-ports 80=8080,443=8443
@@ -25,7 +26,35 @@ $ curl -s http://127.0.0.1:10254/debug/gateway
 Gateway API are not read, and nothing about them costs anything. A GatewayClass is ours if its `controllerName` is
 `zonal-ingress.io/controller`.
 
-* All Gateways share these ports. Equal listeners of two Gateways conflict, and the older Gateway keeps its own.
+## In a cluster
+
+```console
+$ kubectl apply -f deploy/manifests/rbac-gateway.yaml
+$ zonal run --gateway-ports 20000-20063 --publish-service zonal/zonal
+```
+
+With a range of ports each Gateway may have any port, and has a Service of its own in the namespace of zonal
+([decision](adr/0036-a-service-for-each-gateway.md)). Two Gateways on port 80 never meet.
+
+| option | what it does |
+|---|---|
+| `--gateway-ports 20000-20063` | as many ports of Gateways as the range has; beyond, listeners say `PortUnavailable` |
+| `--gateway-addresses load-balancer` | the type of the Services; also `node-port`, `cluster-ip`, `shared` |
+| `--gateway-external-ips 203.0.113.0/28` | addresses that `spec.addresses` may name, for externalIPs |
+| `--publish-service NS/NAME` | the Service of zonal's pods, whose selector the Services of Gateways have |
+
+* The leader writes the statuses once every worker of its replica serves the model. `Programmed` is true with a port
+  in the Service and an address. Until then its reason is `Pending`, `AddressNotAssigned` or `AddressNotUsable`.
+* Addresses are those of the load balancer and externalIPs, else those of nodes (`node-port`), else that of the
+  cluster (`cluster-ip`).
+* Labels and annotations of `spec.infrastructure` are those of the Service.
+* Conditions and entries of other controllers stay as they are. A finding `StatusContested` names who changes ours.
+* A GatewayClass has `SupportedVersion` by the version of the definitions, and a finalizer while Gateways use it.
+
+## Shared ports
+
+* With `P=Q` ports all Gateways share them. Equal listeners of two Gateways conflict, and the older Gateway keeps its
+  own.
   Inside one Gateway nobody wins: all listeners that collide are closed.
 * `/debug/gateway` shows what the status of each object should say. Whatever a status says is not served is a
   finding, too.

@@ -20,7 +20,7 @@ from ingress.cli.showing import COMMANDS
 if TYPE_CHECKING:
     from ingress.objects.kinds import PublishedAddress
     from ingress.settings.context import TranslationContext
-    from ingress.settings.gateway_ports import GatewayPorts
+    from ingress.settings.gateway_ports import GatewayPorts, GatewayServices
     from ingress.settings.options import ClusterAccess, RunOptions
 
 _VERSION = "Show the version, and whether the data plane is compiled, and exit."
@@ -56,6 +56,7 @@ _STANDBY = "Keep one more worker process ready for when another one ends; it tak
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
 _EVENT_LOOP = "auto: uvloop if it is installed."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
+_GATEWAY_ADDRESSES = "A Service of this type for each Gateway (auto: load-balancer for a range), or shared addresses."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
 
@@ -107,9 +108,15 @@ def cli() -> None:
     option("--gateway-ports", default="", help="Ports for Gateways: FIRST-LAST, or PORT=BOUND,...; none by default."),
     option(
         "--gateway-addresses",
-        type=click.Choice(["shared"]),
-        default="shared",
-        help="Where clients reach Gateways: all of them share the addresses of this process.",
+        type=click.Choice(["auto", "load-balancer", "node-port", "cluster-ip", "shared"]),
+        default="auto",
+        help=_GATEWAY_ADDRESSES,
+    ),
+    option(
+        "--gateway-external-ips",
+        default="",
+        help="Networks of addresses that Gateways may ask for.",
+        metavar="CIDR,...",
     ),
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
     option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
@@ -325,7 +332,27 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         gateway_ports=tuple(
             (port, str(bound)) for port, bound in _gateway_ports(given.get("gateway_ports", "")).by_client_port
         ),
+        gateway_services=_gateway_services(given),
     )
+
+
+def _gateway_services(given: Mapping[str, Any]) -> GatewayServices | None:
+    """The Services of Gateways; None if Gateways share addresses, or are read from a folder."""
+    from ingress.settings.gateway_ports import read_gateway_services
+
+    if "gateway_addresses" not in given:
+        return None
+    configured, _, _ = given["configmap"].partition("/")
+    try:
+        services = read_gateway_services(
+            _gateway_ports(given["gateway_ports"]),
+            given["gateway_addresses"],
+            given["gateway_external_ips"],
+            namespace=given["pod_namespace"] or configured,
+        )
+    except ValueError as problem:
+        raise BadInput(str(problem)) from None
+    return services if given["source"] in (None, "", "kubernetes") else None
 
 
 def _gateway_ports(text: str) -> GatewayPorts:

@@ -24,6 +24,7 @@ from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
+from ingress.translation.gateway.own_ports import Exposure
 from ingress.translation.gateway.standings import ObjectStanding
 
 _Place = tuple[str, str, str, str]
@@ -45,6 +46,7 @@ class Published:
         "_snapshot",
         "_traffic",
         "_translated",
+        "exposures",
         "findings",
         "publication",
         "seen_at",
@@ -58,6 +60,8 @@ class Published:
         self.findings: tuple[Finding, ...] = ()
         self.standings: tuple[ObjectStanding, ...] = ()
         """What statuses of Gateway API should say."""
+        self.exposures: tuple[Exposure, ...] = ()
+        """What the Services of Gateways should be."""
         self.seen_at = 0
         """The stamp of the inventory that the standings judge."""
         self._translated: tuple[Finding, ...] | None = None  # before the first publication
@@ -87,6 +91,7 @@ class Published:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last = self.publication
         self.standings = translation.standings
+        self.exposures = translation.exposures
         self.seen_at = translation.seen_at
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings

@@ -36,7 +36,7 @@ async def check_cluster(kubeconfig: Path, context: TranslationContext, *, second
     except CannotConnect as error:
         raise CannotFollow(f"--kubeconfig {kubeconfig}: {error}") from None
     options = ClusterOptions(
-        configmap=context.configmap, namespaces=context.watch_namespaces, gateways=bool(context.gateway_ports)
+        configmap=context.configmap, namespaces=context.watch_namespaces, gateways=context.reads_gateways
     )
     try:
         source = KubernetesSource(api, options, times=ReflectorTimes(), random=random.random)

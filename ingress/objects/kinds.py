@@ -137,13 +137,20 @@ class IngressClass(Wire, frozen=True):
     spec: IngressClassSpec = IngressClassSpec()
 
 
+GATEWAY_ANNOTATION = "zonal-ingress.io/gateway"
+"""Names, as namespace/name, the Gateway that a Service of ours was made for."""
+
+
 class ServicePort(Wire, frozen=True):
-    """A port of a Service; EndpointSlices carry the same name."""
+    """A port of a Service; EndpointSlices carry the same name. `target_port` is a number, or the name of a port of
+    pods.
+    """
 
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     name: str = ""
     protocol: str = "TCP"
     app_protocol: str = ""
+    target_port: int | str = 0
 
 
 class ServiceSpec(Wire, frozen=True):
@@ -158,6 +165,7 @@ class ServiceSpec(Wire, frozen=True):
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
     traffic_distribution: str = ""
     external_name: str = ""
+    external_ips: tuple[str, ...] = msgspec.field(default=(), name="externalIPs")
     topology_keys: object = ()
 
     def __post_init__(self) -> None:
@@ -173,11 +181,12 @@ def _texts(document: object) -> tuple[str, ...]:
 
 
 class Service(Wire, frozen=True):
-    """v1 Service."""
+    """v1 Service. `status` has the shape of that of an Ingress, and counts only for Services of Gateways."""
 
     kind: ClassVar[Kind] = Kind.SERVICE
     metadata: Metadata
     spec: ServiceSpec = ServiceSpec()
+    status: IngressStatus = IngressStatus()
 
 
 class EndpointConditions(Wire, frozen=True):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ingress.settings.gateway_ports import GatewayServices
+
 
 class TranslationContext(msgspec.Struct, frozen=True):
     """References are `namespace/name`. `ingress_class` is compared with the legacy annotation only.
@@ -16,8 +18,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     `publish_service` are our replicas. No `watch_namespaces` means all. `http_port` and `https_port` are those of the
     listeners, 0 if any free port is taken. `names_secrets`: each Secret is
     followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
-    `gateway_ports` are the ports that Gateways may open, and the names of their sockets; without any, Gateway API is
-    not read.
+    `gateway_ports` are the ports that Gateways may open, and the names of their sockets. With `gateway_services` each
+    Gateway has a Service and any port instead. Without either, Gateway API is not read.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -38,6 +40,12 @@ class TranslationContext(msgspec.Struct, frozen=True):
     names_secrets: bool = False
     can_export_spans: bool = True
     gateway_ports: tuple[tuple[int, str], ...] = ()
+    gateway_services: GatewayServices | None = None
+
+    @property
+    def reads_gateways(self) -> bool:
+        """Whether Gateway API is read."""
+        return bool(self.gateway_ports) or self.gateway_services is not None
 
     @property
     def own_service(self) -> tuple[str, str] | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 import msgspec
 
 _PORT_MOST: Final = 65535
 _PORTS_MOST: Final = 1024  # each is a descriptor of every worker
+
+
+SERVICE_TYPES: Final = {"load-balancer": "LoadBalancer", "node-port": "NodePort", "cluster-ip": "ClusterIP"}
+"""The types of Services that Gateways may have, by the words of `--gateway-addresses`."""
 
 
 class GatewayPorts(msgspec.Struct, frozen=True):
@@ -19,6 +24,19 @@ class GatewayPorts(msgspec.Struct, frozen=True):
 
     targets: tuple[int, ...] = ()
     by_client_port: tuple[tuple[int, int], ...] = ()
+
+
+class GatewayServices(msgspec.Struct, frozen=True):
+    """Each Gateway has a Service of its own, in `namespace`, whose ports lead to some of the bound ports `targets`.
+
+    `service_type` is that of the Services. Gateways may ask for addresses of `external_networks`, which become
+    externalIPs.
+    """
+
+    namespace: str
+    targets: tuple[int, ...]
+    service_type: str = "LoadBalancer"
+    external_networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
 
 def read_gateway_ports(text: str) -> GatewayPorts:
@@ -36,6 +54,34 @@ def read_gateway_ports(text: str) -> GatewayPorts:
     if end < begin or end - begin >= _PORTS_MOST:
         raise ValueError(f"{text!r}: give a range of at most {_PORTS_MOST} ports, the lower one first")
     return GatewayPorts(tuple(range(begin, end + 1)))
+
+
+def read_gateway_services(
+    ports: GatewayPorts, addresses: str, networks: str, *, namespace: str
+) -> GatewayServices | None:
+    """The Services that `addresses` asks for, in `namespace`; None if Gateways share addresses, or are off.
+
+    `addresses` is auto (load-balancer where `ports` are a range, else shared), shared, or of `SERVICE_TYPES`.
+    `networks` are those of `external_networks`, with commas. Raises ValueError with one line that says what to write.
+    """
+    given = tuple(_network(part.strip()) for part in networks.split(",")) if networks else ()
+    is_range = bool(ports.targets) and not ports.by_client_port
+    if addresses == "auto":
+        addresses = "load-balancer" if is_range else "shared"
+    if addresses == "shared":
+        if is_range:
+            raise ValueError("--gateway-addresses shared needs --gateway-ports PORT=BOUND,... and no range")
+        return None
+    if not is_range:
+        raise ValueError(f"--gateway-addresses {addresses} needs a range with --gateway-ports, such as 20000-20063")
+    return GatewayServices(namespace, ports.targets, SERVICE_TYPES[addresses], given)
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError:
+        raise ValueError(f"--gateway-external-ips {text!r} is no network, such as 203.0.113.0/28") from None
 
 
 def _mapped(parts: list[str]) -> GatewayPorts:

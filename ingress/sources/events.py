@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from ingress.findings import Finding
-from ingress.objects.kinds import Kind, KubernetesObject
+from ingress.objects.kinds import Kind, KubernetesObject, PublishedAddress
 
 
 class Replaced(msgspec.Struct, frozen=True):
@@ -50,4 +50,31 @@ class SourceFindings(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
-Event = Replaced | Upserted | Removed | Resolved | SourceFindings
+class BoundPort(msgspec.Struct, frozen=True, order=True):
+    """A port of the Gateway `namespace`/`name`, and the bound port of this process that it stands on.
+
+    `protocol` is that of its listeners in small letters; empty if it is unknown.
+    """
+
+    namespace: str
+    name: str
+    port: int
+    target: int
+    protocol: str = ""
+
+
+class Provisioned(msgspec.Struct, frozen=True):
+    """What this replica knows of the places of Gateways beside their Services.
+
+    `ports` are those that a Service gets, or had until lately. `addresses` are those of this process (None: they are
+    unknown), where no Service has them. `bundles` are the versions of the definitions of Gateway API. `problem` says
+    why no Service can be made.
+    """
+
+    ports: tuple[BoundPort, ...] = ()
+    addresses: tuple[PublishedAddress, ...] | None = None
+    bundles: tuple[str, ...] = ()
+    problem: str = ""
+
+
+Event = Replaced | Upserted | Removed | Resolved | SourceFindings | Provisioned

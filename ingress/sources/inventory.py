@@ -14,6 +14,7 @@ import msgspec
 
 from ingress.findings import Finding
 from ingress.objects.kinds import (
+    GATEWAY_ANNOTATION,
     OPTIONAL_KINDS,
     ConfigMap,
     EndpointSlice,
@@ -26,8 +27,8 @@ from ingress.objects.kinds import (
     key_of,
 )
 from ingress.objects.metadata import Reported
-from ingress.sources.change_stamps import ChangeStamps
-from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
+from ingress.sources.change_stamps import ChangeStamps, Look
+from ingress.sources.events import Event, Provisioned, Removed, Replaced, Resolved, SourceFindings, Upserted
 
 REQUIRED_KINDS = frozenset({Kind.INGRESS, Kind.INGRESS_CLASS, Kind.SERVICE, Kind.ENDPOINT_SLICE})
 """A model without the full list of these kinds would lose routes, so nothing is published before they are known."""
@@ -36,6 +37,11 @@ SERVICE_LABEL = "kubernetes.io/service-name"
 """Names the Service of an EndpointSlice (discovery/v1 LabelServiceName)."""
 
 _Key = tuple[str, str]
+
+_PROVISIONED_KEY = ("", "provisioned")  # no name of DNS
+PROVISIONED: Look = (None, _PROVISIONED_KEY)
+"""What one looks for to see whether `Inventory.provisioned` has changed."""
+
 _Record = TypeVar("_Record", bound=KubernetesObject)
 
 
@@ -64,6 +70,7 @@ class Inventory:
         "_names",
         "_objects",
         "_slices",
+        "provisioned",
         "stamps",
     )
 
@@ -78,6 +85,8 @@ class Inventory:
         self._beyond = False
         self._held_back: Mapping[_Key, Secret | None] = {}
         self.stamps = ChangeStamps()
+        self.provisioned = Provisioned()
+        """What this replica knows of the places of Gateways beside their Services."""
 
     def holding_back(self, secrets: Mapping[_Key, Secret | None]) -> Inventory:
         """The same objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
@@ -129,6 +138,12 @@ class Inventory:
             case SourceFindings():
                 changed = self._note(event)
                 self._beyond |= changed
+            case Provisioned():
+                changed = self.provisioned != event
+                self.provisioned = event
+                self._beyond |= changed
+                if changed:
+                    self.stamps.note(None, _PROVISIONED_KEY)
         return changed
 
     def has_changed_beyond_slices(self, services: frozenset[_Key]) -> bool:
@@ -275,6 +290,11 @@ def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:
     )
     if isinstance(before, Ingress) and isinstance(after, Ingress):
         return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
+    if isinstance(before, Service) and isinstance(after, Service):
+        # Where Gateways are reached is a part of what we say about them. Load balancers of others are no news.
+        counts = GATEWAY_ANNOTATION in aligned.annotations
+        status = after.status if counts else before.status
+        return before == msgspec.structs.replace(after, metadata=aligned, status=status)
     if isinstance(before, Reported) and isinstance(after, Reported):
         return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
     return before == msgspec.structs.replace(after, metadata=aligned)

@@ -42,6 +42,7 @@ from ingress.translation.defaults import default_certificate, default_route, rou
 from ingress.translation.gateway.annotations import route_overrides
 from ingress.translation.gateway.findings import note_standings, note_streams
 from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.own_ports import Exposure
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
 from ingress.translation.gateway.serving import GatewayParts, gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
@@ -71,9 +72,9 @@ class Translation(msgspec.Struct, frozen=True):
 
     `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
     about slices) are for `with_endpoints`. `services` are those that anything refers to. `standings` are what
-    statuses of Gateway API should say; `seen_at` is the stamp of the inventory that they judge. `is_partial`: some
-    Secrets are seen as they were, and the next translation judges more of them. `ends_at_epoch_seconds` is when a new
-    translation is due although nothing has changed; None: never.
+    statuses of Gateway API should say, `exposures` what the Services of Gateways should be; `seen_at` is the stamp of
+    the inventory that they judge. `is_partial`: some Secrets are seen as they were, and the next translation judges
+    more of them. `ends_at_epoch_seconds` is when a new translation is due although nothing has changed; None: never.
     """
 
     model: RoutingModel
@@ -83,6 +84,7 @@ class Translation(msgspec.Struct, frozen=True):
     other_findings: tuple[Finding, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
     standings: tuple[ObjectStanding, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
     seen_at: int = 0
     is_partial: bool = False
     ends_at_epoch_seconds: float | None = None
@@ -199,7 +201,9 @@ def _gateways(
 ) -> ReadGateways:
     """What objects of Gateway API ask for, as far as other objects let them."""
     ports = frozenset(port for port, _ in context.gateway_ports)
-    options = GatewayOptions(context.controller_class, ports, allow_external=context.allow_external_name)
+    options = GatewayOptions(
+        context.controller_class, ports, context.gateway_services, allow_external=context.allow_external_name
+    )
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
     note_streams(gateways.listeners, findings)
@@ -214,7 +218,11 @@ def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
         config_maps=made.wanted.config_maps | gateways.config_maps,
     )
     return msgspec.structs.replace(
-        made, wanted=wanted, services=made.services | gateways.services, standings=gateways.standings
+        made,
+        wanted=wanted,
+        services=made.services | gateways.services,
+        standings=gateways.standings,
+        exposures=gateways.exposures,
     )
 
 

@@ -101,6 +101,9 @@ def _gateways() -> Iterator[Grant]:
     statuses = tuple(f"{each.group}/{each.plural}/status" for each in reported)
     yield from _each("zonal-gateway-status", "", statuses, ("patch",))
     yield Grant("zonal-gateway-classes", "", f"{_GATEWAY}/gatewayclasses", "patch")
+    definitions = "apiextensions.k8s.io/customresourcedefinitions"
+    yield Grant("zonal-gateway-version", "", definitions, "get", (f"gatewayclasses.{_GATEWAY}",))
+    yield from _each("zonal-gateway-services", "zonal", ("services",), ("create", "delete", "patch"))
 
 
 def test_gateway_api_has_roles_that_nobody_gets_unasked() -> None:

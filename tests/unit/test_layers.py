@@ -261,6 +261,8 @@ CORE = (
     "ingress.writing.gateway.in_use",
     "ingress.writing.gateway.managers",
     "ingress.writing.gateway.merging",
+    "ingress.writing.gateway.planning",
+    "ingress.writing.gateway.services",
     "ingress.writing.lease",
     "ingress.writing.mode_notices",
     "ingress.writing.notices",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ingress.objects.kinds import Kind, key_of
-from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
+from ingress.sources.events import Event, Provisioned, Removed, Replaced, Resolved, SourceFindings, Upserted
 
 _Key = tuple[Kind, str, str]
 
@@ -22,7 +22,7 @@ class Backlog:
     def __init__(self) -> None:
         self._replaced: dict[Kind, Replaced] = {}
         self._changed: dict[_Key, Upserted | Removed] = {}
-        self._said: dict[str, Resolved | SourceFindings] = {}
+        self._said: dict[str, Resolved | SourceFindings | Provisioned] = {}
 
     def __len__(self) -> int:
         return len(self._replaced) + len(self._changed) + len(self._said)
@@ -41,6 +41,8 @@ class Backlog:
                 self._said[f"name {event.namespace}/{event.name}"] = event
             case SourceFindings():
                 self._said[event.source] = event
+            case Provisioned():
+                self._said["provisioned"] = event
 
     def holds(self, kinds: Collection[Kind]) -> bool:
         """Whether any event about these kinds waits."""

@@ -17,7 +17,7 @@ from balancer.runtime.supervising import kept_at_work
 from ingress.objects.kinds import OPTIONAL_KINDS, EndpointSlice, Kind, key_of
 from ingress.objects.names import SUBDOMAIN
 from ingress.sources.contract import Wanted
-from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.events import Event, Provisioned, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.kubernetes.api import ApiServer
 from ingress.sources.kubernetes.backlog import Backlog
 from ingress.sources.kubernetes.discovery import Discovery
@@ -52,6 +52,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `secret_breadth` is that of `secret_scopes`. `node_name` is empty if the Node of this process is unknown.
     `gateways`: the kinds of Gateway API are followed as far as they are served. Otherwise nobody asks for them.
+    `service_namespace` is one more whose Services are followed.
     """
 
     configmap: str
@@ -59,6 +60,7 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     node_name: str = ""
     secret_breadth: str = "namespace"
     gateways: bool = False
+    service_namespace: str = ""
 
 
 class KubernetesSource:
@@ -120,9 +122,9 @@ class KubernetesSource:
         is_known = self._patience.ends(self._gathering.owing, followed=followed, now=now)
         return is_known and not self._backlog.holds(_ASKED)
 
-    def note(self, findings: SourceFindings) -> None:
-        """Passes on the findings of another part of this process that talks to the API server."""
-        self._add([findings])
+    def note(self, said: SourceFindings | Provisioned) -> None:
+        """Passes on what another part of this process that talks to the API server has to say."""
+        self._add([said])
 
     def event_ages(self) -> dict[Kind, float]:
         """Seconds since the API server last sent something about each kind."""
@@ -299,6 +301,8 @@ def _first_scopes(options: ClusterOptions) -> tuple[Scope, ...]:
     namespace, _, name = options.configmap.partition("/")
     scopes = [Scope(Kind.INGRESS_CLASS), Scope(Kind.CONFIG_MAP, namespace=namespace, name=name)]
     scopes += [Scope(kind, namespace=place) for kind in _WATCHED for place in options.namespaces or ("",)]
+    if options.namespaces and options.service_namespace and options.service_namespace not in options.namespaces:
+        scopes.append(Scope(Kind.SERVICE, namespace=options.service_namespace))
     if options.node_name:
         scopes.append(Scope(Kind.NODE, name=options.node_name, metadata_only=True))
     return tuple(scopes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from ingress.objects.gateway import Gateway, GatewayClass
 from ingress.objects.gateway_references import ObjectReference
 from ingress.sources.inventory import Inventory
@@ -11,9 +14,13 @@ from ingress.translation.gateway.standings import (
     GatewayClassStatus,
     ObjectStanding,
     Problem,
+    StatusCondition,
     condition,
     standing_of,
 )
+
+_KNOWN_BUNDLE: Final = re.compile(r"v1\.[0-6]\.")
+"""The versions of the definitions whose fields zonal reads."""
 
 
 def our_classes(inventory: Inventory, controller: str) -> dict[str, GatewayClass]:
@@ -27,8 +34,23 @@ def class_standing(item: GatewayClass, inventory: Inventory) -> ObjectStanding:
     reference = item.spec.parameters_ref
     problem = parameters_problem(reference, reference.namespace if reference else "", inventory)
     accepted = condition("Accepted", problem, item.metadata.generation, said="The class is served by zonal.")
+    conditions = (accepted, *_supported_version(inventory.provisioned.bundles, item.metadata.generation))
     features = tuple(Feature(each.name) for each in sorted(FEATURES, key=lambda each: each.name))
-    return standing_of(item, GatewayClassStatus((accepted,), features))
+    return standing_of(item, GatewayClassStatus(conditions, features))
+
+
+def _supported_version(bundles: tuple[str, ...], generation: int) -> tuple[StatusCondition, ...]:
+    """Whether we know this version of the definitions; nothing if it could not be read. Unknown ones are tried."""
+    if not bundles:
+        return ()
+    unknown = [each for each in bundles if not _KNOWN_BUNDLE.match(each)]
+    problem = None
+    if unknown:
+        message = (
+            f"The definitions of Gateway API have the version {unknown[0]!r}, which zonal does not know; it tries."
+        )
+        problem = Problem("UnsupportedVersion", message)
+    return (condition("SupportedVersion", problem, generation, said="This version of Gateway API is known."),)
 
 
 def needed_parameters(gateway: Gateway, item: GatewayClass) -> tuple[tuple[str, str], ...]:

@@ -33,6 +33,8 @@ class ReadListener(msgspec.Struct, frozen=True):
     of its references cannot be followed. `certificates` are those that can be used, `namespace/name`.
     Clients show certificates of the `authorities`, which are ConfigMaps, if there are any; `authorities_digest` stands
     for what these hold. `lets_others_in`: clients without a certificate come in as well. `serves`: it can be served.
+    Where each Gateway has ports of its own, `socket` is the bound socket, `configuration` the route configuration, and
+    `pending` what the listener waits for.
     """
 
     owner: ListenerOwner
@@ -47,11 +49,19 @@ class ReadListener(msgspec.Struct, frozen=True):
     authorities_digest: str = ""
     lets_others_in: bool = False
     serves: bool = True
+    socket: str = ""
+    configuration: str = ""
+    pending: Problem | None = None
 
     @property
     def key(self) -> str:
         """A name that no other listener of the cluster has."""
         return f"{self.owner.kind}/{self.owner.namespace}/{self.owner.name}/{self.spec.name}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is against opening its port, even if no certificate can be shown there."""
+        return self.conflict is None and self.refused is None
 
     @property
     def ends_tls(self) -> bool:

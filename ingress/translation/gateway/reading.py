@@ -12,8 +12,10 @@ import msgspec
 
 from ingress.objects.gateway import Gateway, GatewayClass, ListenerSet
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
-from ingress.objects.kinds import key_of
+from ingress.objects.kinds import Service, key_of
 from ingress.objects.metadata import Metadata
+from ingress.settings.gateway_ports import GatewayServices
+from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import created_epoch_seconds
 from ingress.translation.gateway.attaching import GatewayRoute
@@ -32,9 +34,11 @@ from ingress.translation.gateway.listener_conflicts import TakenPorts
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.namespaces import NamespaceLabels
+from ingress.translation.gateway.own_ports import Exposure, OwnPorts, missing_address, written
+from ingress.translation.gateway.register import read_register, service_name
 from ingress.translation.gateway.route_reading import ReadRoute, owner_named, read_route
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
-from ingress.translation.gateway.standings import ObjectStanding, Problem
+from ingress.translation.gateway.standings import Address, ObjectStanding, Problem
 from ingress.translation.gateway.statuses import (
     gateway_standing,
     is_valid,
@@ -47,10 +51,14 @@ _ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
 
 
 class GatewayOptions(msgspec.Struct, frozen=True):
-    """What a translation knows besides the cluster. `ports` are those that Gateways may open."""
+    """What a translation knows besides the cluster. `ports` are those that Gateways may open.
+
+    With `services` each Gateway has a Service, and any port, of its own instead.
+    """
 
     controller: str
     ports: frozenset[int] = frozenset()
+    services: GatewayServices | None = None
     allow_external: bool = False
 
 
@@ -58,7 +66,9 @@ class ReadGateways(msgspec.Struct, frozen=True):
     """Everything of Gateway API that is ours.
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
-    name. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist or not.
+    name. `exposures` say what their Services should be, and `left_over` where clients may still come to, where each
+    Gateway has a Service. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist
+    or not.
     `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
     to endpoints, `namespace/name`, for those that name one; None: it cannot be used.
     """
@@ -67,6 +77,8 @@ class ReadGateways(msgspec.Struct, frozen=True):
     listeners: tuple[ReadListener, ...] = ()
     routes: tuple[ReadRoute, ...] = ()
     standings: tuple[ObjectStanding, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
+    left_over: tuple[BoundPort, ...] = ()
     secrets: frozenset[tuple[str, str]] = frozenset()
     config_maps: frozenset[tuple[str, str]] = frozenset()
     services: frozenset[tuple[str, str]] = frozenset()
@@ -79,7 +91,7 @@ NOTHING = ReadGateways()
 
 def read_gateways(inventory: Inventory, options: GatewayOptions, material: GatewayMaterial) -> ReadGateways:
     """Reads the cluster. Without a GatewayClass of ours, or without ports for Gateways, there is nothing."""
-    classes = our_classes(inventory, options.controller) if options.ports else {}
+    classes = our_classes(inventory, options.controller) if options.ports or options.services is not None else {}
     if not classes:
         return NOTHING
     return _GatewayReading(inventory, options, material, classes).result()
@@ -109,6 +121,17 @@ class _GatewayReading:
         self._gateways = {key_of(each): each for each in sorted(ours, key=lambda each: _seniority(each.metadata))}
         self._refused = {key: problem for key, each in self._gateways.items() if (problem := self._refusal(each))}
         self._sets = self._our_sets()
+        self._own = self._own_ports(options.services) if options.services is not None else None
+
+    def _own_ports(self, services: GatewayServices) -> OwnPorts:
+        register = read_register(self._inventory.of(Service), services.namespace, services.targets)
+        return OwnPorts(services, register, self._inventory.provisioned, self._wanted_ports())
+
+    def _wanted_ports(self) -> Iterator[tuple[tuple[str, str], int]]:
+        for key, gateway in self._gateways.items():
+            sets = (item.spec.listeners for item, parent in self._sets.values() if parent == key)
+            for listeners in (gateway.spec.listeners, *sets):
+                yield from ((key, each.port) for each in listeners)
 
     def result(self) -> ReadGateways:
         """Everything that was read."""
@@ -131,9 +154,11 @@ class _GatewayReading:
             listeners,
             routes,
             standings=tuple(sorted(standings, key=lambda each: (each.kind, each.namespace, each.name))),
+            exposures=tuple(self._exposures(listeners)),
+            left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
             secrets=self._secrets(listeners),
             config_maps=self._config_maps() | policies.needed_config_maps(),
-            services=frozenset(finder.looked_for),
+            services=frozenset(finder.looked_for) | self._own_services(),
             policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
             shown=dict(self._shown()),
         )
@@ -161,6 +186,8 @@ class _GatewayReading:
     def _all_listeners(self) -> Iterator[ReadListener]:
         taken = TakenPorts()
         for key, gateway in self._gateways.items():
+            if self._own is not None:
+                taken = TakenPorts()  # nobody else has ports at its addresses
             yield from self._placed(gateway, key, taken)
             for item, parent in self._sets.values():
                 if parent == key and self._set_refusal(item, parent) is None:
@@ -168,12 +195,13 @@ class _GatewayReading:
 
     def _placed(self, item: Gateway | ListenerSet, key: tuple[str, str], taken: TakenPorts) -> Iterator[ReadListener]:
         gateway = self._gateways[key]
-        for each in taken.place(listeners_of(item, key, self._options.ports)):
+        read = listeners_of(item, key, self._options.ports if self._own is None else self._own.openable())
+        for each in taken.place(read if self._own is None else map(self._own.placed, read)):
             found = with_certificates(each, self._grants, self._material.certificate_problem)
             said = validation_of(gateway, each.spec.port) if each.spec.protocol == "HTTPS" else None
             if said is not None:
-                read = read_validation(said, gateway, self._grants, self._material.authority_problem)
-                found = with_validation(found, read, self._material.digest(read.authorities))
+                validation = read_validation(said, gateway, self._grants, self._material.authority_problem)
+                found = with_validation(found, validation, self._material.digest(validation.authorities))
             yield msgspec.structs.replace(found, serves=found.serves and key not in self._refused)
 
     def _set_refusal(self, item: ListenerSet, parent: tuple[str, str]) -> tuple[Problem, Problem] | None:
@@ -203,6 +231,7 @@ class _GatewayReading:
             accepted[parent] += refused is None and (listeners_problem(own) is None or any(map(is_valid, own)))
             yield listener_set_standing(item, own, attached, refused=refused, unprogrammed=unprogrammed)
         for key, gateway in self._gateways.items():
+            addresses, unaddressed = self._addresses(gateway)
             yield gateway_standing(
                 gateway,
                 listeners[ListenerOwner("Gateway", *key)],
@@ -210,7 +239,37 @@ class _GatewayReading:
                 refused=self._refused.get(key),
                 unresolved=certificate_problem(gateway, self._grants, self._material.certificate_problem),
                 sets=accepted[key],
+                addresses=addresses,
+                unaddressed=unaddressed,
             )
+
+    def _addresses(self, gateway: Gateway) -> tuple[tuple[Address, ...], Problem | None]:
+        """Where clients reach a Gateway, and why they do not. From a folder nobody knows that."""
+        if self._own is not None:
+            return self._own.addresses(gateway)
+        shared = self._inventory.provisioned.addresses
+        if shared is None:
+            return (), None
+        found = written(shared)
+        if not found:
+            return (), Problem("AddressNotAssigned", "The addresses of this installation are not known yet.")
+        return found, missing_address(gateway, found, "this installation has", "it gets it")
+
+    def _exposures(self, listeners: Iterable[ReadListener]) -> Iterator[Exposure]:
+        """What the Services of Gateways should be, the oldest Gateway first."""
+        if self._own is None:
+            return
+        served: dict[tuple[str, str], list[ReadListener]] = {}
+        for each in listeners:
+            if each.is_open:
+                served.setdefault(each.gateway, []).append(each)
+        for key, gateway in self._gateways.items():
+            yield self._own.exposure(gateway, served.get(key, ()))
+
+    def _own_services(self) -> frozenset[tuple[str, str]]:
+        """The Services of our Gateways, whether they exist or not."""
+        services = self._options.services
+        return frozenset((services.namespace, service_name(key)) for key in self._gateways) if services else frozenset()
 
     def _shown(self) -> Iterator[tuple[tuple[str, str], str | None]]:
         for key, each in self._gateways.items():

@@ -20,6 +20,7 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.translation.claims import Claim, HostClaim
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.own_ports import left_over_configuration
 from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_reading import ReadParent
@@ -45,32 +46,36 @@ def gateway_parts(
     sockets: Mapping[int, str],
     overrides: Mapping[tuple[str, str, str], Overrides],
 ) -> GatewayParts:
-    """The parts of `gateways`. `sockets` are the names of bound sockets by the port of a Gateway.
+    """The parts of `gateways`. `sockets` are the names of bound sockets by the port of a Gateway, where Gateways share
+    them.
 
     `overrides` are what annotations of routes set, by kind, namespace and name.
     """
-    bound = [each for each in gateways.listeners if is_bound(each) and each.spec.port in sockets]
-    ports = {each.spec.port: each for each in bound}
+    placed = (_placed(each, sockets) for each in gateways.listeners if is_bound(each))
+    bound = [each for each in placed if each.socket]
+    places = {each.configuration: each for each in bound}
     blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
+    left_over = {left_over_configuration(each): each for each in gateways.left_over}
     configurations = [
         RouteConfiguration(
-            configuration_key(port),
+            key,
             unmatched_gates=in_phases(blocking),
             wildcards=Wildcards.MANY_LABELS,
             falls_through=True,
         )
-        for port in ports
+        for key in (*places, *left_over)
     ]
     entry_points = [
-        EntryPoint(
-            configuration_key(port), _PROTOCOLS[each.spec.protocol], port, sockets[port], configuration_key(port)
-        )
-        for port, each in ports.items()
+        EntryPoint(key, _PROTOCOLS[each.spec.protocol], each.spec.port, each.socket, key)
+        for key, each in places.items()
+    ]
+    entry_points += [
+        EntryPoint(key, _PROTOCOLS[each.protocol.upper()], each.port, str(each.target), key)
+        for key, each in left_over.items()
+        if each.protocol.upper() in _PROTOCOLS
     ]
     listeners = [
-        Listener(
-            each.key, configuration_key(each.spec.port), normal(each.spec.hostname), each.certificates, _demand(each)
-        )
+        Listener(each.key, each.configuration, normal(each.spec.hostname), each.certificates, _demand(each))
         for each in bound
     ]
     claims = {key: RouteClaims(settings, ways_of(gateways, key), ()) for key in gateways.gateways}
@@ -83,15 +88,23 @@ def gateway_parts(
 
 
 def configuration_key(port: int) -> str:
-    """The key of the entry point of a port of Gateways, and of its route configuration."""
+    """The key of the entry point of a port that Gateways share, and of its route configuration."""
     return f"gateway:{port}"
+
+
+def _placed(item: ReadListener, sockets: Mapping[int, str]) -> ReadListener:
+    """The listener with its socket, an empty one if there is none, and its route configuration."""
+    if item.configuration:
+        return item
+    port = item.spec.port
+    return msgspec.structs.replace(item, socket=sockets.get(port, ""), configuration=configuration_key(port))
 
 
 def is_bound(listener: ReadListener) -> bool:
     """Whether a listener has a part in the model. One that cannot show a certificate has, so that no other takes its
     requests; it has no hosts.
     """
-    return listener.conflict is None and listener.refused is None and listener.spec.protocol in _PROTOCOLS
+    return listener.is_open and listener.spec.protocol in _PROTOCOLS
 
 
 def _hosts(
@@ -131,7 +144,7 @@ def _host(listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...],
         tuple(msgspec.structs.replace(each, host=name) for each in in_order),
         client_certificates=ClientCertificates(demand) if (demand := _demand(listener)) is not None else None,
         listener=listener.key,
-        configuration=configuration_key(listener.spec.port),
+        configuration=listener.configuration,
         trailing_slash=TrailingSlash.SAME,
     )
 

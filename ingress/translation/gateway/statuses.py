@@ -9,6 +9,7 @@ from ingress.objects.gateway import Gateway, ListenerSet
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadParent, ReadRoute
 from ingress.translation.gateway.standings import (
+    Address,
     GatewayStatus,
     ListenerSetStatus,
     ListenerStanding,
@@ -34,11 +35,14 @@ def gateway_standing(
     refused: Problem | None,
     unresolved: Problem | None,
     sets: int,
+    addresses: tuple[Address, ...] = (),
+    unaddressed: Problem | None = None,
 ) -> ObjectStanding:
     """The standing of a Gateway with its own `listeners`.
 
     `attached` counts accepted routes by the key of a listener. `refused` is what is wrong with the Gateway itself,
-    `unresolved` a reference of its TLS that cannot be followed. `sets` is the number of ListenerSets.
+    `unresolved` a reference of its TLS that cannot be followed. `sets` is the number of ListenerSets. `unaddressed` is
+    why clients do not reach it at the `addresses` that it asks for.
     """
     generation = item.metadata.generation
     invalid = listeners_problem(listeners)
@@ -48,7 +52,7 @@ def gateway_standing(
         accepted = StatusCondition("Accepted", "True", invalid.reason, invalid.message, generation)
     conditions = [
         accepted,
-        condition("Programmed", _PENDING if none_left else None, generation, said="The Gateway is served."),
+        condition("Programmed", _PENDING if none_left else unaddressed, generation, said="The Gateway is served."),
     ]
     if item.spec.tls.backend is not None or item.spec.tls.frontend is not None:
         conditions.append(condition("ResolvedRefs", unresolved, generation, said="Every reference was found."))
@@ -59,7 +63,7 @@ def gateway_standing(
             StatusCondition("InsecureFrontendValidationMode", "True", "ConfigurationChanged", message, generation)
         )
     standings = tuple(listener_standing(each, attached, generation, closed=refused is not None) for each in listeners)
-    return standing_of(item, GatewayStatus(tuple(conditions), standings, sets))
+    return standing_of(item, GatewayStatus(tuple(conditions), standings, sets, addresses))
 
 
 def listener_set_standing(
@@ -75,10 +79,12 @@ def listener_set_standing(
     `refused` is why its Gateway does not take it, `unprogrammed` the same in the words of the condition Programmed.
     """
     generation = item.metadata.generation
-    none_left = None if any(is_valid(each) for each in listeners) else listeners_problem(listeners)
+    valid = [each for each in listeners if is_valid(each)]
+    none_left = None if valid else listeners_problem(listeners)
+    pending = valid[0].pending if valid and all(each.pending for each in valid) else None
     conditions = (
         condition("Accepted", refused or none_left, generation, said="The listeners are served."),
-        condition("Programmed", unprogrammed or none_left, generation, said="The listeners are served."),
+        condition("Programmed", unprogrammed or none_left or pending, generation, said="The listeners are served."),
     )
     if refused is not None:
         return standing_of(item, ListenerSetStatus(conditions))
@@ -92,6 +98,7 @@ def listener_standing(item: ReadListener, attached: Counter[str], generation: in
     unprogrammed = refused
     if unprogrammed is None and (closed or not item.serves):
         unprogrammed = Problem("Invalid", "The listener is not served: see its other conditions and the Gateway's.")
+    unprogrammed = unprogrammed or item.pending
     conflicted = StatusCondition("Conflicted", "False", "NoConflicts", "Nothing is in its way.", generation)
     if item.conflict is not None:
         reason, message = item.conflict.reason, item.conflict.message

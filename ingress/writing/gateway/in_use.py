@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import msgspec
 
+from ingress.translation.gateway.own_ports import Exposure
 from ingress.translation.gateway.standings import ObjectStanding
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What statuses should say by one translation.
+    """What statuses should say, and Services should be, by one translation.
 
     `generation` is that of the publication with its model. `seen_at` is the stamp of the inventory that it saw.
     """
 
     standings: tuple[ObjectStanding, ...] = ()
+    exposures: tuple[Exposure, ...] = ()
     generation: int = 0
     seen_at: int = 0
 

@@ -59,7 +59,8 @@ class GatewayCluster(msgspec.Struct, frozen=True, kw_only=True):
     """What the writer asks the rest of the process, in the loop's thread.
 
     `versions` are those at which the API server serves kinds. `judgement` is that of the last translation; None: there
-    was none. `in_use` is the generation that all workers of this replica serve.
+    was none. `in_use` is the generation that all workers of this replica serve. `settled` says whether a judgement
+    knows what statuses say of addresses.
     """
 
     inventory: Callable[[], Inventory]
@@ -67,6 +68,7 @@ class GatewayCluster(msgspec.Struct, frozen=True, kw_only=True):
     judgement: Callable[[], Judgement | None]
     in_use: Callable[[], int]
     leading: Callable[[], bool]
+    settled: Callable[[Inventory, Judgement], bool] = lambda *_: True
 
 
 class GatewayStatusWriter:
@@ -129,6 +131,8 @@ class GatewayStatusWriter:
         inventory, now = self._cluster.inventory(), time.monotonic()
         if not self._cluster.leading() or judgement is None or not self._knows_all(inventory, now):
             return self._pace.use_seconds if self._judgements.waits() else self._pace.interval_seconds
+        if not self._cluster.settled(inventory, judgement):
+            return self._pace.use_seconds if self._judgements.waits() else self._pace.retry_seconds
         due = self._writes.due(
             inventory, judgement, self._cluster.versions(), now=now, written_at=datetime.now(UTC).strftime(_TIME)
         )

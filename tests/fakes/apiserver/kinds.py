@@ -106,6 +106,17 @@ RESOURCES = (
         empty=_BALANCED,
     ),
     Resource(
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        "CustomResourceDefinition",
+        ("crd",),
+        is_namespaced=False,
+        has_status=True,
+        has_generation=True,
+        empty={"spec": {}},
+    ),
+    Resource(
         "coordination.k8s.io",
         "v1",
         "leases",

@@ -41,7 +41,8 @@ def _host(request: Json) -> str:
 
 
 def _port(stage: GatewayStage, request: Json) -> int:
-    return stage.port(request.get("port", 80 if request.get("tls") is None else 443))
+    number = request.get("port", 80 if request.get("tls") is None else 443)
+    return stage.port(number, request.get("gateway", ""))
 
 
 def _secure(stage: GatewayStage, request: Json, alpn: str) -> tuple[ssl.SSLContext, str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 _NO_RELAY = "streams of TLS and TCP are not relayed yet"
 
+_OWN_ADDRESSES = "Gateways of a folder share their addresses; test_gateway_cluster plays the case"
+
 PENDING: dict[str, str] = {
-    "addresses/infrastructure": "no Service is made for a Gateway yet",
-    "addresses/not-yet-assigned": "no Service is made for a Gateway yet",
+    "addresses/infrastructure": _OWN_ADDRESSES,
+    "addresses/not-yet-assigned": _OWN_ADDRESSES,
     "experimental/default-gateway": "defaultScope and useDefaultGateways are experimental, and not read",
     "experimental/external-auth-allows": "externalAuth is experimental, and not supported: its rules are closed",
-    "gatewayclass/unknown-crd-version": "the version of the CRDs is not read yet",
+    "gatewayclass/unknown-crd-version": "a folder has no definitions; test_gateway_cluster plays the case",
     "listener-conflicts/https-and-tls-other-hosts": _NO_RELAY,
-    "multiple-gateways/addresses-differ": "Gateways share their addresses",
-    "multiple-gateways/route-moves": "Gateways share their addresses",
-    "multiple-gateways/shared-and-own-routes": "Gateways share their addresses",
+    "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
+    "multiple-gateways/route-moves": _OWN_ADDRESSES,
+    "multiple-gateways/shared-and-own-routes": _OWN_ADDRESSES,
     "session-persistence/header": "sessions by a header field are not supported: such a rule is closed",
     "tcproute/all-listeners": _NO_RELAY,
     "tcproute/half-close": _NO_RELAY,

@@ -53,6 +53,7 @@ async def _play_all(cases: Sequence[Case], authorities: Authorities, staging: St
 
 
 async def _play_case(stage: GatewayStage, case: Case) -> list[str]:
+    stage.begin(case)
     cluster = Cluster(case, stage.authorities, stage.place)
     jar = _Kept()
     problems: list[str] = []
@@ -62,12 +63,19 @@ async def _play_case(stage: GatewayStage, case: Case) -> list[str]:
         for name in step.delete:
             cluster.delete(name)
         stage.show(cluster)
-        found = await stage.judged(partial(_status_problems, step, cluster))
+        for change in step.apply:
+            if "patchStatus" in change:
+                stage.patch_status(change)
+        found = await stage.judged(partial(_all_problems, stage, step, cluster))
         for place, request in enumerate(step.requests, 1):
             said = await _play_request(stage, request, jar)
             found += [f"request {place}: {text}" for text in said]
         problems += [f"step {number}: {text}" for text in found]
     return problems
+
+
+def _all_problems(stage: GatewayStage, step: Step, cluster: Cluster, statuses: list[Json]) -> list[str]:
+    return _status_problems(step, cluster, statuses) + stage.further_problems(step)
 
 
 def _status_problems(step: Step, cluster: Cluster, statuses: list[Json]) -> list[str]:

@@ -53,7 +53,7 @@ class ProcessGatewayStage(GatewayStage):
             await self.endpoints.stop()
             self._files.cleanup()
 
-    def port(self, number: int) -> int:
+    def port(self, number: int, gateway: str = "") -> int:
         return self._bound[number]
 
     def show(self, cluster: Cluster) -> None:

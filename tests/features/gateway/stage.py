@@ -24,7 +24,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, translate
-from tests.features.gateway.cases import Json
+from tests.features.gateway.cases import Case, Json, Step
 from tests.features.gateway.documents import Cluster, Place
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.endpoints import Endpoint, Endpoints
@@ -76,8 +76,11 @@ class GatewayStage:
         await self._fleet.stop()
         await self.endpoints.stop()
 
-    def port(self, number: int) -> int:
-        """The bound port of a port of a Gateway."""
+    def begin(self, case: Case) -> None:
+        """Begins a case."""
+
+    def port(self, number: int, gateway: str = "") -> int:
+        """The bound port of a port of `gateway`; empty: of the only one. All share their ports here."""
         return self._fleet.ports[str(number)]
 
     def place(self, name: str, said: Json) -> dict[int, list[Place]]:
@@ -108,6 +111,14 @@ class GatewayStage:
         self._generation += 1
         self._fleet.publish(Publication(self._generation, translation.model))
         self.statuses = msgspec.to_builtins(translation.standings)
+
+    def patch_status(self, change: Json) -> None:
+        """Another controller writes into a status. Nobody has one here."""
+
+    def further_problems(self, step: Step) -> list[str]:
+        """What is not as expected beside statuses; nothing here."""
+        del step
+        return []
 
     async def judged(self, judge: Callable[[list[Json]], list[str]]) -> list[str]:
         """What `judge` says about the statuses."""

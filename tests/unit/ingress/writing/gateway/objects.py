@@ -62,4 +62,4 @@ def kept(server: ApiServer) -> list[Document]:
 def judgement_of(inventory: Inventory, generation: int = 1) -> Judgement:
     """What statuses should say by a translation of the whole inventory."""
     read = read_gateways(inventory, GatewayOptions(OURS, frozenset({80})), GatewayMaterial(inventory, Materials()))
-    return Judgement(read.standings, generation, inventory.stamps.now)
+    return Judgement(read.standings, read.exposures, generation, inventory.stamps.now)

@@ -1,0 +1,89 @@
+"""Decides which bound port a new port of a Gateway gets, and how long a number rests when it is free again.
+
+A number is used again only after some minutes, because somebody may still send to it what was meant for another
+Gateway. Pure: time is an argument, in monotonic seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from ingress.sources.events import BoundPort
+from ingress.translation.gateway.own_ports import Exposure
+from ingress.translation.gateway.register import Register
+
+REST_SECONDS: Final = 600.0
+"""How long a number rests after it has left the register."""
+
+
+class Departures:
+    """The bound ports that have left the register, and when. Every replica notes them, because any may lead next."""
+
+    __slots__ = ("_known", "_left")
+
+    def __init__(self) -> None:
+        self._known: Mapping[int, BoundPort] = {}
+        self._left: dict[int, tuple[BoundPort, float]] = {}
+
+    def note(self, register: Register, now: float) -> None:
+        """Takes the present register."""
+        present = {each.target: each for each in register.ports.values()}
+        for target, each in self._known.items():
+            if target not in present:
+                self._left[target] = (each, now)
+        self._known = present
+        self._left = {
+            target: (each, at)
+            for target, (each, at) in self._left.items()
+            if now - at < REST_SECONDS and target not in present
+        }
+
+    def leaving(self, now: float, seconds: float) -> tuple[BoundPort, ...]:
+        """Those that left less than so many seconds ago. Clients may still come there."""
+        return tuple(sorted(each for each, at in self._left.values() if now - at < seconds))
+
+    def resting(self) -> frozenset[int]:
+        """The numbers that must not be used again yet."""
+        return frozenset(self._left)
+
+    def next_at(self, now: float, seconds: float) -> float:
+        """When one of those that leave has left, or a number may be used again; infinite if none does."""
+        ends = [at + each for _, at in self._left.values() for each in (seconds, REST_SECONDS) if at + each > now]
+        return min(ends, default=float("inf"))
+
+
+def planned(
+    exposures: Iterable[Exposure],
+    register: Register,
+    before: Iterable[BoundPort],
+    targets: Collection[int],
+    resting: frozenset[int],
+) -> tuple[BoundPort, ...]:
+    """A bound port for each port that the register lacks, as far as there are any, sorted.
+
+    What was planned `before` stays. A new port begins to look at a place of its own, so that a number that others have
+    used lately is rarely hit even by a leader that knows nothing of that.
+    """
+    wanted = {
+        (exposure.gateway, each.port): each.protocol
+        for exposure in exposures
+        for each in exposure.ports
+        if (exposure.gateway, each.port) not in register.ports
+    }
+    taken = set(register.targets) | resting
+    found: list[BoundPort] = []
+    for each in before:
+        place = ((each.namespace, each.name), each.port)
+        if place in wanted and each.target not in taken:
+            taken.add(each.target)
+            found.append(BoundPort(each.namespace, each.name, each.port, each.target, wanted.pop(place)))
+    numbers = sorted(targets)
+    for (gateway, port), protocol in wanted.items():
+        start = int.from_bytes(hashlib.sha256(f"{'/'.join(gateway)}:{port}".encode()).digest()[:4]) % len(numbers)
+        free = (each for each in (*numbers[start:], *numbers[:start]) if each not in taken)
+        if (target := next(free, None)) is not None:
+            taken.add(target)
+            found.append(BoundPort(*gateway, port, target, protocol))
+    return tuple(sorted(found))
