@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from balancer.connections.dialing import dial
 from balancer.connections.idle_shares import IdleShare, IdleShares
+from balancer.connections.raw import RawConnection
 from balancer.connections.tls import endpoint_context, endpoint_name
 from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings
@@ -26,7 +27,7 @@ from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.shares import FairShares
 from balancer.runtime.tcp import TcpTransport, TcpTransports
 
-_Kept = TypeVar("_Kept", EndpointConnection, Http2EndpointConnection)
+_Kept = TypeVar("_Kept", EndpointConnection, Http2EndpointConnection, RawConnection)
 
 
 class KeptConnection(Watched, Protocol):
@@ -100,11 +101,18 @@ class KeptConnections:
             deadlines.insert(connection)
 
     async def dialled(
-        self, member: Member, make: Callable[[], _Kept], tls: Handshake | None, share: IdleShare, *, http2: bool = False
+        self,
+        member: Member,
+        make: Callable[[], _Kept],
+        tls: Handshake | None,
+        share: IdleShare,
+        *,
+        http2: bool = False,
+        raw: bool = False,
     ) -> tuple[asyncio.Transport | TcpTransport, _Kept]:
         """Connects to `member`, in place of an idle connection of `share` if its namespace has no more places.
 
-        Raises NoPlaceError, or as `dial` does.
+        `raw`: TLS offers no protocol. Raises NoPlaceError, or as `dial` does.
         """
         endpoint, places = member.endpoint, self.places
         while not places.take(share.namespace):
@@ -117,7 +125,7 @@ class KeptConnections:
                 make,
                 endpoint.address,
                 endpoint.port,
-                context=endpoint_context(tls, http2=http2) if tls else None,
+                context=endpoint_context(tls, http2=http2, raw=raw) if tls else None,
                 server_name=endpoint_name(tls, endpoint.address) if tls else None,
             )
         except BaseException:

@@ -44,14 +44,21 @@ class ServerNames:
         "_goes_by",
         "_on_dear",
         "_protocols",
+        "_raw",
         "_table",
         "listener_context",
     )
 
     def __init__(
-        self, fallback: Certificate, on_dear: Callable[[str], None] = lambda _: None, configuration: str = INGRESS
+        self,
+        fallback: Certificate,
+        on_dear: Callable[[str], None] = lambda _: None,
+        configuration: str = INGRESS,
+        *,
+        raw: bool = False,
     ) -> None:
-        """`fallback` serves if the model names no default certificate. `configuration` is a key.
+        """`fallback` serves if the model names no default certificate. `configuration` is a key. `raw`: no protocol is
+        chosen, because no HTTP is spoken inside.
 
         `on_dear` hears of each handshake that took much CPU time: the host in the model, empty if it was for none.
         """
@@ -63,7 +70,8 @@ class ServerNames:
         self._goes_by = RoutingModel()
         self._table = ServerNameTable(self._goes_by, configuration)
         self._asking = AskingContexts()
-        self._protocols = _protocols(self._goes_by.proxy.http2)
+        self._raw = raw
+        self._protocols = [] if raw else _protocols(self._goes_by.proxy.http2)
         self.listener_context = self._make_listener()
 
     def _make_listener(self) -> ssl.SSLContext:
@@ -84,7 +92,7 @@ class ServerNames:
         """
         before, self._goes_by = self._goes_by, model
         self._chosen = {}
-        if model.proxy.http2 != before.proxy.http2:
+        if model.proxy.http2 != before.proxy.http2 and not self._raw:
             self._offer(_protocols(model.proxy.http2))
         if (
             model.certificates is before.certificates
@@ -221,12 +229,16 @@ def _protocols(http2: Http2Settings) -> list[str]:
 
 
 def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1",)) -> ListenerContext:
-    """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN, no session tickets. Raises ssl.SSLError."""
+    """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN if there are any, no session tickets.
+
+    Raises ssl.SSLError.
+    """
     context = ListenerContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0  # Python cannot set ticket keys, and a ticket would be valid for other hosts
-    context.set_alpn_protocols(protocols)
+    if protocols:
+        context.set_alpn_protocols(protocols)
     load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
     return context
 
@@ -251,8 +263,10 @@ def load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem:
         os.close(descriptor)
 
 
-def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
+def endpoint_context(tls: Handshake, *, http2: bool = False, raw: bool = False) -> ssl.SSLContext:
     """A client-side context for endpoints: the versions and ciphers of `tls`, HTTP/1.1 only or HTTP/2 only.
+
+    `raw`: no protocol is offered.
 
     Raises ssl.SSLError for a broken CA, for a client certificate that OpenSSL refuses and for a list without a known
     cipher.
@@ -262,14 +276,15 @@ def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
     many servers beside one Secret, whose roots take milliseconds and megabytes.
     """
     shared = msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0)
-    return _endpoint_context(shared, http2)
+    return _endpoint_context(shared, None if raw else "h2" if http2 else "http/1.1")
 
 
 @lru_cache(maxsize=_ENDPOINT_CONTEXTS)
-def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
+def _endpoint_context(tls: Handshake, protocol: str | None) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version, context.maximum_version = ssl.TLSVersion[tls.oldest], ssl.TLSVersion[tls.newest]
-    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
+    if protocol is not None:
+        context.set_alpn_protocols([protocol])
     if tls.ciphers:
         context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
     if not tls.verify:

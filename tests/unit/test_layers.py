@@ -10,7 +10,8 @@ import pytest
 from tests.unit.sources import PLANES, SOURCES, imports, is_within, outline
 
 _DATA_PLANE = (
-    "errors model http logs metrics sharing matching zones picking live connections http1 http2 proxy explain workers"
+    "errors model http logs metrics sharing matching zones picking live connections http1 http2 proxy relays explain"
+    " workers"
 )
 
 NEVER_IMPORTS = {
@@ -21,7 +22,8 @@ NEVER_IMPORTS = {
     "balancer.picking": {"balancer.http1", "balancer.http2"},
     "balancer.zones": {"balancer.http1", "balancer.http2"},
     "balancer.explain": {"balancer.http1", "balancer.http2"},
-    "balancer.proxy": {"balancer.http1", "balancer.http2"},
+    "balancer.proxy": {"balancer.http1", "balancer.http2", "balancer.relays"},
+    "balancer.relays": {"balancer.http1", "balancer.http2"},
     # Of `balancer.runtime`, sources use what every event loop needs.
     "ingress.sources": {"ingress.translation", *(f"balancer.{name}" for name in _DATA_PLANE.split())},
 }
@@ -35,7 +37,7 @@ LAYERS = {
         {"matching", "zones", "picking"},
         {"live"},
         {"connections", "http1", "http2"},
-        {"proxy"},
+        {"proxy", "relays"},
         {"explain"},
         {"workers"},
     ),
@@ -136,6 +138,7 @@ CORE = (
     "balancer.matching.mirroring",
     "balancer.matching.path_readings",
     "balancer.matching.regexes",
+    "balancer.matching.relay_tables",
     "balancer.matching.relocating",
     "balancer.matching.rewriting",
     "balancer.matching.host_names",
@@ -155,6 +158,7 @@ CORE = (
     "balancer.metrics.kinds",
     "balancer.metrics.nginx.series",
     "balancer.metrics.snapshots",
+    "balancer.metrics.stream_metrics",
     "balancer.metrics.textformat",
     "balancer.model",
     "balancer.picking.backend",
@@ -183,6 +187,8 @@ CORE = (
     "balancer.proxy.endings",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
+    "balancer.relays.room",
+    "balancer.relays.states",
     "balancer.sharing.books",
     "balancer.sharing.counting",
     "balancer.sharing.flight_table",
