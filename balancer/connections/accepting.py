@@ -34,7 +34,7 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.matching.clients import peer_key
-from balancer.matching.relay_tables import REFUSED, Choice, Refused
+from balancer.matching.relay_tables import UNROUTED, Choice, Unrouted
 from balancer.model import entry_points
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
@@ -226,12 +226,12 @@ class Reception:
         if not self._relays.relays_at(entry_point):
             return None
         if not hello.is_whole:
-            return None if entry_point.is_secure else REFUSED
+            return None if entry_point.is_secure else UNROUTED
         return self._relays.choice(entry_point, hello.server_name)
 
     def _is_over(self, connection: socket.socket, arrival: Arrival, hello: Hello, choice: Choice) -> bool:
         """Whether no handshake follows, because the connection was refused, or is relayed with its TLS."""
-        if isinstance(choice, Refused):
+        if isinstance(choice, Unrouted):
             self._note("stream_refused")
             reset(connection)
             return True

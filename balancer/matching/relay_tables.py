@@ -50,15 +50,15 @@ class Relayed:
         return self.targets[bisect_right(self._ends, random_below(self._total))]
 
 
-class Refused:
+class Unrouted:
     """The answer for connections that no relay route takes, at a listener that speaks no HTTP."""
 
     __slots__ = ()
 
 
-REFUSED: Final = Refused()
+UNROUTED: Final = Unrouted()
 
-Choice = Relayed | Refused | None
+Choice = Relayed | Unrouted | None
 """What becomes of a connection. None: HTTP is spoken."""
 
 
@@ -93,11 +93,11 @@ class RelayTable:
         listener = self._listeners.listener_of(name)
         if listener is None:
             speaks = any(not each.only_relays for each in self._listeners.by_hostname.values())
-            return None if speaks else REFUSED
+            return None if speaks else UNROUTED
         names = self._by_listener.get(listener.key, {})
         best = next(covering(name, names, self._wildcards), None)
         found = None if best is None else names[best]
-        return REFUSED if found is None and listener.only_relays else found
+        return UNROUTED if found is None and listener.only_relays else found
 
 
 Reference = tuple[str, str, str]

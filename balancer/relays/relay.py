@@ -16,7 +16,7 @@ from balancer.http.streams import Connection, RequestServer
 from balancer.model.entry_points import Protocol
 from balancer.relays.accounts import RelayAccount
 from balancer.relays.reaching import Reaching
-from balancer.relays.states import End, Fault, Halves, Step
+from balancer.relays.states import AfterEnd, End, Fault, Halves
 from balancer.relays.tools import RelayTools
 from balancer.runtime.deadlines import NEVER, Watched
 
@@ -162,10 +162,10 @@ class Relay(Connection):
     def raw_ended(self, end: RawConnection) -> None:
         step = self._halves.ended(is_client=end.is_client)
         other = self._endpoint if end.is_client else self._client
-        if step is Step.NOTHING or other is None:
+        if step is AfterEnd.NOTHING or other is None:
             return
         self._move_deadline()
-        if step is Step.CLOSE or not other.finish():
+        if step is AfterEnd.CLOSE or not other.finish():
             self._close()
 
     def raw_lost(self, end: RawConnection, error: Exception | None) -> None:

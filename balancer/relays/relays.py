@@ -12,7 +12,7 @@ from balancer.connections.configured_names import ConfiguredNames
 from balancer.connections.raw import RawConnection
 from balancer.errors import ErrorKind
 from balancer.http.streams import Connection
-from balancer.matching.relay_tables import REFUSED, Choice, Reference, Relayed, reference_of
+from balancer.matching.relay_tables import UNROUTED, Choice, Reference, Relayed, reference_of
 from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.picking.turns import RandomBelow
 from balancer.relays.reaching import Reaching
@@ -26,11 +26,11 @@ Ended = Callable[[Connection], None]
 class Relays:
     """Makes relays from the newest view, and holds those that are open."""
 
-    __slots__ = ("_guests", "_names", "_random_below", "_tools", "open")
+    __slots__ = ("_guests", "_names", "_random_below", "open", "tools")
 
     def __init__(self, tools: RelayTools, names: ConfiguredNames, random_below: RandomBelow) -> None:
         """`random_below` chooses among branches."""
-        self._tools = tools
+        self.tools = tools
         self._names = names
         self._random_below = random_below
         self._guests: dict[Relay, Reference] = {}
@@ -39,25 +39,25 @@ class Relays:
     # What the reception asks (`connections.accepting.RelayMaker`).
 
     def relays_at(self, entry_point: EntryPoint) -> bool:
-        return entry_point.configuration in self._tools.live.view.relays.tables
+        return entry_point.configuration in self.tools.live.view.relays.tables
 
     def choice(self, entry_point: EntryPoint, server_name: str | None) -> Choice:
-        table = self._tools.live.view.relays.tables.get(entry_point.configuration)
+        table = self.tools.live.view.relays.tables.get(entry_point.configuration)
         if table is None:
-            return REFUSED if entry_point.protocol in (Protocol.TLS, Protocol.TCP) else None
+            return UNROUTED if entry_point.protocol in (Protocol.TLS, Protocol.TCP) else None
         return table.find(server_name)
 
     def names(self, entry_point: EntryPoint) -> Asking:
         return self._names.of_relays(entry_point)
 
     def make(self, arrival: Arrival, on_open: Callable[[Connection], None]) -> RawConnection:
-        return Relay(arrival, self._tools, on_open).client
+        return Relay(arrival, self.tools, on_open).client
 
     # What the worker calls.
 
     def serve(self, relay: Relay, ended: Ended) -> None:
         """Begins to relay. Calls `ended` when nothing of the relay is left."""
-        tools, entry_point, now = self._tools, relay.entry_point, time.perf_counter()
+        tools, entry_point, now = self.tools, relay.entry_point, time.perf_counter()
         self.open.add(relay)
         over = partial(self._over, relay, ended)
         view, account = tools.live.view, relay.account
@@ -81,7 +81,7 @@ class Relays:
         """A view has come: relays end whose reference to another namespace may not be followed any more."""
         if not self._guests:
             return
-        carried = self._tools.live.view.relays.carried
+        carried = self.tools.live.view.relays.carried
         for relay in [each for each, reference in self._guests.items() if reference not in carried]:
             relay.cut(Fault.REVOKED)
 

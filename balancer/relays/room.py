@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from balancer.runtime.reading import PIECE_BYTES
 from balancer.runtime.shares import FairShares
+
+PIECE_BYTES: Final = 128 * 1024
+"""The most bytes that wait in one direction of a connection (`runtime.reading`)."""
 
 UNREAD_BYTES: Final = 64 * 1024 * 1024
 """As much may wait in whole pieces. Beyond that a connection keeps a few kilobytes for each direction."""

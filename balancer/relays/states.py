@@ -40,7 +40,7 @@ def status_of(end: End) -> int:
     return _STATUSES.get(end, 502)
 
 
-class Step(Enum):
+class AfterEnd(Enum):
     """What follows from the end of what one side says."""
 
     NOTHING = 0
@@ -59,15 +59,15 @@ class Halves:
         self.client_ended = False
         self.endpoint_ended = False
 
-    def ended(self, *, is_client: bool) -> Step:
+    def ended(self, *, is_client: bool) -> AfterEnd:
         """One side says no more."""
         if self.has_ended(is_client=is_client):
-            return Step.NOTHING
+            return AfterEnd.NOTHING
         if is_client:
             self.client_ended = True
         else:
             self.endpoint_ended = True
-        return Step.CLOSE if self.client_ended and self.endpoint_ended else Step.HALF_CLOSE
+        return AfterEnd.CLOSE if self.client_ended and self.endpoint_ended else AfterEnd.HALF_CLOSE
 
     def has_ended(self, *, is_client: bool) -> bool:
         """Whether one side has said everything."""

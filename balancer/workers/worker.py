@@ -142,7 +142,7 @@ class Worker:
             lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
         )
         self._names = ConfiguredNames(fallback, recorder.dear_handshake)
-        self._relays = self._made_relays(recorder, access_log, forwarder, random_below)
+        self.relays = self._made_relays(recorder, access_log, forwarder, random_below)
         self._clients: set[Connection] = set()
         self._places: ClientPlaces[Any] = ClientPlaces()
         self._nobody_left, self._draining = asyncio.Event(), False
@@ -166,7 +166,7 @@ class Worker:
                 flusher=self._pools.flusher,
                 tally=recorder,
             ),
-            relays=self._relays,
+            relays=self.relays,
             transports=transports,
         )
 
@@ -210,7 +210,7 @@ class Worker:
         self._names.update(model)
         self.live.use(coming)
         self._use(model.entry_points)
-        self._relays.follow()
+        self.relays.follow()
         self._spans.follow(model.proxy.spans)
         yield
         for first in range(0, len(coming.concerned), _CHECKED_A_STEP):
@@ -324,7 +324,7 @@ class Worker:
             client.end_soon()
         self._clients.add(client)
         if isinstance(client, Relay):
-            self._relays.serve(client, self._ended)
+            self.relays.serve(client, self._ended)
         else:
             self._proxy.serve(client, self._ended)
 

@@ -50,7 +50,6 @@ def test_a_part_tells_how_much_there_will_be() -> None:
         pytest.param(b"\x15\x03\x03\x00\x02\x02\x78", id="an alert"),
         pytest.param(b"\x16\x03\x01\xff\xff" + b"x" * 70_000, id="a record too long"),
         pytest.param(b"\x16\x03\x01\x00\x04\x02\x00\x00\x00", id="no ClientHello"),
-        pytest.param(b"\x16\x03\x01\x00\x05\x01\x00\x40\x00\x03", id="one of several records"),
         pytest.param(b"\x16\x03\x01\x00\x00", id="an empty record"),
     ],
 )
