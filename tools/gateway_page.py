@@ -14,7 +14,8 @@ Made by `make docs` from `tools/gateway_page.py`, with the tables of `ingress/tr
 do not edit.
 
 zonal reads Gateway API v1 beside Ingress: GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute,
-ReferenceGrant and BackendTLSPolicy, today from a folder of manifests. Zones, health, retries and metrics are the same as for an Ingress.
+ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries and
+metrics are the same as for an Ingress.
 
 ```console
 $ zonal run --source manifests --gateway-ports 80=8080,443=8443
@@ -33,9 +34,11 @@ Gateway API are not read, and nothing about them costs anything. A GatewayClass 
   the condition `PartiallyInvalid`, or is not accepted if no rule is left.
 * A backend that may not be asked or does not exist answers 500 for exactly its share; one without ready endpoints
   answers 503.
-* A BackendTLSPolicy that cannot be carried out closes its backend (500). Policies with `subjectAltNames`, and
-  Gateways with `tls.backend`, are closed until these are supported.
-* Clients of a listener with `tls.frontend` need a certificate of its authorities; others get 400.
+* A BackendTLSPolicy that cannot be carried out closes its backend (500), and so does a certificate of `tls.backend`
+  that cannot be shown. One of the `subjectAltNames` of a policy is enough.
+* Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
+  `AllowInsecureFallback` everybody gets in.
+* Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Routes take the annotations of zones: `zonal-ingress.io/zone-policy` and its kin ([zones.md](zones.md)).
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap sets it.
@@ -60,19 +63,19 @@ Connections of TCPRoutes and TLSRoutes are streams: their bytes go to one endpoi
   or no room (`max-concurrency` counts streams). Nothing takes over a share.
 * An endpoint that refuses or does not answer is followed by another one, as long as `proxy-next-upstream-tries` and
   the budget of retries allow: nothing was sent before. `proxy-connect-timeout` is the time of the last one.
-* Zone policies, ejection, `least_request` and costs count streams as they count requests. `adaptive` and `ewma` go by the
-  time that endpoints take to accept.
+* Zone policies, ejection, `least_request` and costs count streams as they count requests. `adaptive` and `ewma` go
+  by the time that endpoints take to accept.
 * Both sides may end their half. Where TLS ends here, the goodbye of one side ends both. A stream on which nothing
   passes for `stream-idle-timeout` (ConfigMap, 10 minutes) is reset.
 * A stream stays with its endpoint when its route changes or goes. If it goes to a Service of another namespace, it is
   reset as soon as no route of the same owner may name that Service any more. Streams of a port that is gone, and of a
   worker that ends, have the time that tunnels have.
-* The annotation `zonal-ingress.io/send-proxy-protocol: "v2"` of a Service lets streams to it begin with a PROXY header of
-  version 2.
-* The access log has a line for each stream at its end: `protocol` is `TCP` or `TLS`, `host` the name of the ClientHello,
-  `bytes_in` and `bytes_out` what came from client and endpoint, `endpoint_duration` the time to connect, `status` as
-  in nginx's stream module (200, 404, 500, 502, 503, 504). Metrics: `zonal_stream_*`; bytes, costs and decisions of
-  zones count with those of requests.
+* The annotation `zonal-ingress.io/send-proxy-protocol: "v2"` of a Service lets streams to it begin with a PROXY
+  header of version 2.
+* The access log has a line for each stream at its end: `protocol` is `TCP` or `TLS`, `host` the name of the
+  ClientHello, `bytes_in` and `bytes_out` what came from client and endpoint, `endpoint_duration` the time to connect,
+  `status` as in nginx's stream module (200, 404, 500, 502, 503, 504). Metrics: `zonal_stream_*`; bytes, costs and
+  decisions of zones count with those of requests.
 
 ## Features
 

@@ -27,6 +27,7 @@ from balancer.connections.peeking import (
     refuse_hello,
 )
 from balancer.connections.places import ClientPlaces
+from balancer.connections.plain_requests import refuses_plain_request
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.connections.raw import RawConnection
 from balancer.http.current import CurrentSettings
@@ -253,6 +254,9 @@ class Reception:
 
     def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, choice: Choice, seconds: float) -> None:
         """Begins a handshake, which may take `seconds`."""
+        if choice is None and not hello.needs_bytes and refuses_plain_request(connection):
+            self._note("tls_handshake")
+            return
         names = self._names_for(arrival.entry_point, choice)
         make = self._client if choice is None else self._relay
         tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=make, refuse=self._refuse)

@@ -7,7 +7,7 @@ import ssl
 
 from balancer.connections.kept import KeptConnections
 from balancer.connections.raw import RawConnection, RawOwner
-from balancer.connections.tls import check_chain
+from balancer.connections.tls import check_shown
 from balancer.http.streams import EndpointStream, Pool
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
@@ -63,7 +63,7 @@ class RawPool(Pool):
             pools.idle.leave(share, self)
         if tls is not None:
             try:
-                check_chain(tls, transport.get_extra_info("ssl_object"))
+                check_shown(tls, transport.get_extra_info("ssl_object"))
             except ssl.SSLError:
                 transport.abort()
                 raise

@@ -53,7 +53,9 @@ class Served:
     def __init__(self, route: Route, make: GateMaker, closing: ErrorKind | None = None) -> None:
         """`closing`: every request is refused with this error, although the route is open."""
         self.route = route
-        self.plain_gates, self.secure_gates = gates_of(route, make)
+        plain_gates, secure_gates = gates_of(route, make)
+        self.plain_gates = plain_gates
+        self.secure_gates = secure_gates
         self.editors = editors_of(route.response_rules)
         self.junction = junction_of(route)
         self.main = Destination(route, route.main) if self.junction is None else self.junction.main
@@ -91,7 +93,8 @@ class Match:
     __slots__ = ("captures", "served")
 
     def __init__(self, served: Served, captures: tuple[bytes, ...] = ()) -> None:
-        self.served, self.captures = served, captures
+        self.served = served
+        self.captures = captures
 
 
 def _rewriter_of(route: Route) -> Rewriter | PathReplacer | None:

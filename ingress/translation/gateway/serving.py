@@ -24,7 +24,7 @@ from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.relaying import relay_claims
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_reading import ReadParent
-from ingress.translation.gateway.ways import ways_of
+from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
 
 _PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS, "TLS": Protocol.TLS, "TCP": Protocol.TCP}
@@ -111,7 +111,7 @@ def _entry_point_key(port: int, protocol: Protocol) -> str:
 def _listener(read: ReadListener) -> Listener:
     hostname = "" if read.spec.protocol == "TCP" else normal(read.spec.hostname)
     configuration = configuration_key(read.spec.port)
-    return Listener(read.key, configuration, hostname, read.certificates, only_relays=read.relays)
+    return Listener(read.key, configuration, hostname, read.certificates, _demand(read), only_relays=read.relays)
 
 
 def is_bound(listener: ReadListener) -> bool:
@@ -156,17 +156,17 @@ def _host(listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...],
     return HostClaim(
         name,
         tuple(msgspec.structs.replace(each, host=name) for each in in_order),
-        client_certificates=_client_certificates(listener),
+        client_certificates=ClientCertificates(demand) if (demand := _demand(listener)) is not None else None,
         listener=listener.key,
         configuration=configuration_key(listener.spec.port),
         trailing_slash=TrailingSlash.SAME,
     )
 
 
-def _client_certificates(listener: ReadListener) -> ClientCertificates | None:
-    """What the clients of a listener have to show; None: nothing."""
+def _demand(listener: ReadListener) -> ClientDemand | None:
+    """What the handshakes of a listener ask clients for; None: nothing."""
     if not listener.authorities:
         return None
-    verification = ClientVerification.OPTIONAL_NO_CA if listener.lets_others_in else ClientVerification.ON
+    verification = ClientVerification.ANY if listener.lets_others_in else ClientVerification.ON
     key = config_maps_key(listener.authorities)
-    return ClientCertificates(ClientDemand("", key, listener.authorities_digest, verification))
+    return ClientDemand("", key, listener.authorities_digest, verification, CHAIN_MOST, in_handshake=True)

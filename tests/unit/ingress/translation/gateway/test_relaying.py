@@ -28,7 +28,7 @@ RAW = listener("raw", 9000, "TCP")
 CONTEXT = TranslationContext(gateway_ports=((443, "18443"), (9000, "19000")))
 
 
-def tls_route(name: str = "r", *hostnames: str, to: str = "web", **more: Any) -> KubernetesObject:
+def tls_route(name: str = "r", *hostnames: str, to: str = "web", **more: Any) -> Any:
     return stream("TLSRoute", name, to=to, hostnames=hostnames or ("a.test",), **more)
 
 

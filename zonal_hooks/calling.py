@@ -1,0 +1,160 @@
+"""Calls a function of a hook in this process: at once where it can, in a task where it has to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+import types
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from time import perf_counter
+from typing import Any, Final
+
+from zonal_hooks.loading import Function
+from zonal_hooks.messages import Message, Request
+from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, failure_of, verdict_of
+
+Held = Callable[[float], None]
+"""Told how many seconds one step of a hook has held the event loop."""
+
+Tell = Callable[[Verdict], None]
+
+_TIMEOUT: Final = Failed("timeout", "it had no answer in time")
+
+
+class Running:
+    """A call that waits. `tell` is called once with its verdict, never before `begin` has returned this object."""
+
+    __slots__ = ("_alarm", "_coroutine", "_task", "_tell", "verdict")
+
+    def __init__(self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, held: Held) -> None:
+        self.verdict: Verdict | None = None
+        self._coroutine = coroutine
+        self._tell: Tell | None = None
+        self._alarm: asyncio.TimerHandle | None = None
+        loop = asyncio.get_running_loop()
+        steps = _Steps(_steps(coroutine, message, held))
+        if sys.version_info >= (3, 12):
+            self._task = asyncio.Task(steps.run(), loop=loop, eager_start=True)
+        else:
+            self._task = loop.create_task(steps.run())
+        if self._task.done():
+            self.verdict = self._task.result()
+
+    def wait(self, seconds: float, message: Message, tell: Tell) -> None:
+        """Waits for at most `seconds`, then tells."""
+        self._tell = tell
+        self._alarm = asyncio.get_running_loop().call_later(seconds, self._expire, message)
+        self._task.add_done_callback(self._done)
+
+    def cancel(self) -> None:
+        """Nobody wants the verdict any more."""
+        self._tell = None
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._task.cancel()
+        if inspect.getcoroutinestate(self._coroutine) == inspect.CORO_CREATED:
+            self._coroutine.close()  # the task will never begin it
+
+    def _expire(self, message: Message) -> None:
+        tell = self._tell
+        message.end()
+        self.cancel()
+        if tell is not None:
+            tell(_TIMEOUT)
+
+    def _done(self, task: asyncio.Task[Verdict]) -> None:
+        tell, self._tell = self._tell, None
+        if self._alarm is not None:
+            self._alarm.cancel()
+        verdict = Failed("raised", "it was cancelled") if task.cancelled() else task.result()
+        if tell is not None:
+            tell(verdict)
+
+
+class _Steps:
+    """Makes a coroutine of a generator of steps, which a task wants."""
+
+    __slots__ = ("_steps",)
+
+    def __init__(self, steps: Generator[Any, Any, Verdict]) -> None:
+        self._steps = steps
+
+    def __await__(self) -> Generator[Any, Any, Verdict]:
+        return self._steps
+
+    async def run(self) -> Verdict:
+        return await self
+
+
+def begin(function: Function, message: Message, settings: Any, held: Held) -> Verdict | Running:
+    """Calls `function`. The verdict, or a call that waits: then `Running.wait` comes next.
+
+    Never raises, whatever the function does short of ending the process.
+    """
+    started = perf_counter()
+    try:
+        returned = function.call(message, settings) if function.takes_settings else function.call(message)
+        if isinstance(returned, types.CoroutineType):
+            if function.may_wait or not function.is_async:
+                running = Running(returned, message, held)
+                return running if running.verdict is None else running.verdict
+            returned = _at_once(returned)
+        verdict: Verdict = verdict_of(returned, message)
+    except BaseException as error:
+        end(message)
+        verdict = failure_of(error)
+    held(perf_counter() - started)
+    return verdict
+
+
+def end(message: Message) -> None:
+    """Ends what a hook may still do to a message."""
+    message.end()
+    if isinstance(message, Request):
+        message.take_choice()
+
+
+def _at_once(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
+    """What a coroutine returns that has nothing to await."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise InvalidAnswer("it waits for something that is no future")
+
+
+def _steps(coroutine: types.CoroutineType[Any, Any, Any], message: Message, held: Held) -> Generator[Any, Any, Verdict]:
+    """Runs a coroutine step by step. Whatever it raises ends here, also what would end an event loop."""
+    value: Any = None
+    error: BaseException | None = None
+    while True:
+        started = perf_counter()
+        try:
+            waited = coroutine.send(value) if error is None else coroutine.throw(error)
+        except StopIteration as done:
+            return _verdict(done.value, message)
+        except BaseException as raised:
+            end(message)
+            return failure_of(raised)
+        finally:
+            held(perf_counter() - started)
+        value, error = None, None
+        try:
+            value = yield waited
+        except GeneratorExit:
+            with suppress(BaseException):  # it may refuse to end, which is its own affair
+                coroutine.close()
+            raise
+        except BaseException as raised:
+            error = raised
+
+
+def _verdict(returned: Any, message: Message) -> Verdict:
+    try:
+        return verdict_of(returned, message)
+    except BaseException as error:
+        end(message)
+        return failure_of(error)

@@ -1,0 +1,128 @@
+"""What a call of a hook comes to, as values that travel between processes."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from zonal_hooks.answers import BODY_BYTES_MOST, FIELDS_MOST, Deny, Reply
+from zonal_hooks.headers import Field, checked_name, checked_value
+from zonal_hooks.messages import (
+    AFFINITY_KEY_CHARACTERS_MOST,
+    EDITED_BYTES_MOST,
+    NO_CHOICE,
+    ZONE_POLICIES,
+    Choice,
+    Edits,
+    Message,
+    Request,
+    folded,
+)
+
+
+class InvalidAnswer(Exception):
+    """A hook returned what is no answer."""
+
+
+class Passed(msgspec.Struct, frozen=True, tag="passed"):
+    """The message goes on with `edits`; `choice` is that of a `pick` hook."""
+
+    edits: Edits = Edits()
+    choice: Choice = NO_CHOICE
+
+
+class Denied(msgspec.Struct, frozen=True, tag="denied"):
+    """The request is refused with this status."""
+
+    status: int
+
+
+class Replied(msgspec.Struct, frozen=True, tag="replied"):
+    """The request is answered with this response."""
+
+    status: int
+    fields: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """The hook has no answer. `outcome` is a word for metrics, `why` is for the log."""
+
+    outcome: str
+    why: str = ""
+
+
+Verdict = Passed | Denied | Replied | Failed
+
+PASSED = Passed()
+"""The message goes on as it is: one for all calls."""
+
+
+def verdict_of(returned: Any, message: Message) -> Passed | Denied | Replied:
+    """What a hook means by `returned`, which ends the edits of `message`. Raises `InvalidAnswer`.
+
+    Edits of a message count only if it goes on.
+    """
+    edits = message.end()
+    if returned is None:
+        choice = message.take_choice() if isinstance(message, Request) else NO_CHOICE
+        if not edits and choice is NO_CHOICE:
+            return PASSED
+        return Passed(folded(edits) if edits else Edits(), choice)
+    if isinstance(returned, Deny):
+        return checked(Denied(returned.status))
+    if isinstance(returned, Reply):
+        return checked(Replied(returned.status, returned.fields, returned.body))
+    raise InvalidAnswer(f"it returned {type(returned).__name__}, which is neither None, Deny nor Reply")
+
+
+_Answer = TypeVar("_Answer", Passed, Denied, Replied)
+
+
+def checked(verdict: _Answer) -> _Answer:
+    """`verdict` if it can be carried out, whoever made it. Raises `InvalidAnswer`."""
+    if isinstance(verdict, Denied):
+        _check(type(verdict.status) is int and 400 <= verdict.status <= 599, "a refusal has a status from 400 to 599")
+    elif isinstance(verdict, Replied):
+        _check(type(verdict.status) is int and 200 <= verdict.status <= 599, "a reply has a status from 200 to 599")
+        _check(type(verdict.body) is bytes and len(verdict.body) <= BODY_BYTES_MOST, "the body of a reply is too long")
+        _check_fields(verdict.fields)
+    else:
+        _check_fields(verdict.edits.added)
+        _check_choice(verdict.choice)
+    return verdict
+
+
+def _check(holds: bool, problem: str) -> None:
+    if not holds:
+        raise InvalidAnswer(problem)
+
+
+def _check_fields(fields: tuple[Field, ...]) -> None:
+    _check(len(fields) <= FIELDS_MOST, f"a hook writes at most {FIELDS_MOST} fields")
+    try:
+        for name, value in fields:
+            checked_name(name.decode("latin-1"))
+            checked_value(value.decode("latin-1"))
+    except (ValueError, TypeError, AttributeError) as problem:
+        raise InvalidAnswer(str(problem)) from None
+    size = sum(len(name) + len(value) for name, value in fields)
+    _check(size <= EDITED_BYTES_MOST, f"a hook writes at most {EDITED_BYTES_MOST} bytes of fields")
+
+
+def _check_choice(choice: Choice) -> None:
+    _check(choice.zone_policy is None or choice.zone_policy in ZONE_POLICIES, "there is no such zone policy")
+    key = choice.affinity_key
+    _check(key is None or 0 < len(key) <= AFFINITY_KEY_CHARACTERS_MOST, "the affinity key is empty or too long")
+
+
+def failure_of(error: BaseException) -> Failed:
+    """What an exception of a hook comes to."""
+    if isinstance(error, InvalidAnswer):
+        return Failed("invalid", str(error))
+    try:
+        text = str(error)
+    except BaseException:
+        text = ""
+    return Failed("raised", f"{type(error).__name__}: {text[:200]}".replace("\n", " "))
