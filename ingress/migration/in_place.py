@@ -17,7 +17,7 @@ _SCALAR = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z0-9][A-Za-z0-9.-]*")
 _PLACES = (("spec", "ingressClassName"), ("metadata", "annotations", CLASS_ANNOTATION))
 
 
-class Changed(NamedTuple):
+class Reclassed(NamedTuple):
     """A file with new classes. `names` are the Ingresses that were changed, `by_hand` those that could not be."""
 
     text: str
@@ -25,7 +25,7 @@ class Changed(NamedTuple):
     by_hand: tuple[str, ...]
 
 
-def with_class(text: str, class_name: str, *, is_moved: Callable[[dict[str, Any]], bool], old_class: str) -> Changed:
+def with_class(text: str, class_name: str, *, is_moved: Callable[[dict[str, Any]], bool], old_class: str) -> Reclassed:
     """`text` with `class_name` in the place of `old_class`, for every Ingress in the file that `is_moved` names."""
     lines = text.splitlines(keepends=True)
     names: list[str] = []
@@ -35,7 +35,7 @@ def with_class(text: str, class_name: str, *, is_moved: Callable[[dict[str, Any]
             continue
         done = [_replaced(lines, place, old_class, class_name) for place in _places(document)]
         (names if done and all(done) else by_hand).append(str(document["metadata"]["name"]))
-    return Changed("".join(lines), tuple(names), tuple(by_hand))
+    return Reclassed("".join(lines), tuple(names), tuple(by_hand))
 
 
 def _places(document: dict[str, Any]) -> Iterator[tuple[int, int]]:
