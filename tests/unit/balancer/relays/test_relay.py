@@ -90,17 +90,17 @@ async def test_a_client_that_does_not_read_stops_the_endpoint() -> None:
             await visit.send(bytes(65536))
             sent += 65536
 
+    loop = asyncio.get_running_loop()
     async with ScriptedEndpoint(flood, buffer_bytes=65536) as endpoint, relaying(to(endpoint)) as scene:
-        client = socket.socket()
-        narrow(client, 65536)
-        client.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", scene.port))
-        assert await settled(lambda: sent) < 8 * 1024 * 1024
-        received = 0
-        while received < _LARGE:
-            received += len(await asyncio.get_running_loop().sock_recv(client, 2**20))
+        with socket.socket() as client:
+            narrow(client, 65536)
+            client.setblocking(False)
+            await loop.sock_connect(client, ("127.0.0.1", scene.port))
+            assert await settled(lambda: sent) < _LARGE // 2  # the kernel holds megabytes, and this process a piece
+            received = 0
+            while received < _LARGE:
+                received += len(await loop.sock_recv(client, 2**20))
         assert received == _LARGE
-        client.close()
         assert (await scene.line())["bytes_out"] == _LARGE
 
 
