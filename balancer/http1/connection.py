@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import cast
 
+from balancer.connections.unread import Unread, Unreading
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
@@ -59,7 +60,7 @@ NEXT: tuple[dict[int, int], ...] = (
 """For each state, the events that may happen and the next states. Any other event is a bug and raises KeyError."""
 
 
-class ClientConnection(Carrier, ReadsPieces, Connection):
+class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
     `peer` (the client's address) and the port that the client connected to are given if a PROXY header stated them.
@@ -76,7 +77,6 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         "_linger_seconds",
         "_loop",
         "_on_open",
-        "_peer",
         "_port",
         "_put_off",
         "_reader",
@@ -86,11 +86,13 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         "_settings",
         "_state",
         "_transport",
+        "_unread",
         "closed",
         "deadline",
         "entry_point",
         "idle_since",
         "next_look",
+        "peer",
         "place",
         "requests",
         "secure",
@@ -103,6 +105,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         settings: CurrentSettings,
         deadlines: Deadlines,
         first_heads: FirstHeads,
+        unread: Unread,
         entry_point: EntryPoint,
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
@@ -110,11 +113,16 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         server_name: str | None = None,
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
-        """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
+        """Takes limits and times from `settings` once. The limit of requests is read again for each request.
+
+        `unread` is what waits on all connections for want of readers.
+        """
         self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
         self.entry_point, self.secure, self._server_name = entry_point, entry_point.is_secure, server_name
-        self._peer, self._port = peer, port
+        self.peer = peer
+        self._port = port
+        self._unread = unread
         self._loop, self._linger_seconds = deadlines.loop, linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(
@@ -245,7 +253,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        peer, entry_point, name = self._peer or peer_address(transport), self.entry_point, self._server_name
+        peer, entry_point, name = self.peer or peer_address(transport), self.entry_point, self._server_name
+        self.peer = peer
         proof = client_proof(transport) if self.secure else None
         if proof is None:
             origin = shared_origin(peer, entry_point, self._port, name)
@@ -299,6 +308,9 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         self.closed = True
         deadlines, stream = self._deadlines, self.stream
         deadlines.forget(self)
+        if stream.writing_paused:
+            unread = self._unread
+            unread.note(self, 0)
         stream.connection_lost()
         self._transport = None
         server, self._server = self._server, None  # breaks the reference cycle without the garbage collector
@@ -308,15 +320,24 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
     def pause_writing(self) -> None:
         stream = self.stream
         stream.pause_writing()
+        if self._transport is not None:
+            unread = self._unread
+            unread.note(self, self._transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        stream = self.stream
+        unread, stream = self._unread, self.stream
+        unread.note(self, 0)
         stream.resume_writing()
         if self._state == LINGERING:
             self._arm(self._linger_seconds)
         elif self._state == UNREAD:
             self._state, self.idle_since = NEXT[UNREAD][TAKEN], self._loop.time()
             self._look()
+
+    def drop_unread(self) -> None:
+        stream = self.stream
+        stream.is_unread = True
+        self.abort()
 
     def expire(self) -> None:
         """A deadline has passed: of a last or unread answer, of an idle connection, or of a head."""

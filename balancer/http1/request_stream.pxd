@@ -21,7 +21,7 @@ cdef class Http1RequestStream(RequestStream):
     cdef public object _body_bytes, _connection_origin, _consumer, _transport
     cdef public Carrier _connection
     cdef public ChunkedDecoder _decoder
-    cdef public bint _goes_on, _is_body_whole, _is_chunking, _is_tunnel, _keep_alive
+    cdef public bint _goes_on, _is_body_whole, _is_chunking, _is_tunnel, _keep_alive, is_unread
     cdef public Py_ssize_t _left
     cdef public str _protocol
     cdef public bytes _put_off_data

@@ -68,7 +68,10 @@ class Carrier:
 
 
 class Http1RequestStream(RequestStream):
-    """The request stream of a connection. The connection makes one and uses it again for each request."""
+    """The request stream of a connection. The connection makes one and uses it again for each request.
+
+    `is_unread`: the connection is cut because its client leaves too much unread.
+    """
 
     __slots__ = (
         "_body_bytes",
@@ -85,6 +88,7 @@ class Http1RequestStream(RequestStream):
         "_protocol",
         "_put_off_data",
         "_transport",
+        "is_unread",
     )
 
     def __init__(self, connection: Carrier, secure: bool) -> None:
@@ -95,6 +99,7 @@ class Http1RequestStream(RequestStream):
         self._consumer: RequestConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._put_off_data = b""
+        self.is_unread = False
         self._left = 0
         self._is_chunking = False
         self._is_tunnel = False
@@ -176,7 +181,7 @@ class Http1RequestStream(RequestStream):
         self.closed = True
         consumer = self._consumer
         if consumer is not None:
-            consumer.client_lost(ErrorKind.CLIENT_LEFT)
+            consumer.client_lost(ErrorKind.UNREAD if self.is_unread else ErrorKind.CLIENT_LEFT)
         self._connection = None
         self._transport = None
 
