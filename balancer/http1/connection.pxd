@@ -1,6 +1,5 @@
 cimport cython
 
-from balancer.connections.unread cimport Unread
 from balancer.http.current cimport CurrentSettings
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer
@@ -17,12 +16,11 @@ cdef class ClientConnection(Carrier):
     cdef public HeadCollector _collector
     cdef public CurrentSettings _current
     cdef public object _loop, _on_open, _port, _transport, entry_point, place
-    cdef public Unread _unread
     cdef public Deadlines _deadlines
     cdef public FirstHeads _first_heads
     cdef public bint _held, _is_looking, _put_off, _reading_paused, closed, secure
     cdef public double _linger_seconds, deadline, idle_since, next_look
-    cdef public str _server_name, peer
+    cdef public str _peer, _server_name
     cdef public RequestHeadReader _reader
     cdef public RequestServer _server
     cdef public ProxySettingsLayout _settings

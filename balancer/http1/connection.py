@@ -1,7 +1,6 @@
 """A client's connection: an asyncio protocol that hands out one request after the other.
 
-Responsible for the states between requests, for heads and for their deadlines. `request_stream` handles the current
-request. It must not know routes, endpoints or answers: a `RequestServer` gets the stream of each request.
+Responsible for states, heads and deadlines between requests; `request_stream` handles the current one. Knows no routes.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import cast
 
-from balancer.connections.unread import Unread, Unreading
+from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
@@ -60,11 +59,10 @@ NEXT: tuple[dict[int, int], ...] = (
 """For each state, the events that may happen and the next states. Any other event is a bug and raises KeyError."""
 
 
-class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
+class ClientConnection(Carrier, ReadsPieces, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
-    `peer` (the client's address) and the port that the client connected to are given if a PROXY header stated them.
-    Otherwise the socket says the address.
+    `peer` (the client's address) and `port` are given if a PROXY header stated them. Else the socket says the address.
     """
 
     __slots__ = (
@@ -77,6 +75,7 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
         "_linger_seconds",
         "_loop",
         "_on_open",
+        "_peer",
         "_port",
         "_put_off",
         "_reader",
@@ -86,13 +85,11 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
         "_settings",
         "_state",
         "_transport",
-        "_unread",
         "closed",
         "deadline",
         "entry_point",
         "idle_since",
         "next_look",
-        "peer",
         "place",
         "requests",
         "secure",
@@ -113,16 +110,12 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
         server_name: str | None = None,
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
-        """Takes limits and times from `settings` once. The limit of requests is read again for each request.
-
-        `unread` is what waits on all connections for want of readers.
-        """
+        """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
         self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
         self.entry_point, self.secure, self._server_name = entry_point, entry_point.is_secure, server_name
-        self.peer = peer
+        self._peer = peer
         self._port = port
-        self._unread = unread
         self._loop, self._linger_seconds = deadlines.loop, linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(
@@ -131,7 +124,7 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
         self._reader = RequestHeadReader(limits)
         self._transport: asyncio.Transport | None = None
         self._server: RequestServer | None = None
-        self.stream = Http1RequestStream(self, self.secure)  # before the transport, which a TLS handshake may pause
+        self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
         self._state = WAITING
         self.ending = self.eof = self._held = self._is_looking = self._put_off = self._reading_paused = False
         self.closed = False
@@ -253,8 +246,7 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        peer, entry_point, name = self.peer or peer_address(transport), self.entry_point, self._server_name
-        self.peer = peer
+        peer, entry_point, name = self._peer or peer_address(transport), self.entry_point, self._server_name
         proof = client_proof(transport) if self.secure else None
         if proof is None:
             origin = shared_origin(peer, entry_point, self._port, name)
@@ -308,9 +300,6 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
         self.closed = True
         deadlines, stream = self._deadlines, self.stream
         deadlines.forget(self)
-        if stream.writing_paused:
-            unread = self._unread
-            unread.note(self, 0)
         stream.connection_lost()
         self._transport = None
         server, self._server = self._server, None  # breaks the reference cycle without the garbage collector
@@ -320,24 +309,15 @@ class ClientConnection(Carrier, ReadsPieces, Unreading, Connection):
     def pause_writing(self) -> None:
         stream = self.stream
         stream.pause_writing()
-        if self._transport is not None:
-            unread = self._unread
-            unread.note(self, self._transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        unread, stream = self._unread, self.stream
-        unread.note(self, 0)
+        stream = self.stream
         stream.resume_writing()
         if self._state == LINGERING:
             self._arm(self._linger_seconds)
         elif self._state == UNREAD:
             self._state, self.idle_since = NEXT[UNREAD][TAKEN], self._loop.time()
             self._look()
-
-    def drop_unread(self) -> None:
-        stream = self.stream
-        stream.is_unread = True
-        self.abort()
 
     def expire(self) -> None:
         """A deadline has passed: of a last or unread answer, of an idle connection, or of a head."""
