@@ -63,6 +63,7 @@ class ClientMaker:
                 settings=self._settings,
                 deadlines=self._deadlines,
                 first_heads=self._first_heads,
+                unread=self._flusher.unread,
                 entry_point=arrival.entry_point,
                 on_open=on_open,
                 peer=arrival.peer,

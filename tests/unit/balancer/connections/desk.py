@@ -17,11 +17,11 @@ from balancer.connections.listeners import listen, port_of
 from balancer.connections.places import ClientPlaces
 from balancer.connections.raw import RawConnection
 from balancer.connections.tls import ServerNames, self_signed
+from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.flushing import Flusher
-from balancer.http2.unread import Unread
 from balancer.matching.relay_tables import Choice
 from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 from balancer.model.publication import RoutingModel

@@ -8,11 +8,11 @@ import pytest
 
 from balancer.connections.arrivals import Arrival
 from balancer.connections.client_making import ClientMaker
+from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
-from balancer.http2.unread import Unread
 from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
