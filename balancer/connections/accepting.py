@@ -309,7 +309,8 @@ class Reception:
         try:
             async with asyncio.timeout_at(until):
                 hello = await receive_hello(connection)
-                arrival.server_name, choice = hello.server_name, self._choice(entry_point, hello)
+                arrival.server_name = hello.server_name
+                choice = self._choice(entry_point, hello)
                 if self._is_over(connection, arrival, hello, choice):
                     return
                 await self._names_for(entry_point, choice).prepare(hello.server_name)

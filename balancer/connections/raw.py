@@ -68,7 +68,8 @@ class RawConnection(ReadsPieces):
         self.closed = False
         self.carried_bytes = 0
         self.idle_since = 0.0
-        self.deadline = self.next_look = NEVER
+        self.deadline = NEVER
+        self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
     # What the owner calls.

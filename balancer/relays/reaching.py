@@ -67,7 +67,8 @@ class Reaching:
         pick = balancer.pick((), now)
         if pick is not None:
             return self._attempt(pick, now)
-        refusal = self._account.refusal = balancer.refusal
+        refusal = balancer.refusal
+        self._account.refusal = refusal
         is_overload = balancer.pools.general and refusal is None
         self._traveller.unreached(ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT)
 

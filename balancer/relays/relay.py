@@ -65,7 +65,8 @@ class Relay(Connection):
         self.idle_since = 0.0
         self.end: End = None
         self.closed = False
-        self.deadline = self.next_look = NEVER
+        self.deadline = NEVER
+        self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
     @property
@@ -245,7 +246,8 @@ class Relay(Connection):
         """Closes the account when nothing of the relay is left."""
         if not self._client.closed or (self._endpoint is not None and not self._endpoint.closed):
             return
-        over, self._over = self._over, None
+        over = self._over
+        self._over = None
         if over is None:
             return
         self.closed = True

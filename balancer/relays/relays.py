@@ -66,7 +66,8 @@ class Relays:
         # Between the ClientHello and the end of its handshake the route may have become another one.
         if not isinstance(choice, Relayed) or choice.route.ends_tls != relay.client.is_secure:
             return relay.refuse(Fault.NO_ROUTE, over)
-        target = account.target = choice.choose(self._random_below)
+        target = choice.choose(self._random_below)
+        account.target = target
         backend = target.branch.backend
         runtime = view.backends.get(backend) if backend is not None else None
         if runtime is None:

@@ -274,19 +274,8 @@ CORE = (
 )
 """Modules, and packages with all that is in them, that decide and do nothing else."""
 
-IMPURE = {
-    "aiohttp",
-    "asyncio",
-    "kubernetes_asyncio",
-    "logging",
-    "os",
-    "prometheus_client",
-    "random",
-    "socket",
-    "threading",
-    "time",
-    "uvloop",
-}
+_IMPURE = "aiohttp asyncio kubernetes_asyncio logging os prometheus_client random socket threading time uvloop"
+IMPURE = {*_IMPURE.split()}
 """What the core gets as arguments or leaves to the shell."""
 
 
