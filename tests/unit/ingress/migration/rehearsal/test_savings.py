@@ -37,7 +37,8 @@ def test_bytes_that_left_the_zone_are_saved(tmp_path: Path) -> None:
     counted.add("10.0.0.1:2", GIGABYTE, GIGABYTE)
     counted.add("10.9.9.9:2", 0, GIGABYTE)
     found = counted.saving(86400.0)
-    assert (found.today, found.saved) == (pytest.approx(0.02), pytest.approx(0.02))
+    assert found.today == pytest.approx(0.02)
+    assert found.saved == pytest.approx(0.02)
     assert found.a_month == pytest.approx(0.6)
     assert (found.bytes, found.known_bytes) == (5 * GIGABYTE, 4 * GIGABYTE)
 
@@ -53,4 +54,5 @@ def test_a_zone_without_an_endpoint_saves_nothing(tmp_path: Path) -> None:
     counted = meter(tmp_path, Zone("zone-c"))
     counted.add("10.0.0.1:1", 0, GIGABYTE)
     found = counted.saving(None)
-    assert (found.today, found.saved) == (pytest.approx(0.01), 0.0)
+    assert found.today == pytest.approx(0.01)
+    assert found.saved == 0.0
