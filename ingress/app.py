@@ -126,7 +126,8 @@ class App:
 
     async def _start(self, stack: AsyncExitStack) -> Controller:
         """Starts everything, in order. `stack` gets what stops it."""
-        controller = self._controller = await self._open()
+        controller = await self._open()
+        self._controller = controller
         stack.push_async_callback(self._close, controller)
         runner, admin_port = await self._start_admin()
         stack.push_async_callback(runner.cleanup)
@@ -134,7 +135,7 @@ class App:
         self._fleet.open()
         await controller.start()
         if self._cluster is not None:
-            await self._cluster.start(controller)
+            await self._cluster.start(controller, self._published, self._fleet.generation_in_use)
         # Not before: who refuses to start says why, and nothing else.
         _LOG.info("zonal %s begins, data plane %s", self._published.version, build_told())
         await self._fleet.start()
@@ -187,7 +188,8 @@ class App:
             )
         from ingress.cluster import Cluster
 
-        self._cluster = cluster = await Cluster.open(self._options)
+        cluster = await Cluster.open(self._options)
+        self._cluster = cluster
         self._modes = ModeTelling(cluster.modes_changed)
         return Controller(
             self._resolving(cluster.source),

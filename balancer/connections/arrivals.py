@@ -60,7 +60,9 @@ class ByAlpn(asyncio.Protocol):
         make: Callable[[Arrival, bool], asyncio.BufferedProtocol],
         refuse: Callable[[asyncio.BaseTransport], None],
     ) -> None:
-        self._arrival, self._make, self._refuse = arrival, make, refuse
+        self._arrival = arrival
+        self._make = make
+        self._refuse = refuse
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if resumes_another(transport.get_extra_info("ssl_object"), self._arrival.server_name):

@@ -75,7 +75,8 @@ class AuthClient:
             line = self._lines[key] = _Line(limits.at_once)
         line.length += 1
         question = _Question(request, tell)
-        task = question.task = self._loop.create_task(self._serve(question, line))
+        task = self._loop.create_task(self._serve(question, line))
+        question.task = task
         self._tasks.add(task)
         task.add_done_callback(lambda ended: self._ended(ended, key, line))
         return question
@@ -89,7 +90,8 @@ class AuthClient:
         """Cancels what is under way and closes every connection."""
         for task in self._tasks:
             task.cancel()
-        sessions, self._sessions = tuple(self._sessions.values()), {}
+        sessions = tuple(self._sessions.values())
+        self._sessions = {}
         ending = [*self._tasks, *(self._loop.create_task(session.close()) for session in sessions)]
         if ending:
             await asyncio.wait(ending, timeout=_STOP_SECONDS)

@@ -208,7 +208,8 @@ class Entrances:
         self._settle(left)
 
     def _settle(self, left: deque[_Waiting]) -> None:
-        was_full, self._waiting = len(self._waiting) >= self._waiting_most, left
+        was_full = len(self._waiting) >= self._waiting_most
+        self._waiting = left
         if was_full and len(left) < self._waiting_most:
             for entrance in self._entrances.values():
                 self._resume(entrance)

@@ -93,7 +93,8 @@ class KeptConnections:
         self.idle_count += 1
         shares = self.idle
         shares.add(share)
-        connection.idle_since = now = self._loop.time()
+        now = self._loop.time()
+        connection.idle_since = now
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:
             deadlines = self.deadlines

@@ -24,10 +24,12 @@ class ListenerSession(ssl.SSLObject):
 
     def begin(self, incoming: ssl.MemoryBIO, on_dear: OnDear) -> None:
         """Says where its bytes come from, and who hears of a dear handshake. To be called first."""
-        self._incoming, self._cost = incoming, HandshakeCost(on_dear)
+        self._incoming = incoming
+        self._cost = HandshakeCost(on_dear)
         inner = self._sslobj  # type: ignore[attr-defined]
         # Event loops take these two from a session once, and then need not go through Python.
-        self.pending, self.write = inner.pending, inner.write  # type: ignore[method-assign]
+        self.pending = inner.pending  # type: ignore[method-assign]
+        self.write = inner.write  # type: ignore[method-assign]
 
     def do_handshake(self) -> None:
         """As that of the base class, and counts what it costs."""

@@ -111,9 +111,11 @@ class Names:
         name.is_under_way = False
         now = self._loop.time()
         if found:
-            name.addresses, name.found_at = found[:_TRIED_ADDRESSES_MOST], now
+            name.addresses = found[:_TRIED_ADDRESSES_MOST]
+            name.found_at = now
         else:
-            name.problem, name.quiet_until = problem, now + self._times.quiet
+            name.problem = problem
+            name.quiet_until = now + self._times.quiet
         for waiter in name.waiters:
             if not waiter.done():
                 waiter.set_result(None)

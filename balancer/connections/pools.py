@@ -75,6 +75,7 @@ class ConnectionPools(KeptConnections):
 def _pools_of(member: Member) -> _MemberPools:
     pools = member.pool
     if pools is None:
-        pools = member.pool = _MemberPools()
+        pools = _MemberPools()
+        member.pool = pools
     assert isinstance(pools, _MemberPools)
     return pools

@@ -10,7 +10,7 @@ import asyncio
 import ssl
 
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_chain
+from balancer.connections.tls import check_shown
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
 from balancer.http2.engine import CLIENT
@@ -28,7 +28,9 @@ class SharedPool(Pool):
     __slots__ = ("_closed", "_coming", "_connections", "_member", "_pools", "_ready", "_share", "_tls")
 
     def __init__(self, member: Member, tls: Handshake | None, pools: KeptConnections) -> None:
-        self._member, self._tls, self._pools = member, tls, pools
+        self._member = member
+        self._tls = tls
+        self._pools = pools
         self._share = pools.idle.join(member.namespace, self)
         self._connections: list[Http2EndpointConnection] = []
         self._coming: asyncio.Task[None] | None = None
@@ -131,7 +133,8 @@ class SharedPool(Pool):
 
     def _come(self, timeout_seconds: float) -> asyncio.Task[None]:
         """Begins to make a connection."""
-        task = self._coming = asyncio.get_running_loop().create_task(self._make(timeout_seconds))
+        task = asyncio.get_running_loop().create_task(self._make(timeout_seconds))
+        self._coming = task
         self._pools.coming.add(task)
         task.add_done_callback(self._came)
         return task
@@ -154,7 +157,8 @@ class SharedPool(Pool):
             raise
         finally:
             # Not in a callback of the task: until that runs, `connect` would find a task that is done, for ever.
-            self._ready = self._coming = None
+            self._ready = None
+            self._coming = None
         if connection.closed or connection.ending or not connection.limit:
             connection.end()
             raise ConnectionRefusedError("the endpoint takes no streams")
@@ -185,6 +189,6 @@ class SharedPool(Pool):
 
 def _check(tls: Handshake, handshake: ssl.SSLObject) -> None:
     """Raises ssl.SSLError if the chain is too long, or the endpoint did not choose HTTP/2 (RFC 9113 3.2)."""
-    check_chain(tls, handshake)
+    check_shown(tls, handshake)
     if handshake.selected_alpn_protocol() != "h2":
         raise ssl.SSLError("the endpoint does not offer HTTP/2")

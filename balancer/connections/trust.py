@@ -35,7 +35,9 @@ class Trust:
     __slots__ = ("_contexts", "_numbers", "_roots", "_run_apart", "_stores", "_under_way", "names_bytes")
 
     def __init__(self, store: crypto.X509Store, roots: tuple[crypto.X509, ...], names_bytes: int) -> None:
-        self._stores, self._roots, self.names_bytes = [store], roots, names_bytes
+        self._stores = [store]
+        self._roots = roots
+        self.names_bytes = names_bytes
         self._contexts: weakref.WeakSet[SSL.Context] = weakref.WeakSet()
         self._under_way: set[int] = set()
         self._numbers = count()

@@ -89,7 +89,9 @@ class Passing:
     __slots__ = ("kept", "trusts", "underscores")
 
     def __init__(self, underscores: bool, kept: frozenset[bytes], trusts: bool) -> None:
-        self.underscores, self.kept, self.trusts = underscores, kept, trusts
+        self.underscores = underscores
+        self.kept = kept
+        self.trusts = trusts
 
 
 def passing(underscores: bool = False, kept: tuple[str, ...] = (), *, trusts: bool = False) -> Passing:

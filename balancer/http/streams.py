@@ -58,9 +58,16 @@ class Outgoing:
         connection: bytes = b"",
         http_1_0: bool = False,
     ) -> None:
-        self.request, self.origin, self.request_id, self.host = request, origin, request_id, host
-        self.passing, self.added, self.removed, self.replaced = passing, added, removed, replaced
-        self.connection, self.http_1_0 = connection, http_1_0
+        self.request = request
+        self.origin = origin
+        self.request_id = request_id
+        self.host = host
+        self.passing = passing
+        self.added = added
+        self.removed = removed
+        self.replaced = replaced
+        self.connection = connection
+        self.http_1_0 = http_1_0
 
 
 class RequestStream:

@@ -96,7 +96,8 @@ class ChunkedDecoder:
         if self._line[-1:] == b"\n":
             if self._line[-2:] != b"\r\n":
                 raise Refusal(self._kind, "a line of a chunked body does not end in CRLF")
-            line, self._line = self._line[:-2], b""
+            line = self._line[:-2]
+            self._line = b""
             self._act_on_line(line)
         elif b"\r" in self._line[:-1] or (self._state == self._DATA_END and self._line != b"\r"):
             raise Refusal(self._kind, "a bare CR, or bytes after a chunk")

@@ -51,7 +51,8 @@ class HeadCollector:
         self._opening = opening
         self.pending = b""
         self._lines: list[bytes] = []
-        self._scanned = self._empty_lines = 0
+        self._scanned = 0
+        self._empty_lines = 0
         self._line_limit = line_limit
         self._head_limit = head_limit
 
@@ -61,7 +62,9 @@ class HeadCollector:
 
     def take_rest(self) -> bytes:
         """Returns all collected bytes and forgets them."""
-        rest, self.pending, self._scanned = self.pending, b"", 0
+        rest = self.pending
+        self.pending = b""
+        self._scanned = 0
         return rest
 
     def take_head(self) -> bytes | None:
@@ -84,17 +87,20 @@ class HeadCollector:
         if self._is_suspicious(head):
             self._check_unfinished(head)
         self.pending = b"" if head is buffer else buffer[end:]
-        self._scanned = self._empty_lines = 0
+        self._scanned = 0
+        self._empty_lines = 0
         return head
 
     def take_lines(self) -> list[bytes]:
         """The lines of the head that was taken last, without their ends; the last one is empty. To be called once."""
-        lines, self._lines = self._lines, []
+        lines = self._lines
+        self._lines = []
         return lines
 
     def _is_suspicious(self, head: bytes) -> bool:
         """Whether the head may hold an offence, which the slow search then finds. Notes the lines of the head."""
-        self._lines = lines = head.splitlines()
+        lines = head.splitlines()
+        self._lines = lines
         head_bytes = 2 * len(lines)  # a bare CR or LF ends a line, too, but has one byte
         for line in lines:
             head_bytes += len(line)
@@ -107,7 +113,8 @@ class HeadCollector:
             self._empty_lines += empty_lines.end() // 2
             if self._empty_lines > EMPTY_LINES_MAX:
                 raise Refusal(ErrorKind.BAD_REQUEST, "too many empty lines before a head")
-            self.pending, self._scanned = self.pending[empty_lines.end() :], 0
+            self.pending = self.pending[empty_lines.end() :]
+            self._scanned = 0
         return self.pending
 
     def _first_line_too_long(self, head: bytes) -> bool:

@@ -82,13 +82,23 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._consumer: ResponseConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._framing = UNDECIDED
-        self._left = self._interims = self.requests = 0
-        self._method = self._upgrade = b""
-        self._eof = self._reading_paused = self._may_read_little = self._is_chunking = self._is_sending = False
-        self.closed = self.reused = self.writing_paused = False
+        self._left = 0
+        self._interims = 0
+        self.requests = 0
+        self._method = b""
+        self._upgrade = b""
+        self._eof = False
+        self._reading_paused = False
+        self._may_read_little = False
+        self._is_chunking = False
+        self._is_sending = False
+        self.closed = False
+        self.reused = False
+        self.writing_paused = False
         self.reusable = True
         self.idle_since = 0.0
-        self.deadline = self.next_look = NEVER
+        self.deadline = NEVER
+        self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
     # What the exchange calls.
@@ -103,7 +113,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._framing = UNDECIDED
         self._interims = 0
         self._may_read_little = request.protocol == HTTP_2_0  # the client may have a hundred answers that it leaves
-        self._is_sending, self._is_chunking = body_bytes != 0, body_bytes is None
+        self._is_sending = body_bytes != 0
+        self._is_chunking = body_bytes is None
         self.requests += 1
         self.deadline = NEVER
         if outgoing.connection and outgoing.connection == _CLOSE:
@@ -247,7 +258,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
             self._transport.write(data)
 
     def _fail(self, kind: ErrorKind) -> None:
-        consumer, self._consumer = self._consumer, None
+        consumer = self._consumer
+        self._consumer = None
         self.reset()
         if consumer is not None:
             consumer.endpoint_failed(kind)
@@ -271,12 +283,14 @@ class EndpointConnection(EndpointStream, ReadsPieces):
 
     def _start_response(self, response: Http1Response, data: bytes) -> None:
         assert self._consumer is not None
-        self._framing = framing = response.framing
+        framing = response.framing
+        self._framing = framing
         if not response.keep_alive or framing == UNTIL_CLOSE:
             self.reusable = False
         trailers: Trailers | None = None
         if framing == CHUNKED:
-            self._decoder = decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)
+            decoder = ChunkedDecoder(ErrorKind.INVALID_RESPONSE)
+            self._decoder = decoder
             data, trailers = self._decode(data, decoder)
         elif framing >= 0:
             if len(data) > framing:
@@ -326,6 +340,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         return pieces[0] if len(pieces) == 1 else b"".join(pieces), decoder.trailers if decoder.done else None
 
     def _end(self, trailers: Trailers) -> None:
-        consumer, self._consumer = self._consumer, None
+        consumer = self._consumer
+        self._consumer = None
         if consumer is not None:
             consumer.response_end(trailers)

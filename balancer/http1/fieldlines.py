@@ -48,7 +48,10 @@ class KnownName:
     __slots__ = ("beginning", "is_shared", "lower", "role", "spelled")
 
     def __init__(self, spelled: bytes, lower: bytes, role: int, beginning: bytes) -> None:
-        self.spelled, self.lower, self.role, self.beginning = spelled, lower, role, beginning
+        self.spelled = spelled
+        self.lower = lower
+        self.role = role
+        self.beginning = beginning
         self.is_shared = lower in SHARED_NAMES
 
 
@@ -58,7 +61,10 @@ class FieldLine:
     __slots__ = ("field", "name", "onward", "role")
 
     def __init__(self, field: Field, name: bytes, role: int, onward: bytes) -> None:
-        self.field, self.name, self.role, self.onward = field, name, role, onward
+        self.field = field
+        self.name = name
+        self.role = role
+        self.onward = onward
 
 
 class FieldLines:
@@ -91,7 +97,9 @@ class FieldLineReader:
 
     def __init__(self, special: frozenset[bytes], kind: ErrorKind, beginning_of: Callable[[bytes], bytes]) -> None:
         """`special` are names in lower case. Refusals are of `kind`. `beginning_of` says `KnownName.beginning`."""
-        self._special, self._kind, self._beginning_of = special, kind, beginning_of
+        self._special = special
+        self._kind = kind
+        self._beginning_of = beginning_of
         self._names: dict[bytes, KnownName] = {}
         self._lines: dict[bytes, FieldLine] = {}
 

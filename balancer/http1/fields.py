@@ -72,7 +72,8 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
     if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
         known = _lines_onward(request, lines, rules=outgoing.passing, host=origin.host, removed=outgoing.removed)
     elif known is None or known[0] is not outgoing.passing:
-        known = lines.onward = _lines_onward(request, lines, rules=outgoing.passing)
+        known = _lines_onward(request, lines, rules=outgoing.passing)
+        lines.onward = known
     held = origin.memo
     about = held if isinstance(held, OriginLines) else _origin_lines(origin)
     request_id = outgoing.request_id
@@ -157,7 +158,8 @@ def lines_of(request: RequestHead) -> RepeatedLines:
     found = known.lines
     if found is None:
         names = tuple([name for name, _ in request.fields])
-        found = known.lines = RepeatedLines(request.fields, names, lines.connection_options, lines.request_id)
+        found = RepeatedLines(request.fields, names, lines.connection_options, lines.request_id)
+        known.lines = found
     return found
 
 
@@ -257,7 +259,7 @@ def _as_http1(response: ResponseHead) -> Http1Response:
     known = written.response
     if known is not None and known.body_bytes == body_bytes:
         return known
-    known = written.response = Http1Response(
+    known = Http1Response(
         status=response.status,
         fields=response.fields,
         body_bytes=body_bytes,
@@ -268,6 +270,7 @@ def _as_http1(response: ResponseHead) -> Http1Response:
         connection_options=response.connection_options,
         names=tuple(name for name, _ in response.fields),
     )
+    written.response = known
     return known
 
 

@@ -138,10 +138,13 @@ class RequestHeadReader:
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self._passing, self._line_reader = _reader_under(settings.underscores_in_headers, settings.kept_fields)
+        passing, line_reader = _reader_under(settings.underscores_in_headers, settings.kept_fields)
+        self._passing = passing
+        self._line_reader = line_reader
         self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
         self._known: RequestHead | None = None
-        self._known_line = self._known_lines = b""  # its request line, and its field lines
+        self._known_line = b""  # its request line
+        self._known_lines = b""  # its field lines
         self.keep_alive = False
 
     def recognise(self, data: bytes) -> RequestHead | None:
@@ -178,7 +181,8 @@ class RequestHeadReader:
             known.repeated,
         )
         if len(data) <= REMEMBERED_BYTES_MAX:
-            self._known, self._known_line = request, line
+            self._known = request
+            self._known_line = line
         return request
 
     def read(self, head: bytes, lines: list[bytes] | None = None) -> RequestHead:
@@ -226,7 +230,9 @@ class RequestHeadReader:
         )
         if is_remembered and len(head) <= REMEMBERED_BYTES_MAX and _is_ordinary(draft):
             text = head
-            self._known, self._known_line, self._known_lines = request, line, text[len(line) : len(head)]
+            self._known = request
+            self._known_line = line
+            self._known_lines = text[len(line) : len(head)]
         return request
 
     def _onward(self, draft: _Draft, found: FieldLines) -> tuple[Passing, bytes] | None:
@@ -249,29 +255,36 @@ class RequestHeadReader:
 
 def _repeat_request_line(known: RequestHead, draft: _Draft) -> None:
     """The request line is that of an ordinary request, so nothing of it depends on the fields."""
-    draft.method, draft.raw_target, draft.target, draft.path = known.method, known.raw_target, known.target, known.path
+    draft.method = known.method
+    draft.raw_target = known.raw_target
+    draft.target = known.target
+    draft.path = known.path
     draft.minor = 1
 
 
 def _read_request_line(line: bytes, draft: _Draft) -> None:
     plain = _PLAIN_LINE.fullmatch(line)
     if plain is not None:
-        draft.method, target, path = plain.groups()
-        draft.raw_target = draft.target = target
+        method, target, path = plain.groups()
+        draft.method = method
+        draft.raw_target = target
+        draft.target = target
         draft.path = path if path.find(b"//") < 0 and path.find(b"/.") < 0 else b""
         draft.minor = 1
         return
     parts = line.split(b" ")
     if len(parts) != 3:
         raise Refusal(ErrorKind.BAD_REQUEST, "a request line that has not three parts")
-    draft.method, target, version = parts
+    method, target, version = parts
+    draft.method = method
     if version == b"HTTP/1.1":
         draft.minor = 1
     elif version == b"HTTP/1.0":
         draft.minor = 0
     else:
         raise Refusal(ErrorKind.BAD_REQUEST, "a version other than HTTP/1.0 and HTTP/1.1")
-    draft.raw_target, draft.target = target, target_onward(draft.method, target)
+    draft.raw_target = target
+    draft.target = target_onward(draft.method, target)
     draft.path = b""
 
 
@@ -296,7 +309,7 @@ def _apply_special(draft: _Draft, found: FieldLines, known: RequestHead | None) 
         _apply_rare(draft, found)
         _apply_host(draft, hosts[0] if hosts else None, known)
     if not draft.path:
-        _apply_target(draft, bool(draft.authority))
+        _apply_target(draft)
 
 
 def _apply_rare(draft: _Draft, found: FieldLines) -> None:
@@ -307,7 +320,8 @@ def _apply_rare(draft: _Draft, found: FieldLines) -> None:
     lengths, codings = values.get(b"content-length", []), values.get(b"transfer-encoding", [])
     if lengths or codings:
         draft.framing = request_framing(lengths, codings, minor=draft.minor)
-    draft.connection_options = options = options_in(values.get(b"connection", []))
+    options = options_in(values.get(b"connection", []))
+    draft.connection_options = options
     if options:
         draft.keep_alive = b"close" not in options and (draft.minor == 1 or b"keep-alive" in options)
     if expectations := values.get(b"expect"):
@@ -329,16 +343,15 @@ def _apply_host(draft: _Draft, host: bytes | None, known: RequestHead | None) ->
         draft.host_name = host_name(host) if host else b""
 
 
-def _apply_target(draft: _Draft, has_host: bool) -> None:
+def _apply_target(draft: _Draft) -> None:
     """Sets the path for the origin, absolute and asterisk forms, and what the absolute form says (RFC 9112 3.2)."""
     target = draft.target
     if (path := path_of(draft.method, target)) is not None:
         draft.path = path
     elif match := _ABSOLUTE.fullmatch(target):
-        authority = host_name(match[1])
-        if has_host and authority != draft.host_name:
-            raise Refusal(ErrorKind.BAD_REQUEST, "an absolute target that disagrees with Host")
-        draft.authority, draft.host_name = match[1], authority
+        # Host does not count beside it, and does not go on (RFC 9112 3.2.2).
+        draft.authority = match[1]
+        draft.host_name = host_name(match[1])
         rest = match[2]
         draft.target = rest if rest[:1] == b"/" else b"/" + rest
         draft.path = matchable_path(draft.target)

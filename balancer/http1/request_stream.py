@@ -96,25 +96,39 @@ class Http1RequestStream(RequestStream):
         self._decoder: ChunkedDecoder | None = None
         self._put_off_data = b""
         self._left = 0
-        self._is_chunking = self._is_tunnel = self.body_begun = self.closed = self.writing_paused = False
+        self._is_chunking = False
+        self._is_tunnel = False
+        self.body_begun = False
+        self.closed = False
+        self.writing_paused = False
 
     # What the connection calls.
 
     def open(self, transport: asyncio.Transport, origin: Origin) -> None:
         """The connection is open. A TLS handshake may have paused writing before."""
-        self._transport, self.origin, self._connection_origin = transport, origin, origin
+        self._transport = transport
+        self.origin = origin
+        self._connection_origin = origin
 
     def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
         """Begins a request. `keep_alive`: the client allows another one. `last`: the connection is at its limit."""
-        self._body_bytes = body_bytes = request.body_bytes
+        body_bytes = request.body_bytes
+        self._body_bytes = body_bytes
         self._is_body_whole = body_bytes == 0
-        self._keep_alive, self._protocol, self.last = keep_alive, request.protocol, last
-        self._goes_on = self.body_begun = False
+        self._keep_alive = keep_alive
+        self._protocol = request.protocol
+        self.last = last
+        self._goes_on = False
+        self.body_begun = False
 
     def begin_refused(self) -> None:
         """Begins a request that is refused. It is the last one, because the next request has no known start."""
-        self._body_bytes, self._protocol = None, HTTP_1_1
-        self._is_body_whole = self._keep_alive = self._goes_on = self.body_begun = False
+        self._body_bytes = None
+        self._protocol = HTTP_1_1
+        self._is_body_whole = False
+        self._keep_alive = False
+        self._goes_on = False
+        self.body_begun = False
         self.last = True
 
     def takes_body(self) -> bool:
@@ -131,7 +145,8 @@ class Http1RequestStream(RequestStream):
         if decoder is not None:
             if len(data) > _CHUNKED_BYTES_A_TURN:
                 # The rest follows in a later turn, so that a body of a million chunks does not delay other requests.
-                self._put_off_data, data = data[_CHUNKED_BYTES_A_TURN:], data[:_CHUNKED_BYTES_A_TURN]
+                self._put_off_data = data[_CHUNKED_BYTES_A_TURN:]
+                data = data[:_CHUNKED_BYTES_A_TURN]
                 connection.put_off(True)
                 asyncio.get_running_loop().call_soon(self._take_put_off)
             self._feed_chunked(data, decoder, consumer)
@@ -162,7 +177,8 @@ class Http1RequestStream(RequestStream):
         consumer = self._consumer
         if consumer is not None:
             consumer.client_lost(ErrorKind.CLIENT_LEFT)
-        self._connection = self._transport = None
+        self._connection = None
+        self._transport = None
 
     def pause_writing(self) -> None:
         self.writing_paused = True
@@ -182,7 +198,8 @@ class Http1RequestStream(RequestStream):
         self._consumer = consumer
 
     def detach(self) -> None:
-        self._consumer, self._is_tunnel = None, False
+        self._consumer = None
+        self._is_tunnel = False
 
     def start_body(self) -> None:
         connection = self._connection
@@ -208,7 +225,8 @@ class Http1RequestStream(RequestStream):
             self._write(interim_response(head))
 
     def respond(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
-        self._is_chunking = chunked = head.body_bytes is None and must_chunk(None, self._protocol)
+        chunked = head.body_bytes is None and must_chunk(None, self._protocol)
+        self._is_chunking = chunked
         connection = self._connection
         # An unread rest of the request, or a response that ends with the connection, closes the connection.
         goes_on = False
@@ -236,7 +254,8 @@ class Http1RequestStream(RequestStream):
             return
         self._write(switching_response(head, edit) + data)
         self._is_chunking = False
-        self._left, self._is_tunnel = sys.maxsize, True
+        self._left = sys.maxsize
+        self._is_tunnel = True
         self._flow(connection)
 
     def reset(self) -> None:
@@ -246,7 +265,9 @@ class Http1RequestStream(RequestStream):
             connection.abort()
 
     def release(self) -> None:
-        self._consumer, self._decoder, self._left = None, None, 0
+        self._consumer = None
+        self._decoder = None
+        self._left = 0
         self.origin = self._connection_origin
         connection = self._connection
         if connection is None:
@@ -273,7 +294,8 @@ class Http1RequestStream(RequestStream):
             self.end_of_input()
 
     def _take_put_off(self) -> None:
-        data, self._put_off_data = self._put_off_data, b""
+        data = self._put_off_data
+        self._put_off_data = b""
         connection = self._connection
         if connection is None:
             return
@@ -295,7 +317,8 @@ class Http1RequestStream(RequestStream):
         if pieces:
             consumer.request_data(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if decoder.done:
-            self._decoder, self._is_body_whole = None, True
+            self._decoder = None
+            self._is_body_whole = True
             connection = self._connection
             if connection is not None:
                 connection.put_back(rest)
@@ -305,5 +328,6 @@ class Http1RequestStream(RequestStream):
     def _cut_short(self) -> None:
         consumer = self._consumer
         assert consumer is not None
-        self._left, self._decoder = 0, None
+        self._left = 0
+        self._decoder = None
         consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))

@@ -52,7 +52,8 @@ class ResponseHeadReader:
         minor, status = int(line[1]), int(line[2])
         response = _response(_LINES.read(texts[1:-1]), minor, status, line[3] or b"", request_method)
         if status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
-            self._known, self._known_head = response, head
+            self._known = response
+            self._known_head = head
             self._known_is_to_head = request_method == b"HEAD"
         return response
 

@@ -35,7 +35,8 @@ class OutgoingBody:
 
     def __init__(self) -> None:
         self.pieces: deque[bytes] = deque()
-        self._at = self.size = 0  # where the rest of the first piece begins, and the bytes of all
+        self._at = 0  # where the rest of the first piece begins
+        self.size = 0  # the bytes of all
         self.trailers: Fields = ()
         self.ends = False
 

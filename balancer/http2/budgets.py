@@ -82,11 +82,19 @@ class Budgets:
     )
 
     def __init__(self, limits: EngineLimits, *, is_server: bool) -> None:
-        self._limits, self._is_server = limits, is_server
+        self._limits = limits
+        self._is_server = is_server
         self._before = [0] * KINDS
-        self._ours_before = self.ours = self._opened_before = self.opened = 0
-        self._errors_before = self.errors = 0
-        self._empty = self._resets = self.heard = self._unheard_most = 0
+        self._ours_before = 0
+        self.ours = 0
+        self._opened_before = 0
+        self.opened = 0
+        self._errors_before = 0
+        self.errors = 0
+        self._empty = 0
+        self._resets = 0
+        self.heard = 0
+        self._unheard_most = 0
         self.is_spent = False
         self.until = float("-inf")
 
@@ -104,9 +112,12 @@ class Budgets:
 
     def _renew(self, frames: Frames, now: float) -> None:
         self.until = now + self._limits.flood_seconds
-        self._before, self._ours_before, self._opened_before = frames.counts.copy(), self.ours, self.opened
+        self._before = frames.counts.copy()
+        self._ours_before = self.ours
+        self._opened_before = self.opened
         self._errors_before = self.errors
-        self._empty = self._resets = 0
+        self._empty = 0
+        self._resets = 0
         self._unheard_most = frames.counts[HEADERS] - self.heard + _UNHEARD_MAX * self._limits.flood_resets
 
     def count_empty(self) -> None:

@@ -87,15 +87,23 @@ class Http2RequestStream(RequestStream):
 
     def __init__(self, connection: StreamCarrier, number: int, origin: Origin, secure: bool, is_whole: bool) -> None:
         """`is_whole`: the request has no body."""
-        self._connection, self.number, self.origin, self.secure = connection, number, origin, secure
+        self._connection = connection
+        self.number = number
+        self.origin = origin
+        self.secure = secure
         self._consumer: RequestConsumer | None = None
         self._waiting: bytes | bytearray = b""  # what came of the body and was not taken yet
         self._owed = 0  # bytes that were taken, but are not on their way yet
         self.unbegun: RequestHead | None = None
         self._end: Trailers | None = None  # the trailers, once the end came that nobody was told yet
-        self._is_flowing = self._is_held = self.is_fed = self.is_answered = False
+        self._is_flowing = False
+        self._is_held = False
+        self.is_fed = False
+        self.is_answered = False
         self.is_whole = is_whole
-        self.closed = self.body_begun = self.last = False
+        self.closed = False
+        self.body_begun = False
+        self.last = False
         self.writing_paused = connection.is_stuck
 
     # The side of the connection.
@@ -126,9 +134,12 @@ class Http2RequestStream(RequestStream):
         consumer = self._consumer
         if consumer is None or not self._is_flowing or self._is_held:
             return
-        data, trailers, self._end = self._waiting, self._end, None
+        data = self._waiting
+        trailers = self._end
+        self._end = None
         if data:
-            self._waiting, self.body_begun = b"", True
+            self._waiting = b""
+            self.body_begun = True
             self._owed += len(data)
             if trailers is None:
                 consumer.request_data(bytes(data))
@@ -172,10 +183,12 @@ class Http2RequestStream(RequestStream):
         self._consumer = consumer
 
     def detach(self) -> None:
-        self._consumer, self._is_flowing = None, False
+        self._consumer = None
+        self._is_flowing = False
 
     def start_body(self) -> None:
-        self._is_flowing, self._is_held = True, False
+        self._is_flowing = True
+        self._is_held = False
         self.deliver()
 
     def hold(self) -> None:
@@ -254,6 +267,7 @@ class Http2RequestStream(RequestStream):
         """Nobody takes what still waits."""
         size = self._owed + len(self._waiting)
         if size:
-            self._waiting, self._owed = b"", 0
+            self._waiting = b""
+            self._owed = 0
             connection = self._connection
             connection.give_back(self.number, size)

@@ -111,19 +111,29 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
     )
 
     def __init__(self, sharer: Sharer, engine: Engine, flusher: Flusher, deadlines: Deadlines, secure: bool) -> None:
-        self._sharer, self._engine, self._flusher, self._deadlines = sharer, engine, flusher, deadlines
-        self.secure, self.reader = secure, ResponseReader()
+        self._sharer = sharer
+        self._engine = engine
+        self._flusher = flusher
+        self._deadlines = deadlines
+        self.secure = secure
+        self.reader = ResponseReader()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._intake = ResponseIntake(self, engine)
         self._windows = Windows(engine)
-        self.is_dirty = self.is_stuck = self.is_idle = self.closed = False
+        self.is_dirty = False
+        self.is_stuck = False
+        self.is_idle = False
+        self.closed = False
         self.pulse = Pulse()
         self._state = COMING
-        self.streams = self.requests = 0
-        self.limit = self._most = 1
+        self.streams = 0
+        self.requests = 0
+        self.limit = 1
+        self._most = 1
         self.idle_since = 0.0
-        self.deadline = self.next_look = NEVER
+        self.deadline = NEVER
+        self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
     # The side of the pool.
@@ -289,7 +299,8 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
     def take_of_connection(self, event: Event) -> None:
         kind = event[0]
         if kind == SETTINGS:
-            self.limit = self._most = min(self._engine.peer_max_streams, STREAMS_MOST)
+            self.limit = min(self._engine.peer_max_streams, STREAMS_MOST)
+            self._most = self.limit
             if self._moves(SETTLED):
                 self._sharer.ready(self)
         elif kind == GOAWAY:

@@ -73,11 +73,17 @@ class Http2EndpointStream(EndpointStream):
     )
 
     def __init__(self, connection: EndpointCarrier, engine: Engine, reused: bool) -> None:
-        self._connection, self._engine, self.reused = connection, engine, reused
+        self._connection = connection
+        self._engine = engine
+        self.reused = reused
         self._consumer: ResponseConsumer | None = None
         self._method = b""
-        self._is_held = self._is_sending = self.was_reset = False
-        self._owed = self._interims = self.number = 0
+        self._is_held = False
+        self._is_sending = False
+        self.was_reset = False
+        self._owed = 0
+        self._interims = 0
+        self.number = 0
         self._began_at = 0.0
         self.writing_paused = connection.is_stuck
 
@@ -85,7 +91,8 @@ class Http2EndpointStream(EndpointStream):
 
     def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
         request, connection = outgoing.request, self._connection
-        self._consumer, self._method = consumer, request.method
+        self._consumer = consumer
+        self._method = request.method
         self._is_sending = request.body_bytes != 0
         self._began_at = connection.now()
         self.number = self._engine.request(endpoint_request_fields(outgoing, connection.secure), not self._is_sending)
@@ -207,7 +214,8 @@ class Http2EndpointStream(EndpointStream):
             self.fail(ErrorKind.ENDPOINT_CLOSED if self.was_reset else ErrorKind.INVALID_RESPONSE)
 
     def fail(self, kind: ErrorKind) -> None:
-        consumer, self._consumer = self._consumer, None
+        consumer = self._consumer
+        self._consumer = None
         if consumer is not None:
             consumer.endpoint_failed(kind)
 

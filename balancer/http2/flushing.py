@@ -45,7 +45,8 @@ class Flusher:
     __slots__ = ("_dirty", "_loop", "unread")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, unread: Unread) -> None:
-        self._loop, self.unread = loop, unread
+        self._loop = loop
+        self.unread = unread
         self._dirty: list[Flushed] = []
 
     def add(self, connection: Flushed) -> None:
@@ -56,7 +57,8 @@ class Flusher:
         self._dirty.append(connection)
 
     def _flush(self) -> None:
-        dirty, self._dirty = self._dirty, []
+        dirty = self._dirty
+        self._dirty = []
         for connection in dirty:
             connection.is_dirty = False
             try:

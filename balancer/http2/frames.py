@@ -52,9 +52,12 @@ class Frames:
         self._begun = b""  # a header that has come in part
         self._cut_kind = HEADERS  # the type of the frame that has come in part; the preface counts as one
         self.counts = [0] * KINDS
-        self.block_is_open = self.has_rare = False
-        self._pieces = self._block = 0  # of the open block: its CONTINUATIONs, and its bytes
-        self.continuations = self.block_bytes = 0
+        self.block_is_open = False
+        self.has_rare = False
+        self._pieces = 0  # the CONTINUATIONs of the open block
+        self._block = 0  # the bytes of the open block
+        self.continuations = 0
+        self.block_bytes = 0
         self.amid_head = 1 if preface else 0
 
     def walk(self, data: bytes) -> None:
@@ -72,7 +75,9 @@ class Frames:
                 counts[kind if kind < UNKNOWN else UNKNOWN] += 1
                 if kind == HEADERS:
                     if not data[at + 4] & _END_HEADERS:
-                        self.block_is_open, self._pieces, self._block = True, 0, size
+                        self.block_is_open = True
+                        self._pieces = 0
+                        self._block = size
                 else:
                     self.has_rare = True
                     if kind == CONTINUATION:
@@ -86,7 +91,8 @@ class Frames:
             self.amid_head = self._place(CONTINUATION) if self.block_is_open else self._place(HEADERS) + 1
         else:
             ahead = at - end
-            self._ahead, self._cut_kind = ahead, kind
+            self._ahead = ahead
+            self._cut_kind = kind
             self.amid_head = self._place(kind) if self.block_is_open or (ahead and kind in _OF_BLOCKS) else 0
 
     def _place(self, kind: int) -> int:

@@ -104,7 +104,9 @@ class Intake:
     ) -> None:
         """`serves` says whether a host may be asked for on this connection, by its certificate; None: every host."""
         self._connection: RequestCarrier | None = connection  # None once that is gone
-        self._current, self._outflow, self.tally = settings, outflow, tally
+        self._current = settings
+        self._outflow = outflow
+        self.tally = tally
         self._errors = 0  # of the client, those that were counted
         proxy = settings.proxy
         self._reader = RequestReader(
@@ -112,7 +114,8 @@ class Intake:
             fields_max=proxy.http2.head_lines_max,
             list_bytes=proxy.http2.head_bytes,
         )
-        self._serves, self._served = serves, b""  # the host that `serves` allowed last
+        self._serves = serves
+        self._served = b""  # the host that `serves` allowed last
         self.streams: dict[int, Http2RequestStream] = {}
         self.server: RequestServer | None = None
         self.origin: Origin | None = None
@@ -155,7 +158,8 @@ class Intake:
         All of them know each other. The garbage collector would find what they hold too late: with ngh2 it sees
         nothing of the bytes that wait for a client.
         """
-        server, self.server = self.server, None
+        server = self.server
+        self.server = None
         self._connection = None
         return server
 

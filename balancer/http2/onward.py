@@ -53,7 +53,8 @@ def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
         fields_onward = _fields_onward(request, outgoing.passing, origin.host, outgoing.removed)
     elif known.passing is not outgoing.passing:
         known.passing = outgoing.passing
-        fields_onward = known.fields = _fields_onward(request, outgoing.passing, b"", _NOBODY)
+        fields_onward = _fields_onward(request, outgoing.passing, b"", _NOBODY)
+        known.fields = fields_onward
     told = origin.memo
     about = told if isinstance(told, OriginFields) else _origin_fields(origin)
     method = request.method

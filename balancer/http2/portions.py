@@ -29,7 +29,9 @@ class Portions:
         if self._transport is not None:
             self._waiting += data
         elif len(data) > _BYTES_A_TURN:
-            self._waiting, self._transport, self._hand_on = data, transport, hand_on
+            self._waiting = data
+            self._transport = transport
+            self._hand_on = hand_on
             self._take_one()
         else:
             hand_on(data)
@@ -42,11 +44,13 @@ class Portions:
         transport, hand_on = self._transport, self._hand_on
         assert transport is not None
         assert hand_on is not None
-        data, self._waiting = self._waiting[:_BYTES_A_TURN], self._waiting[_BYTES_A_TURN:]
+        data = self._waiting[:_BYTES_A_TURN]
+        self._waiting = self._waiting[_BYTES_A_TURN:]
         if self._waiting:
             asyncio.get_running_loop().call_soon(self._take_one)
         else:
-            self._transport = self._hand_on = None
+            self._transport = None
+            self._hand_on = None
         if not transport.is_closing():
             if self._waiting:
                 transport.pause_reading()

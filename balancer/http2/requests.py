@@ -60,7 +60,9 @@ class RequestReader:
 
         The target is a field by its size. Pseudo-fields and the pieces of a cookie do not count.
         """
-        self._field_bytes, self._fields_max, self._list_bytes = field_bytes, fields_max, list_bytes
+        self._field_bytes = field_bytes
+        self._fields_max = fields_max
+        self._list_bytes = list_bytes
         self._remembered_most = min(REMEMBERED_BYTES_MAX, list_bytes - field_bytes)  # every target fits beside so much
         self._known: RequestHead | None = None
         self._known_fields: Fields = ()
@@ -125,7 +127,9 @@ class RequestReader:
         )
         if method != b"OPTIONS" and list_bytes - len(raw_target) <= self._remembered_most:
             self._path_at = next(at for at, field in enumerate(fields) if field[0] == _PATH)
-            self._known, self._known_ends, self._known_fields = request, ends, fields
+            self._known = request
+            self._known_ends = ends
+            self._known_fields = fields
         return request
 
     def _check_limits(self, fields: Fields, rest: Fields, target: bytes) -> int:

@@ -48,7 +48,8 @@ class ResponseReader:
     def __init__(self) -> None:
         self._known: ResponseHead | None = None
         self._known_fields: Fields = ()
-        self._known_is_to_head = self._known_ends = False
+        self._known_is_to_head = False
+        self._known_ends = False
         self._known_trailer_fields: Fields = ()
         self._known_trailers: Trailers = ()
 
@@ -67,8 +68,10 @@ class ResponseReader:
             return known
         response = _read(fields, is_to_head, ends)
         if len(fields) <= _REMEMBERED_FIELDS_MAX and response.status >= 200:
-            self._known, self._known_fields = response, fields
-            self._known_is_to_head, self._known_ends = is_to_head, ends
+            self._known = response
+            self._known_fields = fields
+            self._known_is_to_head = is_to_head
+            self._known_ends = ends
         return response
 
     def trailers(self, fields: Fields) -> Trailers:
@@ -77,7 +80,8 @@ class ResponseReader:
             trailers = trailers_of(fields, _BAD)
             if len(fields) > _REMEMBERED_FIELDS_MAX:
                 return trailers
-            self._known_trailer_fields, self._known_trailers = fields, trailers
+            self._known_trailer_fields = fields
+            self._known_trailers = trailers
         return self._known_trailers
 
 

@@ -24,9 +24,11 @@ class Splitter:
     def __init__(self, *, has_preface: bool) -> None:
         self._data = b""
         self._preface_left = len(PREFACE) if has_preface else 0
-        self._is_block_open = self.is_amid_block = False
+        self._is_block_open = False
+        self.is_amid_block = False
         self.kind = -1
-        self.fault, self.why = 0, ""
+        self.fault = 0
+        self.why = ""
 
     def split(self, data: bytes) -> Iterator[bytes]:
         """The pieces in `data` behind what came before. All of them have to be taken."""
@@ -50,11 +52,15 @@ class Splitter:
 
     def _note(self, kind: int, flags: int, size: int) -> None:
         if size > FRAME_BYTES:
-            self.fault, self.why = FRAME_SIZE_ERROR, "a frame that is too long"
+            self.fault = FRAME_SIZE_ERROR
+            self.why = "a frame that is too long"
         elif self.kind < 0 and (kind != SETTINGS or flags & _ACK):
-            self.fault, self.why = PROTOCOL_ERROR, "something before the settings (RFC 9113 3.4)"
+            self.fault = PROTOCOL_ERROR
+            self.why = "something before the settings (RFC 9113 3.4)"
         elif kind == CONTINUATION and not self._is_block_open:
-            self.fault, self.why = PROTOCOL_ERROR, "a continuation of nothing (RFC 9113 6.10)"
-        self.kind, self.is_amid_block = kind, self._is_block_open
+            self.fault = PROTOCOL_ERROR
+            self.why = "a continuation of nothing (RFC 9113 6.10)"
+        self.kind = kind
+        self.is_amid_block = self._is_block_open
         if kind in (HEADERS, PUSH_PROMISE, CONTINUATION):
             self._is_block_open = not flags & _END_HEADERS

@@ -67,7 +67,8 @@ class Windows:
 
         `is_stuck`: the peer reads nothing at all, so no stream is freed.
         """
-        wrote, self._wrote = self._wrote, []
+        wrote = self._wrote
+        self._wrote = []
         engine, waiting = self._engine, self._waiting
         fresh = [stream for stream in wrote if engine.queued(stream.number)]
         freed = [] if is_stuck else [each for each in wrote if each.writing_paused and each not in fresh]

@@ -109,8 +109,10 @@ class JsonLine:
     __slots__ = ("_millisecond", "_second", "_start", "_start_of_second")
 
     def __init__(self) -> None:
-        self._second = self._millisecond = -1
-        self._start = self._start_of_second = ""
+        self._second = -1
+        self._millisecond = -1
+        self._start = ""
+        self._start_of_second = ""
 
     def start(self, epoch_seconds: float) -> str:
         """The text of a line that ends then, up to the field after the time."""

@@ -151,7 +151,9 @@ class AccessLog:
         """Closes the log and drops the pending lines. One of them may have been written in part."""
         lost = bytes(self._rest).count(b"\n") + len(self._lines)
         self._lines.clear()
-        self._rest, self._pending_bytes, self._bound_bytes = _NOTHING, 0, _CLOSED
+        self._rest = _NOTHING
+        self._pending_bytes = 0
+        self._bound_bytes = _CLOSED
         if lost:
             self._on_dropped(lost)
 

@@ -22,7 +22,9 @@ class CarefulTable(HostTable):
     __slots__ = ("_compares", "_parameters", "_routes")
 
     def __init__(self, routes: HostTable, compares: bool) -> None:
-        self.host, self._routes, self._compares = routes.host, routes, compares
+        self.host = routes.host
+        self._routes = routes
+        self._compares = compares
         self._parameters = routes.host.path_parameters
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:

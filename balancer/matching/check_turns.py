@@ -31,7 +31,8 @@ class CheckTurns(Generic[_Check]):
     __slots__ = ("_most", "_queues", "_running", "_running_of")
 
     def __init__(self, at_once: int) -> None:
-        self._most, self._running = at_once, 0
+        self._most = at_once
+        self._running = 0
         self._running_of = Counter[str]()
         self._queues: OrderedDict[str, OrderedDict[Hashable, deque[_Check]]] = OrderedDict()
 
@@ -83,7 +84,8 @@ class Remembered:
     __slots__ = ("_by_tenant", "_count", "_most")
 
     def __init__(self, most: int) -> None:
-        self._most, self._count = most, 0
+        self._most = most
+        self._count = 0
         self._by_tenant: dict[str, OrderedDict[bytes, None]] = {}
 
     def knows(self, tenant: str, name: bytes) -> bool:

@@ -103,11 +103,11 @@ class _ExpressionChoices:
     __slots__ = ("_candidates", "_long", "_long_candidates", "_patterns", "_set")
 
     def __init__(self, searched: list[tuple[Route, Match]], patterns: PatternSet) -> None:
-        self._candidates = self._long_candidates = tuple(
-            RouteChoice([Candidate(route.conditions, match)]) for route, match in searched
-        )
+        self._candidates = tuple(RouteChoice([Candidate(route.conditions, match)]) for route, match in searched)
+        self._long_candidates = self._candidates
         self._patterns = tuple(capturing(route) for route, _ in searched)
-        self._set = self._long = patterns
+        self._set = patterns
+        self._long = patterns
 
     @classmethod
     def compiling(

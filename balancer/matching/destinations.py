@@ -55,7 +55,8 @@ class Destination:
     def __init__(self, route: Route, branch: Branch) -> None:
         self.route = route
         self.branch = branch
-        self.policy = policy = route.policy
+        policy = route.policy
+        self.policy = policy
         self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
         self.backend = branch.backend
         self.error = branch.error

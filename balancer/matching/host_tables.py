@@ -94,7 +94,8 @@ class ExpressionTable(HostTable):
         """`matches` are those of the host's routes, and `patterns` their expressions."""
         self.host = host
         self._default = default
-        self._matches = self._long_matches = matches
+        self._matches = matches
+        self._long_matches = matches
         self._patterns = tuple(map(capturing, host.routes))
         self._set = patterns
         self._long: PatternSet | None = None

@@ -18,7 +18,8 @@ class LoggedRequests:
     __slots__ = ("_format", "_is_on", "_patterns", "_targets", "_text_format", "_unrouted")
 
     def __init__(self, rules: LogRules) -> None:
-        self._is_on, self._unrouted = rules.enabled, rules.unrouted
+        self._is_on = rules.enabled
+        self._unrouted = rules.unrouted
         self._targets = frozenset(text.lower().encode() for text in rules.skipped if not text.startswith(_EXPRESSION))
         self._patterns = tuple(compile_skipped(text) for text in rules.skipped if text.startswith(_EXPRESSION))
         self._format = compile_format(rules.format, rules.escape) if rules.format else None

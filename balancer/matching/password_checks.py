@@ -60,7 +60,11 @@ class PendingCheck:
     __slots__ = ("asker", "name", "password", "runs", "stored", "tenant", "waiters")
 
     def __init__(self, name: bytes, asker: Hashable, tenant: str, stored: str, password: bytes) -> None:
-        self.name, self.asker, self.tenant, self.stored, self.password = name, asker, tenant, stored, password
+        self.name = name
+        self.asker = asker
+        self.tenant = tenant
+        self.stored = stored
+        self.password = password
         self.runs = False
         self.waiters: list[CheckWaiter] = []
 
@@ -72,7 +76,9 @@ class CheckWaiter:
 
     def __init__(self, checks: PasswordChecks, check: PendingCheck, asker: Hashable, secret: str, told: Told) -> None:
         self._checks = checks
-        self.check, self.asker, self.secret = check, asker, secret
+        self.check = check
+        self.asker = asker
+        self.secret = secret
         self._told: Told | None = told
         self._alarm: Alarmed | None = None
 
@@ -99,7 +105,8 @@ class CheckWaiter:
             told(verdict)
 
     def _take(self) -> Told | None:
-        told, self._told = self._told, None
+        told = self._told
+        self._told = None
         if self._alarm is not None:
             self._alarm.cancel()
         return told
@@ -130,8 +137,12 @@ class PasswordChecks:
         limits: CheckLimits = _LIMITS,
     ) -> None:
         """`key` is a random secret of this process, at most 64 bytes. `later` calls back after so many seconds."""
-        self._key, self._run, self._later, self._limits = key, run, later, limits
-        self._right, self._wrong = Remembered(limits.remembered), Remembered(limits.remembered)
+        self._key = key
+        self._run = run
+        self._later = later
+        self._limits = limits
+        self._right = Remembered(limits.remembered)
+        self._wrong = Remembered(limits.remembered)
         self._pending: dict[bytes, PendingCheck] = {}
         self._turns = CheckTurns[PendingCheck](limits.at_once)
         self._by_secret: dict[str, Counter[Hashable]] = {}
@@ -203,7 +214,8 @@ class PasswordChecks:
         if verdict is not None:
             known = self._right if verdict else self._wrong
             known.add(check.tenant, check.name)
-        waiters, check.waiters = check.waiters, []
+        waiters = check.waiters
+        check.waiters = []
         for waiter in waiters:
             self._uncount(waiter)
         for waiter in waiters:

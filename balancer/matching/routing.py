@@ -28,7 +28,8 @@ class _Empty(HostTable):
     __slots__ = ("_default",)
 
     def __init__(self, name: str, default: Match | None) -> None:
-        self.host, self._default = Host(name), default
+        self.host = Host(name)
+        self._default = default
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         return self._default
@@ -41,7 +42,8 @@ class _Falling(HostTable):
 
     def __init__(self, tables: tuple[HostTable, ...], default: Match | None) -> None:
         self.host = tables[0].host
-        self._tables, self._default = tables, default
+        self._tables = tables
+        self._default = default
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         for table in self._tables:

@@ -62,7 +62,8 @@ class Served:
         """`closing`: every request is refused with this error, although the route is open."""
         self.route = route
         gates = gates_of(route, make)
-        self.plain_gates, self.secure_gates = gates.plain, gates.secure
+        self.plain_gates = gates.plain
+        self.secure_gates = gates.secure
         self.editors = editors_of(route.response_rules)
         self.junction = junction_of(route)
         self.main = Destination(route, route.main) if self.junction is None else self.junction.main
@@ -127,7 +128,8 @@ class Match:
     __slots__ = ("captures", "served")
 
     def __init__(self, served: Served, captures: tuple[bytes, ...] = ()) -> None:
-        self.served, self.captures = served, captures
+        self.served = served
+        self.captures = captures
 
 
 def _rewriter_of(route: Route) -> Rewriter | PathReplacer | None:

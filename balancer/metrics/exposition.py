@@ -109,7 +109,8 @@ class Exposition:
             labels = series.key.labels
             if route_labels and labels[:route_labels] not in known:
                 continue
-            text = series.text = series.text or labels_text(definition, labels)
+            text = series.text or labels_text(definition, labels)
+            series.text = text
             yield histogram.lines(text, series.values) if histogram else line(definition, text, series.value)
         if definition is ERRORS:
             yield line(definition, labels_text(definition, ["metrics_overflow"]), self._totals.refused)
@@ -119,7 +120,8 @@ class Exposition:
         if snapshot.routes is not self._routes:
             routes = {*snapshot.routes, _UNROUTED}
             services = ((namespace, service) for namespace, _, service in routes)
-            self._known, self._routes = frozenset[tuple[str, ...]](chain(routes, services)), snapshot.routes
+            self._known = frozenset[tuple[str, ...]](chain(routes, services))
+            self._routes = snapshot.routes
         return self._known
 
 

@@ -165,7 +165,8 @@ class TableReader:
         self.buffer = buffer
         self._view = memoryview(buffer)
         self._at = _keys_start(len(self._view))
-        self._entries = self._slots = 0
+        self._entries = 0
+        self._slots = 0
         self.values = _values(self._view)
 
     def news(self) -> Iterator[Run]:
@@ -180,7 +181,8 @@ class TableReader:
             found = _entry(view, self._at)
             if found is None or self._slots + found[1] > len(self.values):
                 return
-            key, width, self._at, _ = found
+            key, width, at, _ = found
+            self._at = at
             first = self._slots
             self._slots += width
             self._entries += 1

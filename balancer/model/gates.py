@@ -20,6 +20,7 @@ from balancer.model.redirects import (
     SlashRedirect,
     TargetRedirect,
 )
+from balancer.model.scripts import HostScript, Script
 from balancer.model.tracing import Tracing
 
 
@@ -74,12 +75,14 @@ class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
 GateRule = (
     Tracing
     | BlockedClients
+    | HostScript
     | AppRoot
     | NameRedirect
     | SlashRedirect
     | TargetRedirect
     | CorsPreflight
     | CorsPolicyPreflight
+    | Script
     | RouteRedirect
     | RewrittenRedirect
     | HttpsRedirect
@@ -97,12 +100,14 @@ GateRule = (
 PHASES: tuple[type[GateRule], ...] = (
     Tracing,
     BlockedClients,
+    HostScript,
     AppRoot,
     NameRedirect,
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
     CorsPolicyPreflight,
+    Script,
     RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,

@@ -93,7 +93,8 @@ class PoolBalancer(Balancer):
         """`left` are the basis points of requests that avoid each zone. It changes, and is empty at most times."""
         self._left = left
         self._detours: Detours | None = None
-        self._well = self._ailing = turns
+        self._well = turns
+        self._ailing = turns
         self._maker = maker
         self._health = health
         self._chooser = chooser
@@ -269,5 +270,6 @@ class DryRun(Balancer):
         if pick is None:
             return None
         if policy is not None:  # one decision for each request: retries keep the first
-            self._foretold, self._policy = policy.foretell(now), None
+            self._foretold = policy.foretell(now)
+            self._policy = None
         return pick.foretelling(self._foretold)

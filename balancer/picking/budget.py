@@ -54,7 +54,8 @@ class RetryReserve:
         """Takes a retry for the backend. Returns whether there was one."""
         if now >= self._until:
             self._until = now + RESERVE_SECONDS
-            self._namespaces, self._backends = FairShares(RESERVE), {}
+            self._namespaces = FairShares(RESERVE)
+            self._backends = {}
         backends = self._backends.get(namespace)
         if backends is None:
             self._backends[namespace] = backends = FairShares(RESERVE // 2)

@@ -10,8 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from balancer.matching.addresses import address_of
-from balancer.matching.clients import client_key
+from balancer.matching.clients import peer_key
 from balancer.picking.comparing import Comparison, Score
 
 MEMORY_SECONDS: Final = 10.0
@@ -50,11 +49,16 @@ class Experience:
     )
 
     def __init__(self) -> None:
-        self.answers = self.counted = 0
-        self.good = self.bad = self.blame = self.blamed_at = 0.0
+        self.answers = 0
+        self.counted = 0
+        self.good = 0.0
+        self.bad = 0.0
+        self.blame = 0.0
+        self.blamed_at = 0.0
         self.good_by: list[float] = []
         self.bad_by: list[float] = []
-        self.is_watched = self.is_out = False
+        self.is_watched = False
+        self.is_out = False
 
     def burden(self, now: float) -> float:
         """Failures that count against the endpoint in a choice. They fade.
@@ -74,7 +78,9 @@ class Witness:
     def __init__(self, everyone: Iterable[Experience]) -> None:
         self._everyone = tuple(everyone)
         self._is_open = False
-        self._looked_at = self._good = self._bad = 0.0
+        self._looked_at = 0.0
+        self._good = 0.0
+        self._bad = 0.0
         self._good_by = [0.0] * _PLACES  # of all endpoints
 
     def follow(self, everyone: Iterable[Experience]) -> None:
@@ -100,11 +106,13 @@ class Witness:
         if one.is_out:
             return
         if not one.bad_by:
-            one.good_by, one.bad_by = [0.0] * _PLACES, [0.0] * _PLACES
+            one.good_by = [0.0] * _PLACES
+            one.bad_by = [0.0] * _PLACES
         one.bad += 1.0
         self._bad += 1.0
         one.bad_by[client_place(client)] += 1.0
-        one.blame, one.blamed_at = self._rest_of(one).failures, now
+        one.blame = self._rest_of(one).failures
+        one.blamed_at = now
 
     def compare(self, one: Experience) -> Comparison:
         """The endpoint beside the others, as far as the last look at all of them knows."""
@@ -116,22 +124,30 @@ class Witness:
     def take_out(self, one: Experience) -> None:
         """The endpoint gets no requests from now on. What it does counts no more, and its past is forgotten."""
         self._forget(one)
-        one.is_out = one.is_watched = True
+        one.is_out = True
+        one.is_watched = True
 
     def take_back(self, one: Experience) -> None:
         """The endpoint begins anew."""
         self._forget(one)
 
     def _forget(self, one: Experience) -> None:
-        self._good, self._bad = max(self._good - one.good, 0.0), max(self._bad - one.bad, 0.0)
-        one.good = one.bad = one.blame = 0.0
+        self._good = max(self._good - one.good, 0.0)
+        self._bad = max(self._bad - one.bad, 0.0)
+        one.good = 0.0
+        one.bad = 0.0
+        one.blame = 0.0
         one.counted = one.answers
-        one.good_by, one.bad_by = [], []
-        one.is_out = one.is_watched = False
+        one.good_by = []
+        one.bad_by = []
+        one.is_out = False
+        one.is_watched = False
 
     def _open(self, now: float) -> None:
-        self._is_open, self._looked_at = True, now
-        self._good = self._bad = 0.0
+        self._is_open = True
+        self._looked_at = now
+        self._good = 0.0
+        self._bad = 0.0
         self._good_by = [0.0] * _PLACES
         for one in self._everyone:
             if not one.is_out:
@@ -143,7 +159,8 @@ class Witness:
         elapsed = now - self._looked_at
         if elapsed < max(_STEP_SECONDS, _STEP_SECONDS_EACH * len(self._everyone)):
             return
-        self._looked_at, weight = now, math.exp(-elapsed / MEMORY_SECONDS)
+        self._looked_at = now
+        weight = math.exp(-elapsed / MEMORY_SECONDS)
         good = bad = 0.0
         is_open = False
         for one in self._everyone:
@@ -152,7 +169,9 @@ class Witness:
             one.counted = one.answers
             is_open = is_open or bool(one.bad_by)
             good, bad = good + one.good, bad + one.bad
-        self._good, self._bad, self._is_open = good, bad, is_open
+        self._good = good
+        self._bad = bad
+        self._is_open = is_open
         self._good_by = [count * weight for count in self._good_by]
         for one in self._everyone:
             one.is_watched = is_open or one.is_out
@@ -184,17 +203,22 @@ def _fade(one: Experience, weight: float, now: float) -> None:
         return
     one.bad *= weight
     if one.bad < _FAINT:
-        one.bad = one.blame = 0.0
-        one.good_by, one.bad_by = [], []
+        one.bad = 0.0
+        one.blame = 0.0
+        one.good_by = []
+        one.bad_by = []
         return
     one.good_by = [count * weight for count in one.good_by]
     one.bad_by = [count * weight for count in one.bad_by]
-    one.blame, one.blamed_at = one.burden(now), now
+    one.blame = one.burden(now)
+    one.blamed_at = now
 
 
 def client_place(client: str) -> int:
     """Where a client is counted. Nobody can choose the place of an address, because Python's hashes are random."""
-    if ":" not in client:
-        return hash(client) % _PLACES
-    address = address_of(client)  # of IPv6 the network counts: every host there can use all of its addresses
-    return hash(client if address is None else client_key(address)) % _PLACES
+    return hash(client_name(client)) % _PLACES
+
+
+def client_name(client: str) -> bytes:
+    """What stands for a client: its address, of IPv6 the network, because a host there can use all addresses of it."""
+    return peer_key(client) if ":" in client else client.encode()

@@ -39,7 +39,8 @@ class _Nobody:
     __slots__ = ("client", "pause_seconds")
 
     def __init__(self) -> None:
-        self.client, self.pause_seconds = "", 0.0
+        self.client = ""
+        self.pause_seconds = 0.0
 
 
 NOBODY: Final = _Nobody()
@@ -109,10 +110,14 @@ class EndpointHealth(Experience):
 
     def __init__(self) -> None:
         super().__init__()
-        self.failures = self.ejections = self.failed_checks = self.row_began = 0
+        self.failures = 0
+        self.ejections = 0
+        self.failed_checks = 0
+        self.row_began = 0
         self.ejected_until: float | None = None
         self.why: Ejected | None = None
-        self.probe_until = self.returned_at = 0.0
+        self.probe_until = 0.0
+        self.returned_at = 0.0
         self.fails_checks = False
 
     @property
@@ -168,7 +173,8 @@ class BackendHealth:
         self._witness.follow(self._endpoints)
         if not checked:
             for endpoint in self._endpoints:
-                endpoint.fails_checks, endpoint.failed_checks = False, 0
+                endpoint.fails_checks = False
+                endpoint.failed_checks = 0
         if self.impaired:
             self.impaired.intersection_update(endpoint for endpoint in self._endpoints if not endpoint.is_well)
         self.version += 1
@@ -250,7 +256,8 @@ class BackendHealth:
             endpoint.failures = 0
             return None
         if endpoint.answers != endpoint.row_began:
-            endpoint.failures, endpoint.row_began = 0, endpoint.answers
+            endpoint.failures = 0
+            endpoint.row_began = endpoint.answers
         endpoint.failures += 1
         if not 0 < self._rules.consecutive_errors <= endpoint.failures or not self._may_eject():
             return None
@@ -280,7 +287,8 @@ class BackendHealth:
             self._eject(endpoint, now, why)
             return Change.EJECTED_AGAIN
         self._witness.take_back(endpoint)
-        endpoint.ejected_until = endpoint.why = None
+        endpoint.ejected_until = None
+        endpoint.why = None
         endpoint.failures = 0
         endpoint.returned_at = now
         self._note(endpoint)
@@ -305,7 +313,8 @@ class BackendHealth:
         if pause_seconds is None:
             endpoint.ejections = min(endpoint.ejections + 1, _EJECTIONS_COUNTED_MAX)
             pause_seconds = seconds * endpoint.ejections
-        endpoint.ejected_until, endpoint.why = now + pause_seconds, why
+        endpoint.ejected_until = now + pause_seconds
+        endpoint.why = why
         endpoint.probe_until = 0.0
         endpoint.failures = 0
         self._witness.take_out(endpoint)

@@ -76,7 +76,9 @@ class PickNote:
     def __init__(self) -> None:
         self.destination: object | None = None
         self.status = 0
-        self.from_zone = self.names = self.rest = ""
+        self.from_zone = ""
+        self.names = ""
+        self.rest = ""
         self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
@@ -126,7 +128,8 @@ class Pick:
     def for_reason(self, reason: Reason) -> Pick:
         """This pick for another reason."""
         pick = self._copy()
-        pick.reason, pick.note = reason, PickNote()
+        pick.reason = reason
+        pick.note = PickNote()
         return pick
 
     def as_probe(self) -> Pick:
@@ -145,7 +148,8 @@ class Pick:
         pick = Pick(
             self.member, self.endpoint, self.to_zone, self.locality, self.reason, self.tariff, self.observer, self.note
         )
-        pick.probe, pick.foretold = self.probe, self.foretold
+        pick.probe = self.probe
+        pick.foretold = self.foretold
         return pick
 
 

@@ -69,7 +69,9 @@ class Session(Picker):
 
     def follow(self, runtime: BackendRuntime, balancer: Balancer) -> None:
         """Picks from the backend as it is now. The client keeps its cookie or gets another one as before."""
-        self._standing, self._runtime, self._balancer = runtime.standing(), runtime, balancer
+        self._standing = runtime.standing()
+        self._runtime = runtime
+        self._balancer = balancer
 
     def _first(self, now: float) -> Pick | None:
         label = self._label()
@@ -119,7 +121,8 @@ class Session(Picker):
                 close = key, label
         if close is None or target.probe:
             return target  # without a cookie: the next request draws again
-        self.key, label = close
+        key, label = close
+        self.key = key
         return self._pick(label).foretelling(target.foretold)
 
     def hashed(self, now: float) -> tuple[Pick, ...]:

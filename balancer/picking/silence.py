@@ -65,7 +65,8 @@ class BackendSilence:
         self._pending: dict[Member, _Pending] = {}
         self._usual_seconds: float | None = None
         self._last_from: Member | None = None  # who was heard last, and when the last other one was
-        self._last_at = self._other_at = float("-inf")
+        self._last_at = float("-inf")
+        self._other_at = float("-inf")
         self._zones: dict[Zone, float] = {}  # where an endpoint was silent, and when that was seen
         self._zones_heard: dict[Zone, float] = {}
 
@@ -108,7 +109,8 @@ class BackendSilence:
     def heard(self, member: Member, now: float) -> Told:
         """Learns that `member` has answered. Returns which other members are silent by comparison."""
         if member is not self._last_from:
-            self._last_from, self._other_at = member, self._last_at
+            self._last_from = member
+            self._other_at = self._last_at
         self._last_at = now
         zone = member.endpoint.zone
         if zone is not None:

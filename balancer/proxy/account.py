@@ -49,7 +49,9 @@ class Account:
     )
 
     def __init__(self, client: str, request: RequestHead | None, started: float) -> None:
-        self.client, self.request, self.started = client, request, started
+        self.client = client
+        self.request = request
+        self.started = started
         self.request_id = b""
         self.destination: Destination | None = None
         self.pick: Pick | None = None
@@ -62,13 +64,18 @@ class Account:
         self.endpoint_status: int | None = None
         self.grpc_status: int | None = None
         self.pause_seconds = 0.0
-        self.status = self.request_bytes = self.response_bytes = 0
+        self.status = 0
+        self.request_bytes = 0
+        self.response_bytes = 0
 
     def forget_attempt(self) -> None:
         """Another attempt follows: what the last one sent and received does not count."""
-        self.endpoint_status = self.grpc_status = None
+        self.endpoint_status = None
+        self.grpc_status = None
         self.pause_seconds = 0.0
-        self.status = self.request_bytes = self.response_bytes = 0
+        self.status = 0
+        self.request_bytes = 0
+        self.response_bytes = 0
 
 
 _REQUEST_IDS_AT_ONCE = 64

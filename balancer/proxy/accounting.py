@@ -130,7 +130,10 @@ class Accounting:
         slots = recorder.request(labels, seconds, taken, sent, received, dollars, blind_dollars)
         if pick is not None and error is None and slots is not None:
             note = pick.note
-            note.destination, note.status, note.from_zone, note.slots = to, account.status, from_zone, slots
+            note.destination = to
+            note.status = account.status
+            note.from_zone = from_zone
+            note.slots = slots
             note.names = ""
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:

@@ -117,7 +117,8 @@ class Attempts(ExchangeOwner):
         self._picker = picker
         pick = picker.pick((), now)
         if pick is None:
-            refusal = context.account.refusal = balancer.refusal
+            refusal = balancer.refusal
+            context.account.refusal = refusal
             is_overload = balancer.pools.general and refusal is None
             kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
             return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
@@ -265,7 +266,8 @@ class Attempts(ExchangeOwner):
                 return True
         elif not is_unprocessed(error):
             return False
-        was_repeated, self._was_repeated = self._was_repeated, True
+        was_repeated = self._was_repeated
+        self._was_repeated = True
         return not was_repeated
 
     def _failed(self, kind: ErrorKind) -> None:
@@ -342,7 +344,8 @@ class Attempts(ExchangeOwner):
 
     def _retry(self, following: Pick, error: AttemptError, now: float) -> None:
         """Begins another attempt, after the pause that the route asks for."""
-        context, self._following = self._context, following
+        context = self._context
+        self._following = following
         reporting.note_retry(context, self._destination, error)
         pause = context.policy.retry_pause_seconds
         if not pause:

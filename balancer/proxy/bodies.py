@@ -30,7 +30,8 @@ class KeptBody:
 
     def __init__(self, room: BodyRoom | None = None, tenant: str = "") -> None:
         """What is kept counts for `tenant` in `room`. Without a room it does not count."""
-        self._room, self._tenant = room, tenant
+        self._room = room
+        self._tenant = tenant
         self._memory: Held | None = None  # with the first byte that counts
         # Not a list of pieces, because a body may come byte by byte and each object costs memory.
         self._data: bytes | bytearray = b""  # bytes as long as there is one piece, which need not be copied
@@ -71,7 +72,8 @@ class KeptBody:
 
     def count(self, room: BodyRoom, tenant: str) -> None:
         """What is kept from now on counts for `tenant` in `room`."""
-        self._room, self._tenant = room, tenant
+        self._room = room
+        self._tenant = tenant
 
     def _may_hold(self, size: int) -> bool:
         """Whether the tenant may hold so many bytes of this body in memory. If so, they count."""
@@ -79,7 +81,8 @@ class KeptBody:
             return True
         memory = self._memory
         if memory is None:
-            memory = self._memory = Held(self._room.memory, self._tenant)
+            memory = Held(self._room.memory, self._tenant)
+            self._memory = memory
         return memory.take(size - memory.units)
 
 

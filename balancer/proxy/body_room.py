@@ -31,7 +31,8 @@ class Held:
     __slots__ = ("_shares", "_tenant", "units")
 
     def __init__(self, shares: FairShares, tenant: str) -> None:
-        self._shares, self._tenant = shares, tenant
+        self._shares = shares
+        self._tenant = tenant
         self.units = 0
 
     def __del__(self) -> None:
@@ -63,8 +64,11 @@ class BodyRoom:
         file_bytes: int = FILE_BYTES_MOST,
         files: int = FILES_MOST,
     ) -> None:
-        self.memory, self.files, self.open = FairShares(memory_bytes), FairShares(file_bytes), FairShares(files)
-        self._warn_at, self._untold = float("-inf"), 0
+        self.memory = FairShares(memory_bytes)
+        self.files = FairShares(file_bytes)
+        self.open = FairShares(files)
+        self._warn_at = float("-inf")
+        self._untold = 0
 
     def warns(self, now: float) -> int | None:
         """How many bodies could not be written since the last warning, this one included; None: too soon for another.
@@ -74,6 +78,7 @@ class BodyRoom:
         self._untold += 1
         if now < self._warn_at:
             return None
-        untold, self._untold = self._untold, 0
+        untold = self._untold
+        self._untold = 0
         self._warn_at = now + _WARNING_SECONDS
         return untold

@@ -56,14 +56,18 @@ class Connecting(Awaited):
 
     def __init__(self, waiter: Waiter, pick: Pick, pool: Pool, runtime: BackendRuntime, forwarder: Forwarder) -> None:
         self._waiter: Waiter | None = waiter
-        self._pick, self._pool, self._runtime = pick, pool, runtime
-        self._sight, self._tasks = forwarder.sight, forwarder.pools.coming
+        self._pick = pick
+        self._pool = pool
+        self._runtime = runtime
+        self._sight = forwarder.sight
+        self._tasks = forwarder.pools.coming
         self._turns = 0
         self._is_gone = False  # whether the endpoint has left
 
     def begin(self, timeout_seconds: float) -> None:
         """Begins to connect. Nobody needs to hold on to this object."""
-        now = self._began = time.perf_counter()
+        now = time.perf_counter()
+        self._began = now
         silence, member = self._runtime.silence, self._pick.member
         silence.began(member, now)
         self._pool.awaited.add(self)
@@ -103,7 +107,8 @@ class Connecting(Awaited):
         runtime, member, now = self._runtime, self._pick.member, time.perf_counter()
         if stream is not None:
             self._sight.tell_all(runtime, runtime.silence.connected(member, now - self._began, now), now)
-        waiter, self._waiter = self._waiter, None
+        waiter = self._waiter
+        self._waiter = None
         if waiter is not None:
             if kind is ErrorKind.CONNECT_TIMEOUT and waiter.seconds_left() <= 0:
                 kind = ErrorKind.CALL_TIMEOUT

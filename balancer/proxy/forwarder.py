@@ -42,7 +42,8 @@ class Sight:
     __slots__ = ("_health_log", "_recorder")
 
     def __init__(self, recorder: Recorder, health_log: HealthLog) -> None:
-        self._recorder, self._health_log = recorder, health_log
+        self._recorder = recorder
+        self._health_log = health_log
 
     def tell(self, runtime: BackendRuntime, member: Member, change: Change, now: float, why: str = "") -> None:
         """Counts and logs one change. `why` is our own name for the last failure."""

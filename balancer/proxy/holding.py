@@ -18,7 +18,8 @@ def hold(context: RequestContext, release: Callable[[], None]) -> None:
 def pace(context: RequestContext, policy: RoutePolicy) -> None:
     """The response body must not be sent faster than `policy` says."""
     if not isinstance(context.stream, PacedStream):
-        context.stream = stream = PacedStream(context.stream, policy, context.alarm)
+        stream = PacedStream(context.stream, policy, context.alarm)
+        context.stream = stream
         hold(context, stream.stop)
 
 
@@ -27,7 +28,8 @@ def lets_go(context: RequestContext, delivered: Callable[[AttemptError | None], 
     stream = context.stream
     if isinstance(stream, PacedStream) and not stream.is_delivered(delivered):
         return False
-    held, context.held = context.held, ()
+    held = context.held
+    context.held = ()
     for release in held:
         release()
     return True

@@ -45,7 +45,8 @@ class Knocks:
     __slots__ = ("_pools", "_tells")
 
     def __init__(self, pools: KnockingPools, tells: ToldOfSilence) -> None:
-        self._pools, self._tells = pools, tells
+        self._pools = pools
+        self._tells = tells
 
     def knock(self, runtime: BackendRuntime, member: Member, now: float) -> None:
         """Asks `member`, unless that was done lately. `now` is of `time.perf_counter`."""

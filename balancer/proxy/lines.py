@@ -73,8 +73,12 @@ class Noted(Memo):
         trace = trace_context_of(request.fields) if TRACEPARENT in values else None
         self.trace_id = None if trace is None else trace.trace_id
         self.has_id = request.repeated.request_id is not None
-        self.client = self.opening = self.closing = self.protocol = ""
-        self.method = self.target = b""
+        self.client = ""
+        self.opening = ""
+        self.closing = ""
+        self.protocol = ""
+        self.method = b""
+        self.target = b""
 
     def fits(self, client: str, request: RequestHead) -> bool:
         """Whether `opening` is that of this request."""
@@ -87,8 +91,10 @@ class Noted(Memo):
 
     def open(self, client: str, request: RequestHead) -> None:
         """Makes `opening` and `closing` for a request of `client`."""
-        self.client, self.protocol = client, request.protocol
-        self.method, self.target = request.method, request.raw_target
+        self.client = client
+        self.protocol = request.protocol
+        self.method = request.method
+        self.target = request.raw_target
         method, path = request.method.decode("ascii"), request.raw_target.decode("latin-1")
         host, agent, referer = self.host, self.user_agent, self.referer
         if not _is_plain(f"{client}{method}{host}{path}{agent}{referer}"):
@@ -154,7 +160,8 @@ def noted_of(request: RequestHead) -> Noted:
     repeated = request.repeated
     noted = repeated.logged
     if not isinstance(noted, Noted):
-        repeated.logged = noted = Noted(request)
+        noted = Noted(request)
+        repeated.logged = noted
     return noted
 
 
@@ -224,7 +231,8 @@ def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
     if account.error is not None:
         record.error = account.error._value_
     if span is not None:
-        record.trace_id, record.span_id = span.trace_id, span.span_id
+        record.trace_id = span.trace_id
+        record.span_id = span.span_id
     elif noted.trace_id is not None:
         record.trace_id = noted.trace_id
     if account.grpc_status is not None:

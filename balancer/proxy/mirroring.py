@@ -132,7 +132,8 @@ class MirroredBody(KeptBody):
         super().end(trailers)
         if not self._is_lost:
             self._is_lost = True  # a second end would be a second copy
-            copied, self._copied = bytes(self._copied), bytearray()
+            copied = bytes(self._copied)
+            self._copied = bytearray()
             for copy in self._copies:
                 self._mirrors.leave(copy._replace(body=copied), len(copied))
 
@@ -143,6 +144,7 @@ class MirroredBody(KeptBody):
 
     def _lose(self) -> None:
         self._is_lost = True
-        size, self._copied = len(self._copied), bytearray()
+        size = len(self._copied)
+        self._copied = bytearray()
         for copy in self._copies:
             self._mirrors.give_up(copy.tenant, size)

@@ -28,7 +28,10 @@ class Pace:
     __slots__ = ("_after", "_began", "_rate", "_sent")
 
     def __init__(self, *, rate: int, after: int, now: float) -> None:
-        self._rate, self._after, self._began, self._sent = rate, after, now, 0
+        self._rate = rate
+        self._after = after
+        self._began = now
+        self._sent = 0
 
     def take(self, wanted: int, now: float) -> int:
         """How many of `wanted` bytes may be sent now. They count as sent."""
@@ -75,7 +78,9 @@ class PacedStream(RequestStream):
 
     def __init__(self, inner: RequestStream, policy: RoutePolicy, alarm: Alarm) -> None:
         """`alarm` is used only after the exchange is over."""
-        self.inner, self._policy, self._alarm = inner, policy, alarm
+        self.inner = inner
+        self._policy = policy
+        self._alarm = alarm
         self._loop = asyncio.get_running_loop()
         self._pace: Pace | None = None
         self._consumer: RequestConsumer | None = None
@@ -154,7 +159,8 @@ class PacedStream(RequestStream):
         if self.inner.writing_paused or self._pace is None:
             return
         size = self._pace.take(len(self._waiting), self._loop.time())
-        piece, self._waiting = self._waiting[:size], self._waiting[size:]
+        piece = self._waiting[:size]
+        self._waiting = self._waiting[size:]
         if piece:
             self.inner.send(piece)
         if self._waiting:
@@ -173,7 +179,8 @@ class PacedStream(RequestStream):
     def _catch_up(self) -> None:
         """Nothing waits any more."""
         if self._trailers is not None:
-            trailers, self._trailers = self._trailers, None
+            trailers = self._trailers
+            self._trailers = None
             self.inner.finish(trailers)
         if self._delivered is not None:
             self._end_delivery(None)
@@ -181,14 +188,16 @@ class PacedStream(RequestStream):
             self._consumer.client_resumed()
 
     def _end_delivery(self, error: AttemptError | None) -> None:
-        delivered, self._delivered = self._delivered, None
+        delivered = self._delivered
+        self._delivered = None
         self._alarm.clear()
         if delivered is not None:
             delivered(error)
 
     def stop(self) -> None:
         """Drops what waits."""
-        self._waiting, self._trailers = b"", None
+        self._waiting = b""
+        self._trailers = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
+from balancer.http.edits import ResponseEditor
 from balancer.http.messages import RequestHead
 from balancer.http.streams import Outgoing
 from balancer.logs.tracing.spans import SpanContext
@@ -47,7 +48,8 @@ class Request(RequestContext):
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
         account, view = self.account, self.view
         if view.forwarded is not None:
-            self.stream.origin = origin = view.forwarded.origin_of(self.stream.origin, request)
+            origin = view.forwarded.origin_of(self.stream.origin, request)
+            self.stream.origin = origin
             account.client = origin.peer
         request_id = request.repeated.request_id
         if request_id:
@@ -160,6 +162,9 @@ class Request(RequestContext):
 
     # Results of the route's gates (`gating.GatedRequest`).
 
+    def edit_response(self, editors: tuple[ResponseEditor, ...]) -> None:
+        self.editors += editors
+
     def record_span(self, span: SpanContext) -> None:
         self.account.span = span
 
@@ -260,6 +265,8 @@ class Request(RequestContext):
     def _reply(self, reply: Reply) -> None:
         """Answers as a gate says."""
         account = self.account
+        if reply.editors or reply.is_of_host:
+            self.editors = reply.editors if reply.is_of_host else self.editors + reply.editors
         account.error = reply.kind
         account.status = reply.status
         if reply.kind is not None and answering.wants_page(self, reply.kind, reply.status):

@@ -42,7 +42,8 @@ class SpooledBody(KeptBody):
         self._data = bytearray()
         self._memory_bytes = memory_bytes
         self._file: IO[bytes] | None = None
-        self._on_disk, self._open = Held(room.files, tenant), Held(room.open, tenant)
+        self._on_disk = Held(room.files, tenant)
+        self._open = Held(room.open, tenant)
         self.size = 0
 
     def __del__(self) -> None:
@@ -67,7 +68,8 @@ class SpooledBody(KeptBody):
             if not self._open.take(1):
                 return False
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- it lives as long as the request
-        self._data, self._memory = bytearray(), None
+        self._data = bytearray()
+        self._memory = None
         if self._file.write(piece) != len(piece):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # a full disk takes the part that fits
         return True
@@ -84,7 +86,8 @@ class SpooledBody(KeptBody):
     def drop(self) -> None:
         """Drops the body, because the request will not be repeated."""
         self.is_whole = False
-        self._data, self._memory = bytearray(), None
+        self._data = bytearray()
+        self._memory = None
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -129,7 +132,8 @@ class Spooling:
     def __init__(self, owner: SpoolingRequest, to: Destination, room: BodyRoom, timeout_seconds: float) -> None:
         """`timeout_seconds` bounds the time between two pieces. The body counts for the tenant of `to`."""
         policy = to.policy
-        self._owner, self._room = owner, room
+        self._owner = owner
+        self._room = room
         self._body = SpooledBody(policy.spool_memory_bytes, room, to.tenant)
         self._bytes_most = policy.max_body_bytes
         self._seconds = timeout_seconds

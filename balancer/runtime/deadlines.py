@@ -66,7 +66,9 @@ class Alarm:
         self.owner: Alarms | None = None
         self._looker: Looks | None = None
         self._due = 0.0  # when the time is over, while somebody looks
-        self.deadline = self.next_look = self.limit = NEVER
+        self.deadline = NEVER
+        self.next_look = NEVER
+        self.limit = NEVER
         self.place: dict[Watched, None] | None = None
 
     def set(self, seconds: float) -> None:
@@ -84,7 +86,8 @@ class Alarm:
         if rest <= 0:
             return self.set(seconds)
         self.set(LOOK_SECONDS)
-        self._looker, self._due = looker, self.deadline + rest
+        self._looker = looker
+        self._due = self.deadline + rest
 
     def limit_to(self, seconds: float) -> None:
         """From now on no time that is set ends later than in `seconds`, until `unlimit`."""
@@ -100,7 +103,9 @@ class Alarm:
 
     def clear(self) -> None:
         """Tell nobody; the next owner may set it."""
-        self.owner, self._looker, self.deadline = None, None, NEVER
+        self.owner = None
+        self._looker = None
+        self.deadline = NEVER
 
     def expire(self) -> None:
         looker = self._looker
@@ -179,7 +184,8 @@ class Deadlines:
                 self.loop.call_soon(self._look_at_due)
 
     def _has_expired(self, watched: Watched, now: float) -> bool:
-        watched.place, watched.next_look = None, NEVER
+        watched.place = None
+        watched.next_look = NEVER
         if watched.closed:
             return False
         if watched.deadline <= now:

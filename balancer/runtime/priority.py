@@ -31,8 +31,10 @@ class GivingWay:
 
     def __init__(self, *, clock: Callable[[], float] = time.perf_counter, let_in: Callable[[], None] = _LET_IN) -> None:
         """`let_in` returns when others have run, or at once if nobody waits."""
-        self._clock, self._let_in = clock, let_in
-        self._since, self._ahead = clock(), 0.0
+        self._clock = clock
+        self._let_in = let_in
+        self._since = clock()
+        self._ahead = 0.0
         self.is_on = False
         """Whether there are others to let in."""
 

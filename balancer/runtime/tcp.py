@@ -86,7 +86,8 @@ class TcpTransports:
                 except Exception as error:
                     self._failed(transport, error)
         self.is_serving = False
-        unsent, self._unsent = self._unsent, []
+        unsent = self._unsent
+        self._unsent = []
         for transport in unsent:
             try:
                 transport.send()
@@ -133,14 +134,24 @@ class TcpTransport:
         connection: socket.socket,
         protocol: ReadsPieces,
     ) -> None:
-        self._transports, self._loop, self._socket, self._protocol = transports, loop, connection, protocol
+        self._transports = transports
+        self._loop = loop
+        self._socket = connection
+        self._protocol = protocol
         self._descriptor = connection.fileno()
         self._waiting: list[bytes] = []
-        self._sent = self._size = 0
-        self._high = self._low = 0
+        self._sent = 0
+        self._size = 0
+        self._high = 0
+        self._low = 0
         self._is_reading = True
-        self._is_at_end = self._is_closing = self._is_eof_wanted = self._is_listed = False
-        self._is_losing = self._is_paused = self._reads_on = False
+        self._is_at_end = False
+        self._is_closing = False
+        self._is_eof_wanted = False
+        self._is_listed = False
+        self._is_losing = False
+        self._is_paused = False
+        self._reads_on = False
 
     # What the protocol calls.
 
@@ -177,7 +188,8 @@ class TcpTransport:
 
     def set_write_buffer_limits(self, high: int, low: int) -> None:
         """`pause_writing` is called above `high` unsent bytes, and then `resume_writing` at `low`."""
-        self._high, self._low = high, low
+        self._high = high
+        self._low = low
 
     def is_closing(self) -> bool:
         return self._is_closing
@@ -285,7 +297,8 @@ class TcpTransport:
 
     def _drop(self) -> None:
         self._waiting.clear()
-        self._sent = self._size = 0
+        self._sent = 0
+        self._size = 0
 
     def _fail(self, number: int) -> None:
         self._is_closing = True
@@ -298,7 +311,8 @@ class TcpTransport:
             self._loop.call_soon(self._lose, error)
 
     def _lose(self, error: OSError | None) -> None:
-        protocol, self._protocol = self._protocol, _NOBODY  # which breaks the reference cycle
+        protocol = self._protocol  # which breaks the reference cycle
+        self._protocol = _NOBODY
         transports = self._transports
         transports.forget(self._descriptor)
         try:

@@ -67,11 +67,17 @@ class TlsTransport:
         """`over` is called once after `begin`: with this transport, and whether the handshake failed and was not
         cancelled. A connection that ends is cut after `goodbye_seconds`.
         """
-        self._protocol, self._over, self._goodbye_seconds = protocol, over, goodbye_seconds
+        self._protocol = protocol
+        self._over = over
+        self._goodbye_seconds = goodbye_seconds
         self._phase = _SHAKING
         self._unwritten: list[bytes] = []
         self._is_reading = True
-        self._has_said_goodbye = self._is_cancelled = self._is_full = self._is_held = self._is_told = False
+        self._has_said_goodbye = False
+        self._is_cancelled = False
+        self._is_full = False
+        self._is_held = False
+        self._is_told = False
 
     def begin(
         self,
@@ -83,11 +89,18 @@ class TlsTransport:
     ) -> None:
         """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
         self._loop = loop
-        incoming, outgoing = self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
-        session = self._session = tls.wrap_bio(incoming, outgoing, server_side=True)
-        self._put, self._take = incoming.write, outgoing.read
+        incoming = ssl.MemoryBIO()
+        outgoing = ssl.MemoryBIO()
+        self._incoming = incoming
+        self._outgoing = outgoing
+        session = tls.wrap_bio(incoming, outgoing, server_side=True)
+        self._session = session
+        self._put = incoming.write
+        self._take = outgoing.read
         inner: Any = getattr(session, "_sslobj", session)  # what `ssl` wraps, without a step through Python
-        self._read, self._write, self._pending = inner.read, inner.write, inner.pending
+        self._read = inner.read
+        self._write = inner.write
+        self._pending = inner.pending
         transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
         self._timer = loop.call_later(seconds, self.abort)
 
@@ -177,8 +190,10 @@ class TlsTransport:
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        phase, self._phase = self._phase, _ENDED
-        protocol, self._protocol = self._protocol, _NOBODY
+        phase = self._phase
+        self._phase = _ENDED
+        protocol = self._protocol
+        self._protocol = _NOBODY
         self._unwritten.clear()
         self._stop_timer()
         if phase == _SHAKING:
@@ -235,7 +250,8 @@ class TlsTransport:
         self._tell()
 
     def _stop_timer(self) -> None:
-        timer, self._timer = self._timer, None  # which holds this transport
+        timer = self._timer  # which holds this transport
+        self._timer = None
         if timer is not None:
             timer.cancel()
 

@@ -32,7 +32,9 @@ class SharedLimits:
 
     def __init__(self, tables: CountingTables, spending: Spending, *, now: Callable[[], int]) -> None:
         """`now`: nanoseconds on the clock of the workers."""
-        self._tables, self._spending, self._now = tables, spending, now
+        self._tables = tables
+        self._spending = spending
+        self._now = now
 
     def rows(self) -> Iterator[Spent]:
         """The totals of clients that came lately."""
@@ -43,6 +45,18 @@ class SharedLimits:
         for rate in limit.rates:
             table = self._tables.seconds if rate.seconds == 1 else self._tables.minutes
             table.charge(key, schedule_of(rate), passed, self._now(), ahead=_DEBT_NS)
+
+    def arrivals(self) -> int:
+        """A number that changes when a client is new."""
+        return self._spending.arrivals()
+
+    def weigh_new(self, factor: float) -> None:
+        """From now on each request of a client that was never weighed counts `factor` times."""
+        self._spending.weigh_new(factor)
+
+    def forget(self, limit: int, key: int) -> None:
+        """A client that was quiet everywhere is new when it comes back."""
+        self._spending.forget(limit, key)
 
     def weigh(self, limit: int, key: int, factor: float) -> None:
         """From now on each request of a client counts `factor` times."""

@@ -33,7 +33,9 @@ class Counting:
 
     def __init__(self, tables: CountingTables, *, secret: bytes, now: Callable[[], int]) -> None:
         """`secret` makes the keys. `now` returns nanoseconds on a clock that all processes share."""
-        self._tables, self._secret, self._now = tables, secret, now
+        self._tables = tables
+        self._secret = secret
+        self._now = now
 
     def rates(self, zone: str, rates: Iterable[Rate]) -> RateZone:
         """The clients that are counted under the name `zone`, with the rates at which their requests may pass."""
@@ -69,7 +71,9 @@ class RateZone:
     def __init__(
         self, key_of: Callable[[bytes], int], limits: Sequence[tuple[RateTable, Schedule]], now: Callable[[], int]
     ) -> None:
-        self.key_of, self._limits, self.now = key_of, limits, now
+        self.key_of = key_of
+        self._limits = limits
+        self.now = now
 
     def may_pass(self, client: bytes) -> bool:
         """Whether a request of `client` (`client_key`) passes at every rate. It counts at all of them or at none."""
@@ -99,7 +103,9 @@ class FleetRateZone:
     __slots__ = ("_number", "_spending", "_zone")
 
     def __init__(self, zone: RateZone, spending: Spending, number: int) -> None:
-        self._zone, self._spending, self._number = zone, spending, number
+        self._zone = zone
+        self._spending = spending
+        self._number = number
 
     def may_pass(self, client: bytes) -> bool:
         """Whether a request of `client` passes at every rate, where it counts as often as others' requests demand."""
@@ -115,7 +121,9 @@ class FlightZone:
     __slots__ = ("_flights", "_key_of", "_most")
 
     def __init__(self, key_of: Callable[[bytes], int], flights: FlightTable, most: int) -> None:
-        self._key_of, self._flights, self._most = key_of, flights, most
+        self._key_of = key_of
+        self._flights = flights
+        self._most = most
 
     def enter(self, client: bytes) -> int | None:
         """Counts a request of `client` and returns its place for `leave`; None if the most are in flight."""

@@ -41,7 +41,10 @@ class FlightTable:
 
     def __init__(self, buffer: Buffer, *, start: int, sets: int, seats: int, seat: int, guard: Guard) -> None:
         """The table begins at the offset `start` of `buffer`, which is zeroed at first. `sets` is a power of two."""
-        self._buffer, self._start, self._guard, self._sets = buffer, start, guard, sets
+        self._buffer = buffer
+        self._start = start
+        self._guard = guard
+        self._sets = sets
         self._cells = struct.Struct(f"={seats}I")
         self._set_bytes = _set_bytes(seats)
         self._sets_at = start + self._cells.size

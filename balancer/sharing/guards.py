@@ -41,7 +41,8 @@ class Beyond:
     __slots__ = ("_first", "_guard")
 
     def __init__(self, guard: Guard, first: int) -> None:
-        self._guard, self._first = guard, first
+        self._guard = guard
+        self._first = first
 
     def enter(self, place: int) -> None:
         """Enters the place of this table."""

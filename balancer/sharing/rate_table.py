@@ -29,7 +29,10 @@ class RateTable:
 
     def __init__(self, buffer: Buffer, *, start: int, sets: int, guard: Guard) -> None:
         """The table has `sets` sets, a power of two, from the offset `start` of `buffer`, which is zeroed at first."""
-        self._buffer, self._start, self._sets, self._guard = buffer, start, sets, guard
+        self._buffer = buffer
+        self._start = start
+        self._sets = sets
+        self._guard = guard
 
     def take(self, key: int, schedule: Schedule, now: int) -> bool:
         """Whether a request of `key` may pass; if so, it counts.

@@ -144,7 +144,8 @@ class PublicationAssembler:
         self._pieces.append(piece)
         if not piece.last:
             return None
-        whole, self._pieces = self._pieces, []
+        whole = self._pieces
+        self._pieces = []
         return self._making(whole)
 
     def _making(self, whole: list[Piece]) -> Making:

@@ -65,16 +65,18 @@ class InProcessFleet:
             compat_metrics=compat_metrics,
         )
         self._swaps = Swaps(
-            used=lambda _: None,
+            used=self._used,
             failed=_tell_failure,
             later=asyncio.get_running_loop().call_later,
         )
+        self._in_use = 0
         self._sockets: dict[str, socket] = {}
         self._lag = LoopLag()
 
     def open(self) -> None:
         """Binds the ports. Raises `CannotListen`."""
-        (self._sockets,) = open_ports(self._address, self._wanted, count=1)
+        (sockets,) = open_ports(self._address, self._wanted, count=1)
+        self._sockets = sockets
         self.ports = ports_of(self._sockets)
 
     async def start(self) -> None:
@@ -85,6 +87,10 @@ class InProcessFleet:
     def publish(self, publication: Publication) -> None:
         """Serves `publication` soon. If that fails because of a bug, the last publication stays."""
         self._swaps.take(publication.generation, self._worker.swapping(publication))
+
+    def generation_in_use(self) -> int:
+        """What the worker serves."""
+        return self._in_use
 
     def readiness(self) -> str | None:
         """Always None: if this loop can answer the question, it serves."""
@@ -128,6 +134,9 @@ class InProcessFleet:
             listener.close()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         os.close(self._log)
+
+    def _used(self, generation: int) -> None:
+        self._in_use = generation
 
 
 def _tell_failure(generation: int, error: Exception) -> None:

@@ -77,10 +77,12 @@ class Life:
 
     def __init__(self, times: Times, now: float) -> None:
         self._times = times
-        self._begun = self._seen_at = now
+        self._begun = now
+        self._seen_at = now
         self._pinged_at = -inf
         self._silent_since: float | None = None
-        self._starved = self._excused = 0.0  # the time in all, and the part in its present silence
+        self._starved = 0.0  # the time in all
+        self._excused = 0.0  # the part in its present silence
         self._drain_until = inf
         self.accepted_at: float | None = None
         self.phase = Phase.STARTING
@@ -155,7 +157,8 @@ class Life:
         else:
             self._silent_since += stall
             self._excused += max(0.0, min(starved - self._starved, now - self._seen_at - stall))
-        self._seen_at, self._starved = now, starved
+        self._seen_at = now
+        self._starved = starved
 
     def _move(self, phase: Phase) -> None:
         if phase.value > self.phase.value:

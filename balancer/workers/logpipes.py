@@ -40,7 +40,9 @@ class LogPipes:
         self._closing = threading.Event()
         # Everything below belongs to the thread. A pipe tells the thread about new pipes; closing its write end tells
         # the thread to end.
-        self._woken, self._wake = os.pipe()
+        woken, wake = os.pipe()
+        self._woken = woken
+        self._wake = wake
         self._poll = select.poll()
         self._poll.register(self._woken, select.POLLIN)
         self._tails: dict[int, bytes] = {}  # by read end: a line whose end has not come yet

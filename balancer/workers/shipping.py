@@ -92,7 +92,8 @@ class Dispatch:
         """`fallback` is the certificate of handshakes that no other certificate fits. `let_in` is that of shipments."""
         self._let_in = let_in
         self.first_frame = encode(Fallback(fallback))
-        self.newest = self._served = NOTHING
+        self.newest = NOTHING
+        self._served = NOTHING
         self._refused = 0
         self._under_way: WeakValueDictionary[tuple[int, int], Shipment] = WeakValueDictionary()
 
@@ -128,7 +129,8 @@ class Consignee:
     def __init__(self, dispatch: Dispatch) -> None:
         self._dispatch = dispatch
         self._is_new = True
-        self._sent = self._served = NOTHING
+        self._sent = NOTHING
+        self._served = NOTHING
         self._unconfirmed: list[Publication] = []
         self._refused = 0  # the generation that is not sent again
         self._shipment: Shipment | None = None
@@ -148,12 +150,14 @@ class Consignee:
                     return None  # the worker is busy: the next difference leaves out what changes again meanwhile
                 if self._dispatch.newest.generation in {self._sent.generation, self._refused}:
                     return None
-                self._shipment, self._next = self._dispatch.shipment(self._sent), 0
+                self._shipment = self._dispatch.shipment(self._sent)
+                self._next = 0
                 self._unconfirmed.append(self._shipment.target)
             try:
                 frame = self._shipment.frame(self._next)
             except NotSayable as error:
-                generation = self._refused = self._shipment.target.generation
+                generation = self._shipment.target.generation
+                self._refused = generation
                 self._shipment = None
                 if self._dispatch.refuse(generation):
                     raise NotSayable(f"publication {generation}: {error}") from None
@@ -161,7 +165,8 @@ class Consignee:
             if frame is not None:
                 self._next += 1
                 return frame
-            self._sent, self._shipment = self._shipment.target, None
+            self._sent = self._shipment.target
+            self._shipment = None
 
     def serves(self, generation: int) -> None:
         """The worker reports that it serves this publication, which was sent to it."""
@@ -179,6 +184,7 @@ class Consignee:
         Later pieces depend on what the worker lacks, so it refuses these as well.
         """
         self._refused = generation
-        self._sent, self._shipment = self._served, None
+        self._sent = self._served
+        self._shipment = None
         self._unconfirmed.clear()
         return self._dispatch.refuse(generation)

@@ -36,7 +36,8 @@ class Standby:
         pause = self._times.proof
         while True:
             await asyncio.sleep(pause)
-            worker = self._worker = self._begin()
+            worker = self._begin()
+            self._worker = worker
             if worker is not None:
                 await worker.until(Phase.STANDING_BY)
                 while worker is self._worker and _is_ready(worker):
@@ -57,7 +58,8 @@ class Standby:
 
     def dismiss(self) -> None:
         """Ends the process, because it has inherited sockets that nobody uses any more."""
-        worker, self._worker = self._worker, None
+        worker = self._worker
+        self._worker = None
         if worker is not None:
             worker.kill("stands by with old sockets")
 

@@ -100,11 +100,13 @@ class Supervised:
         """
         self._loop = asyncio.get_running_loop()
         self.number = number
-        self.table, self.seat = inheritance.table, inheritance.seat
+        self.table = inheritance.table
+        self.seat = inheritance.seat
         self.life = Life(times, self._loop.time())
         self.generation = 0
         self.last_report: WorkerReport | None = None
-        self.ended, self.changed = asyncio.Event(), asyncio.Event()
+        self.ended = asyncio.Event()
+        self.changed = asyncio.Event()
         self.end_told = ""
         self._on_end = on_end
         self._consignee = Consignee(dispatch)

@@ -92,7 +92,8 @@ class ProcessFleet:
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
-        self._is_draining = self._is_stopped = False
+        self._is_draining = False
+        self._is_stopped = False
         self._standby = Standby(self._begin_standby, self._times) if options.stands_by else None
         self._restarts = Restarts(self._times)
         self._succeeded = asyncio.Event()  # set for a moment only
@@ -127,6 +128,10 @@ class ProcessFleet:
         for worker in self._workers:
             if worker.life.phase is not Phase.STANDING_BY:  # `Standby` feeds that one
                 worker.feed()
+
+    def generation_in_use(self) -> int:
+        """What every accepting worker serves; see `Fleet.generation_in_use`."""
+        return min((worker.generation for worker in self._accepting()), default=0)
 
     def readiness(self) -> str | None:
         """Why clients should not come: no worker accepts, or a worker would answer without a configuration. None if

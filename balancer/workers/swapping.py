@@ -50,9 +50,11 @@ class Swaps:
         slice_seconds: float = _SLICE_SECONDS,
     ) -> None:
         """`used` and `failed` get the generation. `later` calls something after so many seconds (`call_later`)."""
-        self._used, self._failed = used, failed
+        self._used = used
+        self._failed = failed
         self._later = later
-        self._clock, self._slice_seconds = clock, slice_seconds
+        self._clock = clock
+        self._slice_seconds = slice_seconds
         self._is_first = True
         self._current: tuple[int, Steps] | None = None
         self._waiting: tuple[int, Steps] | None = None
@@ -69,7 +71,8 @@ class Swaps:
 
     def _begin(self) -> None:
         if self._current is None and self._waiting is not None:
-            self._current, self._waiting = self._waiting, None
+            self._current = self._waiting
+            self._waiting = None
             self._slices = 0
             self._slice()
 
@@ -91,7 +94,8 @@ class Swaps:
             self._current = None
             self._failed(generation, error)
         else:
-            self._current, self._is_first = None, False
+            self._current = None
+            self._is_first = False
             self._used(generation)
         if self._waiting is not None:
             self._later(0.0, self._begin)

@@ -59,7 +59,7 @@ from balancer.runtime.steps import finished
 from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
-from balancer.sharing.peers import PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.workers.hook_callers import HookCounts, LocalHooks
 from balancer.workers.judging import Judgements, judging
 
@@ -102,18 +102,22 @@ class Worker:
         access_log: AccessLog,
         fallback: Certificate,
         counting: Counting | None = None,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
         random_below: Callable[[int], int] = random.randrange,
         times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
-        `peers_of` finds the controllers of other workers. `compat_metrics`: metrics have the names of
+        `others` are the other workers. `compat_metrics`: metrics have the names of
         ingress-nginx as well.
         """
-        self._loop, self._times = asyncio.get_running_loop(), times
-        self._hash_threads, self._logins = HashThreads(_CHECKS.at_once), LoginTables(os.urandom(_DIGEST_KEY_BYTES))
-        self._auth, self._mirrors, self._spans = AuthClient(), MirrorClient(), SpanOutbox(recorder.spans_dropped)
+        self._loop = asyncio.get_running_loop()
+        self._times = times
+        self._hash_threads = HashThreads(_CHECKS.at_once)
+        self._logins = LoginTables(os.urandom(_DIGEST_KEY_BYTES))
+        self._auth = AuthClient()
+        self._mirrors = MirrorClient()
+        self._spans = SpanOutbox(recorder.spans_dropped)
         self._hooks = LocalHooks(HookCounts(recorder))
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
@@ -121,8 +125,9 @@ class Worker:
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
             hooks=self._hooks.caller,
+            now=time.time,
         )
-        self.live = LiveTable(random_below, gate_maker(tools), peers_of)
+        self.live = LiveTable(random_below, gate_maker(tools), others)
         self._deadlines = Deadlines(self._loop)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)
@@ -142,7 +147,8 @@ class Worker:
         self._names = ConfiguredNames(fallback, recorder.dear_handshake)
         self._clients: set[Connection] = set()
         self._places: ClientPlaces[Any] = ClientPlaces()
-        self._nobody_left, self._draining = asyncio.Event(), False
+        self._nobody_left = asyncio.Event()
+        self._draining = False
         self._leaving: set[asyncio.Task[None]] = set()
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)

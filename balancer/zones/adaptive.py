@@ -107,18 +107,25 @@ class SpillController:
 
         `peers` are the controllers of the same backend in other workers of this replica.
         """
-        self._sightings, self._flow = Sightings(peers), ZoneFlow()
+        self._sightings = Sightings(peers)
+        self._flow = ZoneFlow()
         self._toll = (policy.toll_ratio, policy.toll_seconds)
         self._budget = policy.spill_budget_percent / 100.0
         self._strain = Strain(toll_ratio=policy.toll_ratio, toll_seconds=policy.toll_seconds)
         self._remote = RemoteLatency()
-        self._share, self._surge, self._homecoming = MovingShare(self._budget), Surge(), Homecoming()
+        self._share = MovingShare(self._budget)
+        self._surge = Surge()
+        self._homecoming = Homecoming()
         self.basis_points = 0
-        self.budget_exhausted = self._is_strained = False
+        self.budget_exhausted = False
+        self._is_strained = False
         self._due = start % ALL_BASIS_POINTS
         self._at: float | None = None
-        self._last_quick = self._rest_share = self._highest = 0.0
-        self._pause, self._vain_seconds = Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX), 0.0
+        self._last_quick = 0.0
+        self._rest_share = 0.0
+        self._highest = 0.0
+        self._pause = Pause(_PAUSE_SECONDS, _PAUSE_SECONDS_MAX)
+        self._vain_seconds = 0.0
 
     @property
     def share(self) -> float:

@@ -41,9 +41,16 @@ class ZoneFlow:
     )
 
     def __init__(self) -> None:
-        self.rate = self.long_rate = self.done_rate = self.capacity = 0.0
-        self.has_queue = self.is_full = False
-        self._seconds = self._long_seconds = self._done_seconds = self._full_seconds = 0.0
+        self.rate = 0.0
+        self.long_rate = 0.0
+        self.done_rate = 0.0
+        self.capacity = 0.0
+        self.has_queue = False
+        self.is_full = False
+        self._seconds = 0.0
+        self._long_seconds = 0.0
+        self._done_seconds = 0.0
+        self._full_seconds = 0.0
 
     @property
     def window(self) -> float:
@@ -80,12 +87,14 @@ class ZoneFlow:
         if grows and not self.has_queue:
             self.has_queue = True
             # What came before the queue says little about the load from now on.
-            self.long_rate, self._long_seconds = self.rate, 0.0
+            self.long_rate = self.rate
+            self._long_seconds = 0.0
         self.is_full = self.has_queue and is_full
 
     def end_queue(self) -> None:
         """The queue is gone."""
-        self.has_queue = self.is_full = False
+        self.has_queue = False
+        self.is_full = False
 
     def shrink(self, part: float) -> None:
         """Only this part of the endpoints is left. What endpoints that come can carry is seen in the next queue."""

@@ -12,12 +12,14 @@ class Homecoming:
     __slots__ = ("_at", "_enough", "endpoints")
 
     def __init__(self) -> None:
-        self.endpoints, self._enough = 0, 1.0
+        self.endpoints = 0
+        self._enough = 1.0
         self._at: float | None = None
 
     def follow(self, endpoints: int, *, share: float) -> None:
         """The zone has so many endpoints from now on, at least one, while `share` leaves it."""
-        grows, self._at = endpoints > self.endpoints > 0, None
+        grows = endpoints > self.endpoints > 0
+        self._at = None
         self._enough = max(0.0, 1.0 - (1.0 - share) * endpoints / self.endpoints) if grows else 1.0
         self.endpoints = endpoints
 
@@ -29,5 +31,6 @@ class Homecoming:
             self._at = now + _ARRIVAL_SECONDS
         if now < self._at:
             return share
-        share, self._enough = self._enough, 1.0
+        share = self._enough
+        self._enough = 1.0
         return share

@@ -32,8 +32,10 @@ class MovingShare:
 
     def __init__(self, most: float = 1.0) -> None:
         self.most = min(most, 1.0 - LOCAL_LEAST)
-        self.value = self.turns = 0.0
-        self.direction, self._pace = 0, 1.0
+        self.value = 0.0
+        self.turns = 0.0
+        self.direction = 0
+        self._pace = 1.0
 
     @property
     def basis_points(self) -> int:
@@ -43,6 +45,11 @@ class MovingShare:
     def move(self, value: float) -> None:
         """The share is `value` from now on, within its bounds."""
         self.value = max(0.0, min(value, self.most))
+
+    def take_over(self, value: float, direction: int) -> None:
+        """The share is `value`, after a step in `direction` that somebody else took."""
+        self.move(value)
+        self.direction = direction
 
     def step(self, direction: int, seconds: float) -> float:
         """Notes a step in `direction` for `seconds`. Returns which part of the step to take."""
@@ -59,7 +66,10 @@ class MovingShare:
 
     def end(self) -> None:
         """The share is 0, and nothing of its way is remembered."""
-        self.value, self.direction, self._pace, self.turns = 0.0, 0, 1.0, 0.0
+        self.value = 0.0
+        self.direction = 0
+        self._pace = 1.0
+        self.turns = 0.0
 
 
 class Pause:
@@ -68,13 +78,20 @@ class Pause:
     __slots__ = ("_least", "_most", "seconds", "until")
 
     def __init__(self, least_seconds: float, most_seconds: float) -> None:
-        self._least, self._most = least_seconds, most_seconds
-        self.seconds, self.until = least_seconds, 0.0
+        self._least = least_seconds
+        self._most = most_seconds
+        self.seconds = least_seconds
+        self.until = 0.0
 
     def begin(self, now: float) -> None:
         """The try was in vain: waits from now on. The next wait is twice as long."""
         self.until = now + self.seconds
         self.seconds = min(2.0 * self.seconds, self._most)
+
+    def take_over(self, until: float, seconds: float) -> None:
+        """Waits until then, and the next wait is of `seconds`."""
+        self.until = until
+        self.seconds = seconds
 
     def shorten(self) -> None:
         """The try was worth it: the next wait is the shortest again."""

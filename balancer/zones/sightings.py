@@ -17,8 +17,10 @@ class Sightings:
 
     def __init__(self, peers: Peers) -> None:
         self._peers = peers
-        self.picks = self._local_done = 0
-        self._answers, self._seconds = [0, 0], [0.0, 0.0]
+        self.picks = 0
+        self._local_done = 0
+        self._answers = [0, 0]
+        self._seconds = [0.0, 0.0]
 
     def ended(self, *, is_local: bool, seconds: float | None, at_most: float) -> None:
         """A request ended. Its latency counts for `at_most` so many seconds; None: its end says nothing about it."""
@@ -31,7 +33,9 @@ class Sightings:
         """What all workers of the replica saw since the last call, and what the others hold."""
         (away, local), (away_seconds, local_seconds) = self._answers, self._seconds
         mine = Seen(self.picks, self._local_done, local, local_seconds, away, away_seconds)
-        self.picks = self._local_done = 0
-        self._answers, self._seconds = [0, 0], [0.0, 0.0]
+        self.picks = 0
+        self._local_done = 0
+        self._answers = [0, 0]
+        self._seconds = [0.0, 0.0]
         heard = self._peers.exchange(mine, share=share, baseline=baseline, now=now)
         return Seen(*map(add, mine, heard.seen)), heard

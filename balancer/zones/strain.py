@@ -119,7 +119,10 @@ class Strain:
 
     def __init__(self, *, toll_ratio: float, toll_seconds: float) -> None:
         self._toll = (toll_ratio, toll_seconds)
-        self._quick, self._steady, self._calm, self._rest = Average(), Average(), Average(), Average()
+        self._quick = Average()
+        self._steady = Average()
+        self._calm = Average()
+        self._rest = Average()
         self._seen = 0.0
         self._noise = 0.0
         self._upper = math.inf

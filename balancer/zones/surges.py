@@ -27,7 +27,8 @@ class Surge:
     __slots__ = ("_jump_at", "_until")
 
     def __init__(self) -> None:
-        self._until = self._jump_at = 0.0
+        self._until = 0.0
+        self._jump_at = 0.0
 
     def is_young(self, share: float, now: float) -> bool:
         """Whether a surge has just begun, or would begin now."""

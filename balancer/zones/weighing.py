@@ -37,12 +37,17 @@ class Weighing:
     __slots__ = ("_errors", "_failed_least", "_others", "_own", "_own_least", "latency", "mine", "theirs")
 
     def __init__(self, own: FailureWindow, others: Sequence[FailureWindow], *, is_leaving: bool = False) -> None:
-        self._own, self._others = own, others
-        self._errors, self._own_least, self._failed_least = _ERRORS, _OWN_LEAST, _FAILED_LEAST
+        self._own = own
+        self._others = others
+        self._errors = _ERRORS
+        self._own_least = _OWN_LEAST
+        self._failed_least = _FAILED_LEAST
         if is_leaving:
-            self._errors, self._own_least = _LEAVING_ERRORS, _LEAVING_OWN_LEAST
+            self._errors = _LEAVING_ERRORS
+            self._own_least = _LEAVING_OWN_LEAST
             self._failed_least = _LEAVING_FAILED_LEAST
-        self.mine, self.theirs = own.lately, total(each.lately for each in others)
+        self.mine = own.lately
+        self.theirs = total(each.lately for each in others)
         self.latency = Average()
         for each in others:
             count = each.latency.count

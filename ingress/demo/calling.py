@@ -40,7 +40,9 @@ class CallClient:
 
     def __init__(self, address: str, port: int, *, seconds: float) -> None:
         """`seconds` bounds each call."""
-        self._address, self._port, self._seconds = address, port, seconds
+        self._address = address
+        self._port = port
+        self._seconds = seconds
         self._connection: _Calling | None = None
         self._opening = asyncio.Lock()
 
@@ -63,7 +65,8 @@ class CallClient:
                 if self._connection is not None:
                     self._connection.retire()
                 loop = asyncio.get_running_loop()
-                _, self._connection = await loop.create_connection(_Calling, self._address, self._port)
+                _, connection = await loop.create_connection(_Calling, self._address, self._port)
+                self._connection = connection
                 await self._connection.ready
             return self._connection
 

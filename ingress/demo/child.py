@@ -39,7 +39,8 @@ class IngressProcess:
         self._process = process
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._reader = asyncio.create_task(self._read_stderr())
-        self.http_port = self.admin_port = 0
+        self.http_port = 0
+        self.admin_port = 0
 
     async def wait_until_serving(self) -> None:
         """Returns when the first line on stdout has named the ports. Raises `IngressEnded`."""
@@ -54,7 +55,8 @@ class IngressProcess:
             if line:
                 raise IngressEnded(f"the ingress began with {line.strip()!r}")
             raise await self._ended()
-        self.http_port, self.admin_port = int(found[1]), int(found[2])
+        self.http_port = int(found[1])
+        self.admin_port = int(found[2])
 
     async def guard(self, work: Coroutine[Any, Any, _T], *, dying_seconds: float = _DYING_SECONDS) -> _T:
         """Do `work` while the ingress runs. Raises `IngressEnded`, and cancels the work, if the ingress ends first.

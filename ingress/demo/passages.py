@@ -21,7 +21,8 @@ class Passages:
     def __init__(self, *, own_zone: str) -> None:
         self._own_zone = own_zone
         self._rows: list[tuple[str, Tally]] = []
-        self._current = self.whole = Tally()
+        self._current = Tally()
+        self.whole = self._current
 
     def at_start(self) -> Tally:
         """The tally of a request that begins now: that of the present passage, or `whole` between passages."""

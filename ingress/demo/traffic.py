@@ -26,7 +26,8 @@ class Tally:
     def __init__(self, whole: Tally | None = None) -> None:
         """`whole` counts what this tally counts, too."""
         self._whole = whole
-        self.requests = self.failed = 0
+        self.requests = 0
+        self.failed = 0
         self.by_zone: Counter[str] = Counter()
 
     def at_start(self) -> Tally:

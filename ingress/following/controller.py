@@ -111,7 +111,8 @@ class Controller:
         """
         self._telling = telling or FindingTelling()
         self._on_model = on_model
-        self._patience, self._judged_most = patience, judged_most
+        self._patience = patience
+        self._judged_most = judged_most
         self._on_findings = on_findings
         self._source = source
         self._events = source.events()
@@ -124,8 +125,10 @@ class Controller:
         self._wanted = Wanted()  # by the last translation, also if a later one has failed
         self._held: _Held | None = None
         self._answered: Wanted | None = None
-        self._held_at = self._rest_until = 0.0
-        self._news, self._may_apply = asyncio.Event(), asyncio.Event()
+        self._held_at = 0.0
+        self._rest_until = 0.0
+        self._news = asyncio.Event()
+        self._may_apply = asyncio.Event()
         self._may_apply.set()
         self._stale = False  # whether the context has changed since the last translation began
         self._has_come = False  # whether an event waits for the end of a translation
@@ -282,7 +285,8 @@ class Controller:
             return
         seconds = time.perf_counter() - started
         self._rest_until = time.monotonic() + min(seconds, _REST_SECONDS_MAX)
-        self._last, self._wanted = translation, translation.wanted
+        self._last = translation
+        self._wanted = translation.wanted
         if self._held is None:
             self._held_at = time.monotonic()
         is_whole = is_whole or (self._held is not None and self._held.is_whole)
@@ -313,7 +317,8 @@ class Controller:
         """Publishes what is held, if anything."""
         if self._held is None:
             return
-        held, self._held = self._held, None
+        held = self._held
+        self._held = None
         before = self._published.findings
         give_way()
         changed = self._published.publish(held.translation, translation_seconds=held.seconds)

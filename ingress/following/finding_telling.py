@@ -41,7 +41,8 @@ class FindingTelling:
         self.close()
         loop = asyncio.get_running_loop()
         now = loop.time()  # one time for both: a finding is told now, or waited for
-        before, self._told = self._told, self._ageing.told(now)
+        before = self._told
+        self._told = self._ageing.told(now)
         if (wait_seconds := self._ageing.wait_seconds(now)) is not None:
             self._timer = loop.call_later(wait_seconds, self._tell_those_of_age)
         log_findings(before, self._told)

@@ -45,7 +45,8 @@ class SickZones:
 
         A zone that is missing is no longer left. A finding ends with the last zone of its Service.
         """
-        before, self._left = self._left, {}
+        before = self._left
+        self._left = {}
         for report in sorted(zones, key=lambda each: each.share, reverse=True):
             if report.begun is not None:
                 place = report.namespace, report.service, report.zone

@@ -117,8 +117,10 @@ class ZoneModes:
     def _judging(self, model: RoutingModel) -> Generator[None, None, Collection[_Service]]:
         """Finds the mode of each Service whose policy counts. Returns the Services whose mode may have changed."""
         around = Surroundings(model.own_zone, model.zones)
-        is_elsewhere, self._around = around != self._around, around
-        before, self._backends = self._backends, model.backends
+        is_elsewhere = around != self._around
+        self._around = around
+        before = self._backends
+        self._backends = model.backends
         changed = None if is_elsewhere else _changed(before, model.backends)
         yield
         if changed is None:
@@ -134,7 +136,8 @@ class ZoneModes:
         return services
 
     def _judging_all(self, before: Mapping[BackendKey, tuple[Backend, ZoneMode | None]]) -> Generator[None, None, None]:
-        self._judged, self._ports = {}, {}
+        self._judged = {}
+        self._ports = {}
         for backend in self._backends:
             if _counts(backend.zone_policy):
                 known = before.get(backend.key)

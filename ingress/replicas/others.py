@@ -123,7 +123,8 @@ class OtherReplicas:
         _judge(member, message, now)
         member.picks.update((row.service, row.total) for row in message.picks)
         member.news = _news(member, message)
-        member.last, member.heard_at = message, now
+        member.last = message
+        member.heard_at = now
         return member
 
 

@@ -123,7 +123,9 @@ class Folder:
             return ()
         for path in changed:
             self._take(path, found.signatures.get(path))
-        before, self._contents, self._hidden = self._contents, self._merged(found), found.unreadable
+        before = self._contents
+        self._contents = self._merged(found)
+        self._hidden = found.unreadable
         return tuple(_changes(before, self._contents))
 
     def _differs(self, path: str, signature: _Signature | None) -> bool:
@@ -189,7 +191,8 @@ class _File:
     def differs(self, signature: _Signature | None) -> bool:
         """Takes what a poll saw (None: no file). Returns whether that differs from what was read."""
         if signature == self.applied and signature is not None:
-            self._seen, self.at_rest = None, False
+            self._seen = None
+            self.at_rest = False
             return False
         self.at_rest = self._seen == (signature,)
         self._seen = (signature,)

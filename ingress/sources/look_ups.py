@@ -29,7 +29,8 @@ class LookUps:
     __slots__ = ("_look_up", "_seconds", "_turns")
 
     def __init__(self, look_up: BlockingLookUp, *, at_once: int = _AT_ONCE, seconds: float = _SECONDS) -> None:
-        self._look_up, self._seconds = look_up, seconds
+        self._look_up = look_up
+        self._seconds = seconds
         self._turns: NameTurns[_LookUp] = NameTurns(at_once)
 
     async def find(self, namespace: str, name: str) -> Addresses:
@@ -71,7 +72,9 @@ class _LookUp:
     __slots__ = ("answer", "loop", "name", "namespace")
 
     def __init__(self, namespace: str, name: str, loop: asyncio.AbstractEventLoop) -> None:
-        self.namespace, self.name, self.loop = namespace, name, loop
+        self.namespace = namespace
+        self.name = name
+        self.loop = loop
         self.answer: asyncio.Future[Addresses] = loop.create_future()
 
     def tell(self, found: Addresses, problem: Exception | None) -> None:

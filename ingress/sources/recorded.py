@@ -33,7 +33,8 @@ class RecordedInventory(Inventory):
 
     def take_looks(self) -> frozenset[Look]:
         """What was looked for since the last call."""
-        looks, self.looks = frozenset(self.looks), set()
+        looks = frozenset(self.looks)
+        self.looks = set()
         return looks
 
     def ingress(self, namespace: str, name: str) -> Ingress | None:

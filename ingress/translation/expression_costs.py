@@ -125,7 +125,8 @@ class ExpressionCosts:
     __slots__ = ("_narrow", "_of_host", "_wide")
 
     def __init__(self) -> None:
-        self._wide, self._narrow = _Pool(_WIDE_TOGETHER), _Pool(_NARROW_TOGETHER)
+        self._wide = _Pool(_WIDE_TOGETHER)
+        self._narrow = _Pool(_NARROW_TOGETHER)
         self._of_host = _Pool(_WIDE_OF_HOST)
 
     def take_wide(self, tenant: str, beginning: str, instructions: int) -> bool:

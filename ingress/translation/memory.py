@@ -57,7 +57,8 @@ class _Kept(Generic[_Made]):
     def __init__(self, made: _Made, given: tuple[object, ...], looks: Looks, findings: Notes, stamp: int) -> None:
         self.made = made
         self.given = given
-        self.kinds, self.looks = looks
+        self.kinds = looks[0]
+        self.looks = looks[1]
         self.findings = findings
         self.stamp = stamp
 
@@ -108,7 +109,9 @@ class Memory(Generic[_Made]):
             self._made = {}
         # Which Secrets are seen as they were is no change of an object.
         self._was_held_back = view.holds_back or (last is not None and last.holds_back)
-        self._before, self._made, self._view = self._made, {}, view
+        self._before = self._made
+        self._made = {}
+        self._view = view
 
     def keep_all(self) -> None:
         """Remembers for the next translation what the last one made, which this one need not ask for."""

@@ -201,7 +201,8 @@ class _ServedCertificate:
             # The log shows the reason that the library gives, never the contents of the files.
             self._note(getattr(error, "reason", None) or error.strerror or type(error).__name__)
             return
-        self._pair, self._problem = pair, ""
+        self._pair = pair
+        self._problem = ""
         _LOG.info("the webhook serves a new certificate from %s", self._folder)
 
     def _read(self, name: str) -> bytes:

@@ -101,7 +101,10 @@ class _Sender:
     def __init__(
         self, export: SpanExport, open_exporter: OpenExporter, dropped: Dropped, loop: asyncio.AbstractEventLoop
     ) -> None:
-        self._export, self._open, self._dropped, self._loop = export, open_exporter, dropped, loop
+        self._export = export
+        self._open = open_exporter
+        self._dropped = dropped
+        self._loop = loop
         self._spans: deque[tuple[FinishedSpan, str]] = deque()  # its methods are atomic
         self._room = FairShares(2 * export.queue_most)  # so one namespace alone has the queue that was asked for
         self._wake = threading.Event()

@@ -46,7 +46,9 @@ class _Asking:
 
     def __init__(self, gates: Iterable[Gate], withheld: frozenset[bytes], asked: Asked, resume: Resume) -> None:
         self._left: Iterator[Gate] = iter(gates)
-        self._withheld, self._asked, self._resume = withheld, asked, resume
+        self._withheld = withheld
+        self._asked = asked
+        self._resume = resume
         self._refusal: Deny | Reply = Deny(ErrorKind.SOURCE_DENIED)
         self._waiting: Waiting | None = None
         self._is_over = False

@@ -45,7 +45,8 @@ class RateGate:
     __slots__ = ("_clients", "_denied", "_rule", "_zone")
 
     def __init__(self, rule: RateLimit, counting: Counting | None) -> None:
-        self._rule, self._clients = rule, _Clients(rule)
+        self._rule = rule
+        self._clients = _Clients(rule)
         self._zone = _rate_zone(rule, counting) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.RATE_LIMITED)
 
@@ -76,7 +77,8 @@ class FlightGate:
     __slots__ = ("_clients", "_denied", "_rule", "_zone")
 
     def __init__(self, rule: FlightLimit, counting: Counting | None) -> None:
-        self._rule, self._clients = rule, _Clients(rule)
+        self._rule = rule
+        self._clients = _Clients(rule)
         self._zone = counting.flights(rule.zone, rule.most) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.CONNECTIONS_LIMITED)
 

@@ -23,7 +23,8 @@ class PolicyPreflightGate:
     def __init__(self, rule: CorsPolicyPreflight) -> None:
         policy = rule.policy
         self._origins = AllowedOrigins(policy)
-        self._methods, self._headers = policy.methods, policy.headers
+        self._methods = policy.methods
+        self._headers = policy.headers
         self._repeats = policy.allows_cookies  # with credentials `*` is no wildcard (Fetch 3.3.4)
         self._max_age = (b"Access-Control-Max-Age", b"%d" % policy.max_age_seconds)
 

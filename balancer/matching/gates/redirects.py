@@ -65,7 +65,8 @@ class TargetRedirectGate:
 
     def __init__(self, rule: TargetRedirect) -> None:
         target = rule.target.encode("ascii")
-        self._status, self._form = rule.status, rule.form
+        self._status = rule.status
+        self._form = rule.form
         self._path = target if target.startswith(b"/") else b""
         self._reply = _redirect(rule.status, target)
 

@@ -72,7 +72,8 @@ class Catalog:
 
         Each call must be iterated to its end, and before the next one begins.
         """
-        before, self._model = self._model, model
+        before = self._model
+        self._model = model
         if model is before:
             return
         touched = yield from self._judge(model)
@@ -93,7 +94,8 @@ class Catalog:
 
     def take_changed(self) -> set[ServiceName]:
         """The Services that have changed, or are gone, since the last call."""
-        changed, self._changed = self._changed, set()
+        changed = self._changed
+        self._changed = set()
         return changed
 
     def _judge(self, model: RoutingModel) -> Generator[None, None, set[ServiceName]]:

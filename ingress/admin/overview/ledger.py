@@ -38,14 +38,17 @@ class Ledger:
 
     def take_report(self, report: FleetReport) -> set[ServiceName]:
         """Takes what the workers report. Returns the Services about which they say something new."""
-        before, self._report = self._report, report
-        told_before, self._left_out = self._left_out, {}
+        before = self._report
+        self._report = report
+        told_before = self._left_out
+        self._left_out = {}
         for (namespace, service, zone), count in report.left_out.items():
             self._left_out.setdefault((namespace, service), {})[zone] = count
         self._factors = {}
         for (namespace, service, _), factor in report.overload_factors.items():
             self._factors[namespace, service] = max(factor, self._factors.get((namespace, service), 0.0))
-        sick_before, self._sick = self._sick, _sick_zones(report.zones)
+        sick_before = self._sick
+        self._sick = _sick_zones(report.zones)
         told = told_before.keys() | self._left_out.keys()
         ratios = {name for name, _ in before.spill_ratios.items() ^ report.spill_ratios.items()}
         sick = sick_before.keys() | self._sick.keys()

@@ -42,7 +42,10 @@ class FlowAccount:
     __slots__ = ("errors", "received", "requests", "sent")
 
     def __init__(self) -> None:
-        self.requests = self.errors = self.sent = self.received = 0.0
+        self.requests = 0.0
+        self.errors = 0.0
+        self.sent = 0.0
+        self.received = 0.0
 
 
 class ServiceAccount:
@@ -65,10 +68,18 @@ class ServiceAccount:
     )
 
     def __init__(self) -> None:
-        self.local = self.remote = self.unknown = self.errors = 0.0
-        self.sent = self.received = self.dollars = self.blind_dollars = 0.0
-        self.retries = self.ejections = 0.0
-        self.local_buckets, self.remote_buckets = [0.0] * SUM, [0.0] * SUM
+        self.local = 0.0
+        self.remote = 0.0
+        self.unknown = 0.0
+        self.errors = 0.0
+        self.sent = 0.0
+        self.received = 0.0
+        self.dollars = 0.0
+        self.blind_dollars = 0.0
+        self.retries = 0.0
+        self.ejections = 0.0
+        self.local_buckets = [0.0] * SUM
+        self.remote_buckets = [0.0] * SUM
         self.reasons: dict[str, float] = {}
 
     @property
@@ -103,7 +114,8 @@ class TrafficCounts:
         self.flows: dict[tuple[str, str], FlowAccount] = {}
         self.services: dict[ServiceName, ServiceAccount] = {}
         self.whole = ServiceAccount()
-        self.restarts = self.evacuations = 0.0
+        self.restarts = 0.0
+        self.evacuations = 0.0
         self._changed: set[ServiceName] = set()
         self._adders: dict[int, Callable[[tuple[str, ...], int, float], None]] = {
             NUMBERS[REQUESTS.name]: self._requests,
@@ -127,7 +139,8 @@ class TrafficCounts:
 
     def take_changed(self) -> set[ServiceName]:
         """The Services whose accounts have changed since the last call."""
-        changed, self._changed = self._changed, set()
+        changed = self._changed
+        self._changed = set()
         return changed
 
     def _both(self, namespace: str, service: str) -> tuple[ServiceAccount, ServiceAccount]:

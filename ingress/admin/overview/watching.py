@@ -187,7 +187,8 @@ class Watching:
                 await self._ask_workers()
             if not self.viewers:
                 return
-            changed, self._changed = self._changed, set()
+            changed = self._changed
+            self._changed = set()
             self.viewers.tell(await self._event(changed, (point,) if point is not None else ()))
 
     async def _look(self) -> None:
@@ -200,13 +201,15 @@ class Watching:
         for increments in self._increments.look(self._source.tables()):
             ledger.traffic.add(increments)
             yield
-        now = self._at = self._clock()
+        now = self._clock()
+        self._at = now
         yield from ledger.catalog.follow(self._source.served(), now=now)
 
     async def _ask_workers(self, *, about: ServiceName | None = None) -> None:
         """Asks the workers, unless they were asked a moment ago; `about` a Service in any case."""
         if about is not None or self._at - self._reported_at >= _REPORT_SECONDS:
-            self._report, self._reported_at = await self._source.report(about), self._at
+            self._report = await self._source.report(about)
+            self._reported_at = self._at
             self._changed |= self._ledger.take_report(self._report)
             self._evacuations = self._ledger.traffic.evacuations
             self._on_report(self._report)

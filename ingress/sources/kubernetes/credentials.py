@@ -106,7 +106,8 @@ class Credentials:
             return configuration
         signature = await asyncio.to_thread(_signature, self._kubeconfig)
         if self._loader is None or signature != self._signature:
-            self._loader, self._signature = None, signature
+            self._loader = None
+            self._signature = signature
             loader = _KubeconfigLoader(self._kubeconfig, self._environment, context=self._context)
             await loader.load_and_set(configuration)
             self._loader = loader

@@ -102,7 +102,9 @@ class Gathering:
 
     def keep_secrets(self, wanted: frozenset[_Key]) -> Iterator[Event]:
         """From now on keeps these Secrets and no others, because zonal holds no Secret that it does not need."""
-        gone, new, self._secrets = self._secrets - wanted, wanted - self._secrets, wanted
+        gone = self._secrets - wanted
+        new = wanted - self._secrets
+        self._secrets = wanted
         self._awaited -= gone
         for scope, content in self._scopes.items():
             if scope.kind is not Kind.SECRET:
@@ -159,7 +161,8 @@ class Gathering:
             case ScopeUnreadable():
                 self._note_unreadable(event.unreadable, content)
             case ScopeState():
-                content.condition, content.problem = event.condition, event.problem
+                content.condition = event.condition
+                content.problem = event.problem
                 if event.condition is Condition.SYNCED:
                     content.lost = ""
                 self._note_trouble(event, content, now_epoch_seconds)
@@ -215,8 +218,10 @@ class Gathering:
         gone = content.keys - present - broken.keys() - missed
         content.keys = present | (content.keys & (broken.keys() | missed))
         self._await_missed(event.scope, missed - content.keys)
-        content.unreadable, content.lost = broken, ""
-        content.answered = content.is_read = True
+        content.unreadable = broken
+        content.lost = ""
+        content.answered = True
+        content.is_read = True
         for key in gone:
             yield from self._removed(kind, key)
         if kind in self._delivered or kind in _PIECEMEAL:

@@ -73,7 +73,8 @@ class NodeCache:
         self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._condition: Condition | None = None
-        self._has_listed = self._has_returned = False
+        self._has_listed = False
+        self._has_returned = False
 
     def ask_again(self) -> None:
         """Lists again soon if the list failed, because the API server serves again."""
@@ -92,7 +93,8 @@ class NodeCache:
             self._news.clear()
             if self._has_returned:
                 soon = self._loop.time() + self._times.return_spread_seconds * self._random()
-                self._has_returned, list_at = False, list_at if list_at == math.inf else min(list_at, soon)
+                self._has_returned = False
+                list_at = list_at if list_at == math.inf else min(list_at, soon)
             if self._loop.time() >= list_at:
                 condition = await self._list()
                 list_at = self._loop.time() + self._retry_seconds(condition, backoff)

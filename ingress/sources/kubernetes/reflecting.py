@@ -208,7 +208,8 @@ class Reflecting:
         self._has_listed = False
         self._suspected_empty = False
         self._unauthorised = False
-        self._retries, self._outdated = _Backoff(times), _Backoff(times)
+        self._retries = _Backoff(times)
+        self._outdated = _Backoff(times)
         """Two back-offs, because the outdated version after an outage is not a further failure: its list waits less."""
         self._fruitless = 0
         self._refused_at: float | None = None
@@ -247,7 +248,8 @@ class Reflecting:
         self._fruitless = 0
         self._unauthorised = False
         self._refused_at = None
-        self.condition, self.problem = Condition.SYNCED, ""
+        self.condition = Condition.SYNCED
+        self.problem = ""
 
     def next(self, outcome: Outcome, *, now: float, rand: float) -> Step:
         """The step that follows an outcome. `now` is in seconds of a monotonic clock."""
@@ -355,7 +357,8 @@ class Reflecting:
         return self._retries.next(now=now, rand=rand)
 
     def _turn(self, condition: Condition, problem: str) -> None:
-        self.condition, self.problem = condition, problem
+        self.condition = condition
+        self.problem = problem
 
     def _action(self, rand: float) -> StreamingList | PagedList | Watch:
         times = self._times

@@ -32,7 +32,8 @@ class Materials:
         if bounds != self.bounds:
             self.bounds = bounds
             self._read = {}
-        self._before, self._read = self._read, {}
+        self._before = self._read
+        self._read = {}
 
     def pair(self, chain_pem: bytes | None, private_key_pem: bytes | None) -> Pair:
         """As `read_pair`."""

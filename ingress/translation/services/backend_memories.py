@@ -107,6 +107,7 @@ class BackendMemories:
             self.placed.keep_all()
             self.sliced.keep_all()
         else:
-            self._given, self._used = given, make()
+            self._given = given
+            self._used = make()
         self._stamp = self._view.stamps.now
         return self._used

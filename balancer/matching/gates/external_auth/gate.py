@@ -66,8 +66,12 @@ class ExternalAuthGate:
     )
 
     def __init__(self, rule: ExternalAuth, tools: AuthTools) -> None:
-        self._services, self._cache, self._now = tools
-        self._tenant, self._url = rule.tenant, rule.url
+        services, cache, now = tools
+        self._services = services
+        self._cache = cache
+        self._now = now
+        self._tenant = rule.tenant
+        self._url = rule.url
         self._requests = AuthRequests(rule)
         self._answers = AuthAnswers(rule)
         self._seconds = rule.cache_seconds

@@ -1,0 +1,78 @@
+"""Each attribute is set by a statement of its own: a reader finds it at the beginning of a line.
+
+Several in one statement save lines, and a file that is too long is cut by question instead.
+"""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.unit.sources import ROOT, SOURCES, relative, statements
+
+TOOLS = sorted((ROOT / "tools").rglob("*.py"))
+
+UNCUT = {
+    "balancer/http1/connection.py",
+    "balancer/http2/client.py",
+    "balancer/http2/h2_engine.py",
+    "balancer/http2/ngh2_engine.py",
+    "balancer/picking/backend.py",
+    "balancer/proxy/exchange.py",
+}
+"""Files that would be too long. They are to be cut by question first."""
+
+
+def sets_several(node: ast.stmt) -> bool:
+    """Whether one statement sets an attribute and something else."""
+    if not isinstance(node, ast.Assign):
+        return False
+    targets = [each for target in node.targets for each in _single(target)]
+    is_tuple = any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
+    return (is_tuple or len(targets) > 1) and any(isinstance(each, ast.Attribute) for each in targets)
+
+
+def _single(target: ast.expr) -> list[ast.expr]:
+    if isinstance(target, ast.Tuple | ast.List):
+        return [each for element in target.elts for each in _single(element)]
+    return [target.value if isinstance(target, ast.Starred) else target]
+
+
+def test_each_attribute_is_set_by_a_statement_of_its_own() -> None:
+    found = {
+        f"{relative(path)}:{node.lineno}"
+        for path in [*SOURCES.values(), *TOOLS]
+        if relative(path) not in UNCUT
+        for node in statements(ast.parse(path.read_text(encoding="utf-8")))
+        if sets_several(node)
+    }
+    assert found == set(), "write one assignment a line"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "self.a = self.b = x",
+        "self.a = b = x",
+        "b = self.a = x",
+        "self.a, self.b = x, y",
+        "b, self.a = f()",
+        "(self.a,) = f()",
+        "[self.a, b] = f()",
+        "(b, (c, self.a)) = f()",
+        "b, *self.a = f()",
+        "b = c, self.a = f()",
+    ],
+)
+def test_several_in_one_statement_are_found(text: str) -> None:
+    (node,) = ast.parse(text).body
+    assert sets_several(node)
+
+
+@pytest.mark.parametrize(
+    "text", ["self.a = x", "self.a: int = x", "a, b = b, a", "a = b = 0", "self.a[0], b = x", "self.a += 1"]
+)
+def test_others_are_not(text: str) -> None:
+    (node,) = ast.parse(text).body
+    assert not sets_several(node)
