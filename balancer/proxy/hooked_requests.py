@@ -186,7 +186,9 @@ class HookedRequest(Request):
             if not hooked.is_written(self._written):
                 return
             if hooked.replaced is not None:
-                self.account.status, self.account.error = hooked.replaced
+                status, error = hooked.replaced
+                self.account.status = status
+                self.account.error = error
         super().end()
 
     def _written(self, kind: ErrorKind | None) -> None:

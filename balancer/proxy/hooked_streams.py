@@ -35,7 +35,10 @@ class HeldResponse:
     __slots__ = ("body", "edit", "edits", "head", "trailers", "visible")
 
     def __init__(self, head: ResponseHead, edit: HeadEdit, data: bytes, trailers: Trailers | None) -> None:
-        self.head, self.edit, self.body, self.trailers = head, edit, data, trailers
+        self.head = head
+        self.edit = edit
+        self.body = data
+        self.trailers = trailers
         self.edits = _NOTHING
         added = tuple((name.lower(), value) for name, value in edit.added)
         self.visible: Fields = (*(field for field in head.fields if field[0] not in edit.removed), *added)
@@ -91,7 +94,11 @@ class HookedStream(RequestStream):
         later: Callable[..., object],
     ) -> None:
         """`asked` is the request as hooks see it beside its response. `later` calls in the next turn of the loop."""
-        self.inner, self._hooks, self._account, self._asked, self._later = inner, hooks, account, asked, later
+        self.inner = inner
+        self._hooks = hooks
+        self._account = account
+        self._asked = asked
+        self._later = later
         self._consumer: RequestConsumer | None = None
         self._held: HeldResponse | None = None
         self._at = 0
@@ -168,7 +175,8 @@ class HookedStream(RequestStream):
             self._tell_written()
 
     def _tell_written(self) -> None:
-        done, self._done = self._done, None
+        done = self._done
+        self._done = None
         if done is not None:
             done(None)
         elif self._consumer is not None and not self.inner.writing_paused:
@@ -206,7 +214,8 @@ class HookedStream(RequestStream):
 
     def stop(self) -> None:
         """Nobody gets the response that a hook holds."""
-        calling, self._calling = self._calling, None
+        calling = self._calling
+        self._calling = None
         self._held = None
         if calling is not None:
             calling.cancel()
@@ -235,7 +244,8 @@ class HookedStream(RequestStream):
     def client_lost(self, kind: ErrorKind) -> None:
         """Nobody gets the response."""
         self.stop()
-        done, self._done = self._done, None
+        done = self._done
+        self._done = None
         if self._consumer is not None:
             self._consumer.client_lost(kind)
         elif done is not None:

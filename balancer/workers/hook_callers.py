@@ -54,7 +54,8 @@ class LoopWatch:
 
     def leave(self, seconds: float) -> None:
         """The step has taken so long."""
-        name, self._holder = self._holder, ""
+        name = self._holder
+        self._holder = ""
         if seconds > HELD_SECONDS:
             self._tell(name, seconds)
 
@@ -79,7 +80,8 @@ class _NamedWatch(Watch):
     __slots__ = ("_name", "_watch")
 
     def __init__(self, watch: LoopWatch, name: str) -> None:
-        self._watch, self._name = watch, name
+        self._watch = watch
+        self._name = name
 
     def enter(self) -> None:
         self._watch.enter(self._name)

@@ -101,7 +101,11 @@ class _HookTurn:
     def __init__(
         self, gate: HookGate, phases: tuple[HookPhase, ...], asked: Asked, scene: HookScene, resume: Resume
     ) -> None:
-        self._gate, self._phases, self._asked, self._scene, self._resume = gate, phases, asked, scene, resume
+        self._gate = gate
+        self._phases = phases
+        self._asked = asked
+        self._scene = scene
+        self._resume = resume
         self._at = 0
         self._added: Fields = ()
         self._removed = _NO_NAMES
@@ -130,7 +134,8 @@ class _HookTurn:
 
     def cancel(self) -> None:
         """The client has left."""
-        calling, self._calling = self._calling, None
+        calling = self._calling
+        self._calling = None
         if calling is not None:
             calling.cancel()
 
