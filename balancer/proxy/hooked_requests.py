@@ -92,7 +92,9 @@ class HookedRequest(Request):
             seen = request_of(asked, self._scene)
             seen.end()
             later = self.supplies.loop.call_soon
-            self.stream = self._hooked = HookedStream(stream, self._hooks.responses, self.account, seen, later)
+            hooked = HookedStream(stream, self._hooks.responses, self.account, seen, later)
+            self._hooked = hooked
+            self.stream = hooked
         gates: tuple[Gate, ...] = served.secure_gates if stream.origin.https else served.plain_gates
         Gating(self, gates, asked).begin()
 

@@ -274,7 +274,8 @@ class Controller:
     async def _translate_now(self) -> None:
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
-        is_stale, self._stale = self._stale, False
+        is_stale = self._stale
+        self._stale = False
         is_whole = is_stale or self._last is None or self._last.is_partial or _takes_all(changes, self._last.services)
         is_whole = is_whole or self._seconds_until_end() == 0.0
         try:
