@@ -26,7 +26,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
-from balancer.sharing.peers import PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.verdicts import Surroundings
 
@@ -155,16 +155,16 @@ class Coming:
 class LiveTable:
     """Holds the view in use, and its settings for objects that know no views."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_peers_of", "_random_below", "settings", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_others", "_random_below", "settings", "view")
 
-    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, peers_of: PeersOf = alone) -> None:
+    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, others: Others = NO_OTHERS) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes.
 
-        `peers_of` finds the other controllers of a backend under `adaptive`.
+        `others` are the other processes of this replica.
         """
         self._random_below = random_below
         self._make_gate = make
-        self._peers_of = peers_of
+        self._others = others
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
@@ -255,7 +255,7 @@ class LiveTable:
             drain=coming.drain,
             random_below=self._random_below,
             keyring=coming.keyring,
-            peers_of=self._peers_of,
+            others=self._others,
         )
 
 

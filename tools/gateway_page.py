@@ -33,9 +33,11 @@ Gateway API are not read, and nothing about them costs anything. A GatewayClass 
   the condition `PartiallyInvalid`, or is not accepted if no rule is left.
 * A backend that may not be asked or does not exist answers 500 for exactly its share; one without ready endpoints
   answers 503.
-* A BackendTLSPolicy that cannot be carried out closes its backend (500). Policies with `subjectAltNames`, and
-  Gateways with `tls.backend`, are closed until these are supported.
-* Clients of a listener with `tls.frontend` need a certificate of its authorities; others get 400.
+* A BackendTLSPolicy that cannot be carried out closes its backend (500), and so does a certificate of `tls.backend`
+  that cannot be shown. One of the `subjectAltNames` of a policy is enough.
+* Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
+  `AllowInsecureFallback` everybody gets in.
+* Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Routes take the annotations of zones: `zonal-ingress.io/zone-policy` and its kin ([zones.md](zones.md)).
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap sets it.

@@ -19,6 +19,7 @@ from balancer.connections.entrances import PAUSE_SECONDS, WAIT_SECONDS, Entrance
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
 from balancer.connections.places import ClientPlaces
+from balancer.connections.plain_requests import refuses_plain_request
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
@@ -185,6 +186,9 @@ class Reception:
 
     def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, seconds: float) -> None:
         """Begins a handshake, which may take `seconds`."""
+        if not hello.needs_bytes and refuses_plain_request(connection):
+            self._note("tls_handshake")
+            return
         arrival.server_name = hello.server_name
         names = self._names(arrival.entry_point)
         tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)

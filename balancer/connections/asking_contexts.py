@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from balancer.connections.asking_tls import SharedContext
     from balancer.connections.trust import Trust
 
-Terms = tuple[str, str, int]
-"""Of a host: its ciphers, the digest of what is trusted, and how many intermediate certificates are allowed."""
+Terms = tuple[str, str, int, bool]
+"""Of a host: its ciphers, the digest of what is trusted, how many intermediate certificates are allowed, and whether
+handshakes fail without one that verifies.
+"""
 ContextKey = tuple[Certificate, Terms]
 """What makes a context."""
 
@@ -97,7 +99,7 @@ class AskingContexts:
         """
         found = self._contexts.get(_tenant(key), key)
         if found is None:
-            _, (_, digest, _) = key
+            digest = key[1][1]
             if digest not in self._trusts and digest in self._authorities:
                 self._trusts[digest] = _read(self._authorities[digest])
             trust = self._trusts.get(digest)
@@ -124,10 +126,10 @@ def _made(
 ) -> SharedContext | Literal[False]:
     from balancer.connections.asking_tls import SharedContext
 
-    certificate, (ciphers, _, depth) = key
+    certificate, (ciphers, _, depth, refuses) = key
     for each in (certificate, fallback):
         try:
-            return SharedContext(each, trust, depth, tls, ciphers, protocols)
+            return SharedContext(each, trust, depth, tls, ciphers, protocols, refuses=refuses)
         except ssl.SSLError as error:
             _LOG.warning("no handshake with certificate %s can ask for another: %s", each.key, error.args[0])
     return False

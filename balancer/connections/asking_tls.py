@@ -1,4 +1,4 @@
-"""TLS that asks clients for certificates, and completes the handshake whatever they show.
+"""TLS that asks clients for certificates, and as a rule completes the handshake whatever they show.
 
 Python's `ssl` aborts a handshake with a certificate that does not verify, so a client could not be told why. pyOpenSSL
 does not. Its sessions look like those of `ssl` to asyncio and uvloop. Only workers with such hosts import this module.
@@ -62,14 +62,20 @@ class SharedContext:
         tls: ListenerTls,
         ciphers: str,
         protocols: Sequence[str] = ("http/1.1",),
+        *,
+        refuses: bool = False,
     ) -> None:
         """Raises ssl.SSLError.
+
+        `refuses`: handshakes fail without a certificate that verifies.
 
         A chain of a client may have `depth` intermediate certificates. TLS 1.2 and 1.3 as `tls` says, the first of
         `protocols` that is offered by ALPN, and no resumption: every connection shows its certificate.
         """
         try:
             self._made = _made(certificate, depth, tls, ciphers)
+            if refuses:
+                self._made.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, _demand)
             self._made.set_alpn_select_callback(partial(_select, [each.encode() for each in protocols]))
         except (SSL.Error, crypto.Error, ValueError, TypeError) as error:
             raise ssl.SSLError(f"no context can be made: {type(error).__name__}") from None
@@ -283,6 +289,11 @@ def _note(connection: SSL.Connection, _: crypto.X509, error: int, __: int, is_go
             session.errors.append(error)
         return True
     return False
+
+
+def _demand(connection: SSL.Connection, certificate: crypto.X509, error: int, depth: int, is_good: int) -> bool:
+    """As `_note`, but ends the handshake of a client whose certificate does not verify."""
+    return _note(connection, certificate, error, depth, is_good) and bool(is_good)
 
 
 def _select(spoken: list[bytes], _: SSL.Connection, offered: list[bytes]) -> Any:

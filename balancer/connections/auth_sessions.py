@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import ssl
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -18,8 +19,10 @@ from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
+from balancer.connections.checked_tls import checked_context
+from balancer.connections.http2_copies import send_over_http2
 from balancer.connections.names import Addresses, Names
-from balancer.connections.tls import endpoint_context
+from balancer.connections.tls import endpoint_context, endpoint_name
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.model.addresses import is_forbidden, is_forbidden_host
@@ -82,6 +85,9 @@ class AuthSession:
         host = url.raw_host or ""
         if not self._allow_local and is_forbidden_host(host):
             raise PermissionError("the host is none where a tenant may send requests")
+        if request.http2:
+            await send_over_http2(request)
+            return
         if not _is_address(host):
             _ADDRESSES.set(await self._names.find(request.tenant, host))
         async with self._session.request(
@@ -90,7 +96,8 @@ class AuthSession:
             headers=_headers(request),
             data=request.body or None,
             allow_redirects=False,
-            ssl=endpoint_context(Handshake(verify=request.verify)) if request.scheme == "https" else True,
+            ssl=_context(request) if request.scheme == "https" else True,
+            server_hostname=endpoint_name(request.tls, host) if request.tls is not None else None,
         ) as response:
             fields = tuple((name.lower(), value) for name, value in response.raw_headers)
             if response.status not in _REFUSALS:
@@ -104,6 +111,12 @@ class AuthSession:
     async def close(self) -> None:
         """Closes every connection."""
         await self._session.close()
+
+
+def _context(request: AuthRequest) -> ssl.SSLContext:
+    if request.tls is not None:
+        return checked_context(request.tls)
+    return endpoint_context(Handshake(verify=request.verify))
 
 
 def _is_address(host: str) -> bool:

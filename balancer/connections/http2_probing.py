@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.connections.checked_tls import checked_context
+from balancer.connections.tls import endpoint_name
 from balancer.http.grpc import CONTENT_TYPE, OK, status_in
 from balancer.http.messages import Fields, field_value
 from balancer.http2.engine import CLIENT
@@ -39,7 +40,7 @@ async def answers_well(member: Member, check: HealthCheck, tls: Handshake | None
                 lambda: _Probe(check, member.label, secure=tls is not None),
                 endpoint.address,
                 endpoint.port,
-                ssl=endpoint_context(tls, http2=True) if tls else None,
+                ssl=checked_context(tls, http2=True) if tls else None,
                 server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
             )
             try:

@@ -12,8 +12,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from balancer.connections.checked_tls import checked_context
 from balancer.connections.http2_probing import answers_well
-from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.connections.tls import endpoint_name
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
@@ -108,7 +109,7 @@ async def _answers_well(session: ClientSession, member: Member, check: HealthChe
                 URL(f"{scheme}://{member.label}{check.path}", encoded=True),
                 headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
                 allow_redirects=False,
-                ssl=endpoint_context(tls) if tls else True,
+                ssl=checked_context(tls) if tls else True,
                 server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
             ) as response,
         ):

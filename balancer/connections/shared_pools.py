@@ -10,7 +10,7 @@ import asyncio
 import ssl
 
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_chain
+from balancer.connections.tls import check_shown
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
 from balancer.http2.engine import CLIENT
@@ -189,6 +189,6 @@ class SharedPool(Pool):
 
 def _check(tls: Handshake, handshake: ssl.SSLObject) -> None:
     """Raises ssl.SSLError if the chain is too long, or the endpoint did not choose HTTP/2 (RFC 9113 3.2)."""
-    check_chain(tls, handshake)
+    check_shown(tls, handshake)
     if handshake.selected_alpn_protocol() != "h2":
         raise ssl.SSLError("the endpoint does not offer HTTP/2")

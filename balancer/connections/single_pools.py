@@ -7,7 +7,7 @@ import ssl
 
 from balancer.connections.idle_shares import IdleShare
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_chain
+from balancer.connections.tls import check_shown
 from balancer.http1.endpoint import EndpointConnection, Keeper
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
@@ -56,7 +56,7 @@ class ConnectionPool(Keeper):
             )
         if tls is not None:
             try:
-                check_chain(tls, transport.get_extra_info("ssl_object"))
+                check_shown(tls, transport.get_extra_info("ssl_object"))
             except ssl.SSLError:
                 transport.abort()
                 raise

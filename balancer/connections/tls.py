@@ -11,9 +11,10 @@ from __future__ import annotations
 import logging
 import os
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from typing import Any, Final
 
 import msgspec
 
@@ -21,7 +22,7 @@ from balancer.connections.asking_contexts import AskingContexts, Terms
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
 from balancer.matching.server_names import Named, ServerNameTable
 from balancer.model.certificates import Authority, Certificate
-from balancer.model.client_tls import ClientDemand
+from balancer.model.client_tls import ClientDemand, ClientVerification
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import INGRESS
@@ -29,6 +30,7 @@ from balancer.model.settings import Http2Settings, ListenerTls
 
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
+_SOME_NAMES: Final = ("",)  # which names are demanded does not concern a context
 _ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes milliseconds if it trusts the system's
 
 
@@ -112,7 +114,8 @@ class ServerNames:
         }
 
     def _terms(self, demand: ClientDemand, ciphers: str) -> Terms:
-        return ciphers or self._goes_by.proxy.tls.ciphers, demand.digest, demand.depth
+        refuses = demand.in_handshake and demand.verification is ClientVerification.ON
+        return ciphers or self._goes_by.proxy.tls.ciphers, demand.digest, demand.depth, refuses
 
     def _trusted_by_digest(self, model: RoutingModel) -> dict[str, Authority]:
         known = {each.key: each for each in model.authorities}
@@ -259,24 +262,32 @@ def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
     Raises ssl.SSLError for a broken CA, for a client certificate that OpenSSL refuses and for a list without a known
     cipher.
 
-    With `verify`, chain and name are checked (RFC 9525). Without it every certificate is accepted. There is no check of
-    only one of the two. Handshakes that differ only in what does not concern the context share one: a tenant may name
-    many servers beside one Secret, whose roots take milliseconds and megabytes.
+    With `verify`, chain and name are checked (RFC 9525); in place of the name, `check_shown` checks `names` after the
+    handshake. Without `verify` every certificate is accepted. Handshakes that differ only in what does not concern the
+    context share one: a tenant may name many servers beside one Secret, whose roots take milliseconds and megabytes.
     """
-    shared = msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0)
+    names = _SOME_NAMES if tls.names else ()
+    shared = msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0, names=names)
     return _endpoint_context(shared, http2)
 
 
 @lru_cache(maxsize=_ENDPOINT_CONTEXTS)
 def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    set_up_endpoint_context(context, tls, http2=http2)
+    return context
+
+
+def set_up_endpoint_context(context: ssl.SSLContext, tls: Handshake, *, http2: bool) -> None:
+    """Makes a new client-side `context` what `endpoint_context` returns. Raises as that does."""
     context.minimum_version = ssl.TLSVersion[tls.oldest]
     context.maximum_version = ssl.TLSVersion[tls.newest]
     context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
     if tls.ciphers:
         context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
-    if not tls.verify:
+    if tls.names or not tls.verify:
         context.check_hostname = False
+    if not tls.verify:
         context.verify_mode = ssl.CERT_NONE
     elif tls.ca_pem is None:
         context.load_default_certs()
@@ -287,17 +298,38 @@ def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
             raise ssl.SSLError("no certificates to trust") from None
     if tls.chain_pem is not None and tls.private_key_pem is not None:
         load_certificate(context, tls.chain_pem, tls.private_key_pem)
-    return context
 
 
-def check_chain(tls: Handshake, connection: ssl.SSLObject) -> None:
-    """Raises ssl.SSLError if more intermediate certificates were needed to verify the other side than `tls` allows.
+def check_shown(tls: Handshake, connection: ssl.SSLObject) -> None:
+    """Raises ssl.SSLError if what the other side has shown is not what `tls` demands beside OpenSSL's own checks.
 
-    Python has no setting for OpenSSL's depth (SSL_CTX_set_verify_depth(3)), so the chain is counted after the
-    handshake.
+    More intermediate certificates were needed to verify it than `tls` allows, or it has none of the demanded names.
+    Python has no setting for OpenSSL's depth (SSL_CTX_set_verify_depth(3)), nor for names of which one is enough.
     """
-    if tls.verify and intermediates(connection) > tls.intermediates:
+    if not tls.verify:
+        return
+    if intermediates(connection) > tls.intermediates:
         raise ssl.SSLError(f"more than {tls.intermediates} intermediate certificates")
+    if tls.names and not has_one_of(tls.names, connection.getpeercert() or {}):
+        raise ssl.SSLError("none of the names that are demanded")
+
+
+def has_one_of(names: tuple[str, ...], certificate: Mapping[str, Any]) -> bool:
+    """Whether a certificate, as `getpeercert` shows it, has one of `names`: names of hosts, or URIs.
+
+    A wildcard of the certificate stands for one label (RFC 9525 6.3). URIs are compared as they are.
+    """
+    alternatives: Iterable[tuple[str, str]] = certificate.get("subjectAltName", ())
+    for kind, value in alternatives:
+        if kind == "URI" and value in names:
+            return True
+        if kind == "DNS" and any(_is_of_host(value.lower(), name.lower()) for name in names if ":" not in name):
+            return True
+    return False
+
+
+def _is_of_host(shown: str, name: str) -> bool:
+    return shown == name or (shown.startswith("*.") and shown[2:] == name.partition(".")[2])
 
 
 def intermediates(connection: ssl.SSLObject) -> int:

@@ -23,10 +23,13 @@ _HOST = re.compile(rb"(?:(\[[0-9A-Fa-f:.]+\])|([0-9A-Za-z_-]+(?:\.[0-9A-Za-z_-]+
 def host_name(host: bytes) -> bytes:
     """The name in a Host field or authority, in lower case, without port and trailing dot (RFC 3986 3.2.2).
 
-    Raises `Refusal(BAD_REQUEST)` unless it is an address or a registered name of letters, digits, `-` and `_`.
+    Raises `Refusal(BAD_REQUEST)` unless it is an address or a registered name of letters, digits, `-` and `_`. A name
+    that begins with a dot is a registered name, which no host can have: `Refusal(NO_ROUTE)`.
     """
     match = _HOST.fullmatch(host)
     if match is None:
+        if host[:1] == b"." and _HOST.fullmatch(host[1:]):
+            raise Refusal(ErrorKind.NO_ROUTE, "a Host that no host can have")
         raise Refusal(ErrorKind.BAD_REQUEST, "an invalid Host")
     return (match[1] or match[2]).lower()
 

@@ -43,5 +43,5 @@ cpdef bint _is_ordinary(_Draft draft) except -1
 cpdef _apply_special(_Draft draft, FieldLines found, RequestHeadLayout known)
 cpdef _apply_rare(_Draft draft, FieldLines found)
 cpdef _apply_host(_Draft draft, bytes host, RequestHeadLayout known)
-cpdef _apply_target(_Draft draft, bint has_host)
+cpdef _apply_target(_Draft draft)
 cpdef tuple options_in(list values)

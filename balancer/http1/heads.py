@@ -309,7 +309,7 @@ def _apply_special(draft: _Draft, found: FieldLines, known: RequestHead | None) 
         _apply_rare(draft, found)
         _apply_host(draft, hosts[0] if hosts else None, known)
     if not draft.path:
-        _apply_target(draft, bool(draft.authority))
+        _apply_target(draft)
 
 
 def _apply_rare(draft: _Draft, found: FieldLines) -> None:
@@ -343,17 +343,15 @@ def _apply_host(draft: _Draft, host: bytes | None, known: RequestHead | None) ->
         draft.host_name = host_name(host) if host else b""
 
 
-def _apply_target(draft: _Draft, has_host: bool) -> None:
+def _apply_target(draft: _Draft) -> None:
     """Sets the path for the origin, absolute and asterisk forms, and what the absolute form says (RFC 9112 3.2)."""
     target = draft.target
     if (path := path_of(draft.method, target)) is not None:
         draft.path = path
     elif match := _ABSOLUTE.fullmatch(target):
-        authority = host_name(match[1])
-        if has_host and authority != draft.host_name:
-            raise Refusal(ErrorKind.BAD_REQUEST, "an absolute target that disagrees with Host")
+        # Host does not count beside it, and does not go on (RFC 9112 3.2.2).
         draft.authority = match[1]
-        draft.host_name = authority
+        draft.host_name = host_name(match[1])
         rest = match[2]
         draft.target = rest if rest[:1] == b"/" else b"/" + rest
         draft.path = matchable_path(draft.target)

@@ -17,7 +17,7 @@ from balancer.model.cors import CorsPolicy
 
 ANY: Final = "*"
 
-_ORIGIN = re.compile(rb"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9_.*-]+)(?::([0-9]{1,5}))?")
+_ORIGIN = re.compile(rb"([a-z][a-z0-9+.-]*)://(\[[0-9a-f:.]+\]|[a-z0-9_.*-]+)(?::([0-9]{1,5}))?")
 _PORTS = {b"http": b"80", b"https": b"443"}
 _ALLOW_ORIGIN: Final = b"Access-Control-Allow-Origin"
 _CREDENTIALS: Field = (b"Access-Control-Allow-Credentials", b"true")
@@ -108,4 +108,4 @@ def _place(origin: bytes) -> _Place | None:
     if found is None:
         return None
     scheme, host, port = found.groups()
-    return _Place(scheme, host, port or _PORTS[scheme])
+    return _Place(scheme, host, port or _PORTS.get(scheme, b""))

@@ -19,6 +19,7 @@ from balancer.matching.gates.verdicts import Asked
 from balancer.matching.request_edits import request_editor_of
 from balancer.model.addresses import is_forbidden_host
 from balancer.model.edits import RequestEdit
+from balancer.model.handshakes import Handshake
 from balancer.model.mirroring import MIRRORS_MOST, BackendMirror, Mirroring
 from balancer.model.routes import Route
 
@@ -98,16 +99,18 @@ class BackendCopies:
         is_sure = self._numerator >= self._denominator
         return is_sure or (self._numerator > 0 and random_below(self._denominator) < self._numerator)
 
-    def copy_of(self, asked: Asked, outgoing: Outgoing, authority: str) -> AuthRequest:
+    def copy_of(
+        self, asked: Asked, outgoing: Outgoing, authority: str, *, tls: Handshake | None = None, http2: bool = False
+    ) -> AuthRequest:
         """The copy, without its body, of a client's request as its endpoint gets it: `outgoing`.
 
-        `authority` is the endpoint that gets the copy.
+        `authority` is the endpoint that gets the copy, and `tls` and `http2` are how that is spoken to.
         """
         request = outgoing.request
         fields = (*_copied(asked), *_ours(asked))
         return AuthRequest(
             method=request.method.decode("ascii"),
-            scheme="http",
+            scheme="http" if tls is None else "https",
             authority=authority,
             host=outgoing.host or request.authority,
             target=request.target,
@@ -115,6 +118,8 @@ class BackendCopies:
             verify=False,
             allow_local=True,
             tenant=self._tenant,
+            tls=tls,
+            http2=http2,
         )
 
 

@@ -19,6 +19,8 @@ class ClientVerification(Enum):
     """These, and clients without a certificate."""
     OPTIONAL_NO_CA = "optional_no_ca"
     """These, and clients with a certificate of an unknown authority."""
+    ANY = "any"
+    """All clients, whatever certificate they show (gateway.networking.k8s.io/v1 AllowInsecureFallback)."""
     OFF = "off"
     """All clients. No client is asked for a certificate."""
 
@@ -26,8 +28,10 @@ class ClientVerification(Enum):
 class ClientDemand(msgspec.Struct, frozen=True):
     """What a handshake for a host asks clients for.
 
-    `host` is the name of the `Host`. `authority` is the key of an `Authority`, and `digest` stands for its content, so
-    a changed Secret is another demand. `depth` is how many intermediate certificates a chain may have.
+    `host` is the name of the `Host`; empty: the demand is the same for every name. `authority` is the key of an
+    `Authority`, and `digest` stands for its content, so a changed Secret is another demand. `depth` is how many
+    intermediate certificates a chain may have. `in_handshake`: the handshake of a client that may not pass fails.
+    Otherwise its requests are refused.
     """
 
     host: str
@@ -35,6 +39,7 @@ class ClientDemand(msgspec.Struct, frozen=True):
     digest: str
     verification: ClientVerification = ClientVerification.ON
     depth: int = 1
+    in_handshake: bool = False
 
 
 class ClientCertificates(msgspec.Struct, frozen=True, tag="client_certificates"):

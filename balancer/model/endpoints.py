@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Annotated, NewType
+from hashlib import sha256
+from typing import Annotated, Final, NewType
 
 import msgspec
 
@@ -89,12 +90,13 @@ class EndpointTls(msgspec.Struct, frozen=True):
     """TLS towards endpoints. Without `verify` every certificate is accepted, as in ingress-nginx by default.
 
     `server_name` is sent as SNI and verified. `authority` is the key of the trusted roots (None: the system's). An
-    endpoint that asks for a client certificate gets the one with the key `client_certificate`. Both keys are
-    `namespace/name` of the same Secret. `handshakes.Keyring` finds their content.
+    endpoint that asks for a client certificate gets the one with the key `client_certificate`: `namespace/name` of a
+    Secret. `handshakes.Keyring` finds the content of both.
 
     `follows_client`: only requests that came over TLS go on over TLS. `oldest`, `newest` and `ciphers` are as in
     `settings.ListenerTls`. With `verify`, at most `intermediates`
-    certificates may stand between that of the endpoint and a trusted one.
+    certificates may stand between that of the endpoint and a trusted one, and if there are `names`, the endpoint's has
+    to have one of them in place of `server_name`. A name is that of a host or, with a colon, a URI.
     """
 
     verify: bool = False
@@ -106,6 +108,7 @@ class EndpointTls(msgspec.Struct, frozen=True):
     newest: str = "TLSv1_3"
     ciphers: str = ""
     intermediates: int = 1
+    names: tuple[str, ...] = ()
 
     @property
     def way(self) -> str:
@@ -115,9 +118,15 @@ class EndpointTls(msgspec.Struct, frozen=True):
         if (self.oldest, self.newest, self.ciphers, self.intermediates) != _USUAL:
             # What a list of ciphers may contain would be ambiguous in the key of a backend.
             asked += [self.oldest, self.newest, self.ciphers.replace(":", "|"), str(self.intermediates)]
+        if self.client_certificate not in {None, secret}:
+            asked.append(f"shows {self.client_certificate}")
+        if self.names:
+            # A URI may contain anything.
+            asked.append(f"names {sha256(chr(0).join(self.names).encode()).hexdigest()[:_NAMES_DIGITS]}")
         return f"{'auto' if self.follows_client else 'https'}({','.join(asked)})"
 
 
+_NAMES_DIGITS: Final = 32
 _USUAL = (EndpointTls().oldest, EndpointTls().newest, EndpointTls().ciphers, EndpointTls().intermediates)
 
 

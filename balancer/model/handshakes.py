@@ -33,6 +33,7 @@ class Handshake(msgspec.Struct, frozen=True):
     newest: str = "TLSv1_3"
     ciphers: str = ""
     intermediates: int = 1
+    names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Without the private key, because a handshake may get into a log or a traceback."""
@@ -66,6 +67,7 @@ class Keyring:
             newest=tls.newest,
             ciphers=tls.ciphers,
             intermediates=tls.intermediates,
+            names=tls.names,
         )
         if tls.authority is not None:
             authority = self._authorities.get(tls.authority)

@@ -18,7 +18,7 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer
 from balancer.picking.budget import RetryBudget
-from balancer.picking.evidence import client_place
+from balancer.picking.evidence import client_name
 from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
@@ -29,7 +29,7 @@ from balancer.picking.plans_in_use import PlansInUse
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
-from balancer.sharing.peers import PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.evacuation import Evacuation, ZoneChange
 from balancer.zones.verdicts import Surroundings
@@ -49,7 +49,7 @@ class BackendRuntime:
     __slots__ = (
         "_balancers",
         "_chooser",
-        "_peers_of",
+        "_others",
         "_standing",
         "_unsettled",
         "backend",
@@ -81,12 +81,12 @@ class BackendRuntime:
         random_below: RandomBelow,
         handshake: Handshake | None,
         silence: BackendSilence | None = None,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
 
-        `handshake` is how connections to the members are made; None is plain HTTP. `peers_of` finds the peers of
-        controllers. `silence` None: nothing is known yet about connects.
+        `handshake` is how connections to the members are made; None is plain HTTP. `others` are the other processes of
+        this replica. `silence` None: nothing is known yet about connects.
         """
         self.backend = backend
         self.handshake = handshake
@@ -100,7 +100,7 @@ class BackendRuntime:
         self.evacuation = evacuation
         self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
-        self._peers_of = peers_of
+        self._others = others
         maker = BalancerMaker(
             backend,
             around=around,
@@ -108,7 +108,7 @@ class BackendRuntime:
             health=health,
             random_below=random_below,
             evacuation=evacuation,
-            peers_of=peers_of,
+            others=others,
         )
         self.plans = PlansInUse(Site(backend.endpoints, around, drain, maker), backend.zone_policy, evacuation)
         self._balancers = self.plans.balancers  # each request takes one
@@ -126,7 +126,7 @@ class BackendRuntime:
         zones: ZoneFacts = _NO_FACTS,
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
     ) -> BackendRuntime:
         """A runtime without a past. Its rotations start at random places.
 
@@ -142,10 +142,10 @@ class BackendRuntime:
             health=BackendHealth(backend.ejection, (member.health for member in members.values())),
             load=Load(),
             budget=RetryBudget(backend),
-            evacuation=Evacuation(),
+            evacuation=Evacuation(backend.key, others),
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
-            peers_of=peers_of,
+            others=others,
         )
 
     def with_backend(
@@ -180,7 +180,7 @@ class BackendRuntime:
             random_below=self.random_below,
             handshake=handshake,
             silence=self.silence,
-            peers_of=self._peers_of,
+            others=self._others,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
         after.plans.follow(self.plans)
@@ -259,8 +259,8 @@ class BackendRuntime:
         if outcome is _ANSWERED and not evacuation.is_awake:
             return change
         if outcome is not Outcome.UNKNOWN:
-            failed, place = outcome in FAILURES, client_place(asker.client)
-            evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, place=place, now=now)
+            failed, client = outcome in FAILURES, client_name(asker.client)
+            evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, client=client, now=now)
         return evacuation.news() if change is None else change
 
     def left(self, pick: Pick, now: float, seconds: float, asker: Asker = NOBODY) -> None:
@@ -272,8 +272,8 @@ class BackendRuntime:
             pick.observer.ended(pick, Outcome.FAILED, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, Outcome.FAILED, seconds=seconds, now=now)
-        place = client_place(asker.client)
-        self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, place=place, now=now)
+        client = client_name(asker.client)
+        self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, client=client, now=now)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""

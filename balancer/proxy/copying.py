@@ -1,7 +1,6 @@
 """Copies requests to other backends, each to one endpoint of the own zone where there is one.
 
-An endpoint that gets copies is not judged by them, so a copy is no probe and does not count as load. Backends that are
-spoken to in TLS or in HTTP/2 get no copies yet: what cannot be sent as they demand counts as dropped.
+An endpoint that gets copies is not judged by them, so a copy is no probe and does not count as load.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from balancer.proxy.bodies import KeptBody
 from balancer.proxy.context import RequestContext
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.spooling import SpooledBody
+from balancer.proxy.succession import handshake_of
 
 _LOOKED_AT_MOST = 8  # a backend may have thousands of endpoints
 
@@ -58,9 +58,9 @@ def _copy(
     context: RequestContext, outgoing: Outgoing, asked: Asked, rule: BackendCopies, mirrors: Mirrors
 ) -> AuthRequest | None:
     runtime = context.view.backends.get(rule.backend)
-    is_plain = runtime is not None and runtime.handshake is None and not runtime.http2
-    label = endpoint_for(runtime, time.perf_counter(), random.randrange) if runtime is not None and is_plain else None
-    if label is None:
+    label = None if runtime is None else endpoint_for(runtime, time.perf_counter(), random.randrange)
+    if runtime is None or label is None:
         mirrors.drop()
         return None
-    return rule.copy_of(asked, outgoing, label)
+    tls = handshake_of(runtime, secure=asked.secure)
+    return rule.copy_of(asked, outgoing, label, tls=tls, http2=runtime.http2)

@@ -46,6 +46,18 @@ class SharedLimits:
             table = self._tables.seconds if rate.seconds == 1 else self._tables.minutes
             table.charge(key, schedule_of(rate), passed, self._now(), ahead=_DEBT_NS)
 
+    def arrivals(self) -> int:
+        """A number that changes when a client is new."""
+        return self._spending.arrivals()
+
+    def weigh_new(self, factor: float) -> None:
+        """From now on each request of a client that was never weighed counts `factor` times."""
+        self._spending.weigh_new(factor)
+
+    def forget(self, limit: int, key: int) -> None:
+        """A client that was quiet everywhere is new when it comes back."""
+        self._spending.forget(limit, key)
+
     def weigh(self, limit: int, key: int, factor: float) -> None:
         """From now on each request of a client counts `factor` times."""
         self._spending.weigh(limit, key, factor)

@@ -2,7 +2,7 @@
 
 Due times say nothing to another host, whose clock differs. Totals do: the difference of two totals is what was spent
 between them. The table has a fixed number of rows. A new client takes the row of its set that was asked about least
-lately, and its totals begin at 0.
+lately, and its totals begin at 0. Its requests count as often as those of any new client, until somebody weighs them.
 """
 
 from __future__ import annotations
@@ -18,19 +18,23 @@ _COUNTS: Final = struct.Struct("=3Q")
 _COUNTS_AT: Final = 2 * 8
 _FACTOR: Final = struct.Struct("=Q")
 _FACTOR_AT: Final = 5 * 8
-# A factor is stored in these parts of 1; 0 stands for 1.
+# A factor is stored in these parts of 1; 0 stands for the factor of new clients, and there for 1.
 _PARTS: Final = 1024
 _SETS: Final = 512
 _SET_BYTES: Final = WAYS * _ROW.size
+# In front of the rows: how many clients were new so far, and their factor.
+_HEAD: Final = struct.Struct("=2Q")
+_NEW_FACTOR_AT: Final = 8
 
 SPENDING_ROWS: Final = _SETS * WAYS
-SPENDING_BYTES: Final = _SETS * _SET_BYTES
+SPENDING_BYTES: Final = _HEAD.size + _SETS * _SET_BYTES
 
 
 class Spent(NamedTuple):
     """A row: requests of the client with `key` at a limit. `at` is the time of the last one, on the own clock.
 
-    `limit` and `key` are not 0 and below 2**64. `parts` of 1024: how often each request counts; 0 is once.
+    `limit` and `key` are not 0 and below 2**64. `parts` of 1024: how often each request counts; 0 is as often as for
+    new clients.
     """
 
     limit: int
@@ -65,6 +69,8 @@ class Spending:
         """How often each request of a client counts, because others let requests of the client pass as well."""
         at = self._found(limit, key)
         parts = 0 if at is None else _FACTOR.unpack_from(self._buffer, at + _FACTOR_AT)[0]
+        if not parts:
+            parts = _FACTOR.unpack_from(self._buffer, self._start + _NEW_FACTOR_AT)[0]
         return parts / _PARTS if parts else 1.0
 
     def weigh(self, limit: int, key: int, factor: float) -> None:
@@ -73,14 +79,34 @@ class Spending:
         if at is not None:
             _FACTOR.pack_into(self._buffer, at + _FACTOR_AT, max(1, round(factor * _PARTS)))
 
+    def weigh_new(self, factor: float) -> None:
+        """Sets the factor of clients that nobody has weighed yet."""
+        _FACTOR.pack_into(self._buffer, self._start + _NEW_FACTOR_AT, max(1, round(factor * _PARTS)))
+
+    def arrivals(self) -> int:
+        """A number that changes when a client is new. Processes that count at once may lose a step of it."""
+        return int(_FACTOR.unpack_from(self._buffer, self._start)[0])
+
+    def forget(self, limit: int, key: int) -> None:
+        """Empties the row of a client, which is new when it comes back."""
+        number = key % _SETS
+        self._guard.enter(number)
+        try:
+            at = self._found(limit, key)
+            if at is not None:
+                _ROW.pack_into(self._buffer, at, 0, 0, 0, 0, 0, 0)
+        finally:
+            self._guard.leave(number)
+
     def rows(self, since: int) -> Iterator[Spent]:
         """The rows of clients whose last request came at `since` or later."""
-        with memoryview(self._buffer) as whole, whole[self._start : self._start + SPENDING_BYTES] as table:
+        begin, end = self._start + _HEAD.size, self._start + SPENDING_BYTES
+        with memoryview(self._buffer) as whole, whole[begin:end] as table:
             found = [Spent(*row) for row in _ROW.iter_unpack(table) if row[0] and row[4] >= since]
         return iter(found)
 
     def _set_of(self, key: int) -> range:
-        start = self._start + key % _SETS * _SET_BYTES
+        start = self._start + _HEAD.size + key % _SETS * _SET_BYTES
         return range(start, start + _SET_BYTES, _ROW.size)
 
     def _found(self, limit: int, key: int) -> int | None:
@@ -100,3 +126,4 @@ class Spending:
             if last < oldest_at:
                 oldest, oldest_at = at, last
         _ROW.pack_into(self._buffer, oldest, limit, key, 1, int(passed), now, 0)
+        _FACTOR.pack_into(self._buffer, self._start, self.arrivals() + 1)

@@ -65,10 +65,11 @@ class InProcessFleet:
             compat_metrics=compat_metrics,
         )
         self._swaps = Swaps(
-            used=lambda _: None,
+            used=self._used,
             failed=_tell_failure,
             later=asyncio.get_running_loop().call_later,
         )
+        self._in_use = 0
         self._sockets: dict[str, socket] = {}
         self._lag = LoopLag()
 
@@ -86,6 +87,10 @@ class InProcessFleet:
     def publish(self, publication: Publication) -> None:
         """Serves `publication` soon. If that fails because of a bug, the last publication stays."""
         self._swaps.take(publication.generation, self._worker.swapping(publication))
+
+    def generation_in_use(self) -> int:
+        """What the worker serves."""
+        return self._in_use
 
     def readiness(self) -> str | None:
         """Always None: if this loop can answer the question, it serves."""
@@ -129,6 +134,9 @@ class InProcessFleet:
             listener.close()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         os.close(self._log)
+
+    def _used(self, generation: int) -> None:
+        self._in_use = generation
 
 
 def _tell_failure(generation: int, error: Exception) -> None:

@@ -136,7 +136,7 @@ class WorkerProcess:
                     access_log=self._access_log,
                     fallback=certificate,
                     counting=self._shared.counting,
-                    peers_of=self._shared.peers_of,
+                    others=self._shared.others,
                     compat_metrics=self._compat_metrics,
                 )
                 self._swaps = Swaps(

@@ -9,34 +9,28 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from balancer.model.limits import LimitScope, RateLimit
 from balancer.model.publication import RoutingModel
-from balancer.model.zones import FleetUse, Zone, ZonePolicyName, ZoneTraffic
-from balancer.sharing.books import SharedLimits, number_of
+from balancer.model.zones import FleetUse
+from balancer.sharing.books import SharedLimits
 from ingress.replicas.facts import FleetFacts
-from ingress.replicas.messages import MessageRefusal, SpentRow, encode
+from ingress.replicas.limiting import TURN_SECONDS, LimitSharing
+from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.others import OtherReplicas, ReplicaState
-from ingress.replicas.outbox import Outbox
+from ingress.replicas.outbox import Outbox, Sections
 from ingress.replicas.port import NotHeard, Teller, open_port
-from ingress.replicas.spending import FleetSpending
-from ingress.replicas.traffic import Rates, differs, traffic_by_zone
+from ingress.replicas.spending import TICK_SECONDS
+from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing, UseTraffic
 from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
-_TICK_SECONDS: Final = 0.5
-# How often own counters are read and shares are computed.
-_LEARN_SECONDS: Final = 1.0
-# Between two models because of others' traffic.
-_PUBLISH_SECONDS: Final = 2.0
-# A message comes early, but not earlier than this, if a rate has moved by the fifth part.
+# A message comes early, but not earlier than this, if a rate has moved.
 _EARLY_SECONDS: Final = 1.0
-_MOVED: Final = 0.2
 
 
 class ConversationOptions(NamedTuple):
@@ -55,22 +49,21 @@ class Ends(NamedTuple):
     by zone count. `limits` are those that replicas share.
     """
 
-    totals: Callable[[frozenset[str]], Mapping[str, int]]
+    totals: TotalsOf
     model: Callable[[], RoutingModel]
-    use: Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
+    use: UseTraffic
     limits: SharedLimits
 
 
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("due_at", "is_own", "outbox", "rates", "sending", "told_at")
+    __slots__ = ("is_own", "outbox", "rates", "sending", "told_at")
 
     def __init__(self) -> None:
         self.outbox = Outbox()
         self.rates: dict[str, float] = {}  # as last told
         self.told_at = float("-inf")
-        self.due_at = float("-inf")
         self.is_own = False
         self.sending: asyncio.Task[None] | None = None
 
@@ -83,22 +76,13 @@ class Conversation:
         self._credentials = credentials
         self._ends = ends
         self._members = OtherReplicas(credentials.identity)
-        self._rates: dict[str, Rates] = {}
-        self._own = Rates()
-        self._totals: Mapping[str, int] = {}
-        self._spending = FleetSpending()
-        self._limits: dict[int, RateLimit] = {}
-        self._spent: tuple[SpentRow, ...] = ()
-        self._spent_at: float | None = None
+        self._traffic = TrafficSharing(ends.totals, ends.use)
+        self._limits = LimitSharing(ends.limits)
         self._places = {place: _Addressee() for place in options.places}
         self._counted = Counter[str]()
         self._bytes = Counter[str]()
         self._number = 0
         self._model = RoutingModel()
-        self._services = frozenset[str]()
-        self._used: dict[str, ZoneTraffic] = {}
-        self._used_at = float("-inf")
-        self._learned_at = float("-inf")
         self._runner: web.AppRunner
         self._teller: Teller
 
@@ -117,7 +101,7 @@ class Conversation:
                 self._turn(time.monotonic())
             except Exception:
                 _LOG.exception("the conversation with other replicas failed")
-            await asyncio.sleep(_TICK_SECONDS)
+            await asyncio.sleep(TICK_SECONDS)
 
     async def close(self) -> None:
         """Ends all connections."""
@@ -148,8 +132,8 @@ class Conversation:
         self._bytes["heard"] += len(data)
         member = self._members.hear(identity, data, now)
         self._counted["heard"] += 1
-        self._rates.setdefault(identity, Rates()).learn(member.picks, now)
-        self._spending.hear({place: news for place, news in member.news.items() if place[0] in self._limits})
+        self._traffic.hear(identity, member.picks, now)
+        self._limits.hear(identity, member.news)
         return self._zone()
 
     def _zone(self) -> str:
@@ -160,78 +144,37 @@ class Conversation:
         model = self._ends.model()
         if model is not self._model:
             self._model = model
-            self._services = services_by_traffic(model)
-            self._limits = shared_limits(model)
-        if model.zones.fleet is FleetUse.OFF:
-            self._publish({}, now)
-            self._charge(now, counts=False)
-            return
-        if now - self._learned_at >= _LEARN_SECONDS:
-            self._learned_at = now
-            self._totals = self._ends.totals(self._services)
-            self._own.learn(self._totals, now)
-            self._publish(self._traffic(now), now)
-        self._charge(now, counts=model.zones.fleet is FleetUse.ON)
-        for name, place in self._places.items():
-            if place.sending is None and not place.is_own and self._is_due(place, now):
-                place.told_at = now
-                place.sending = asyncio.create_task(self._tell(name, place))
-
-    def _charge(self, now: float, *, counts: bool) -> None:
-        """Charges what clients of shared limits spent elsewhere, if it `counts`."""
-        before = self._spent_at
-        self._spent_at = now
-        if not self._limits or before is None or now <= before:
-            self._spent = ()
-            return
-        books = self._ends.limits
-        rows = [row for row in books.rows() if row.limit in self._limits]
-        self._spent = tuple(SpentRow(row.limit, row.key, row.asked, row.passed) for row in rows)
-        charges = self._spending.turn(rows, now - before)
-        if not counts:
-            charges = []
-            for row in rows:
-                if row.parts:
-                    books.weigh(row.limit, row.key, 1.0)
-        for charge in charges:
-            limit = self._limits.get(charge.limit)
-            if limit is not None:
-                books.charge(limit, charge.key, charge.passed)
-                books.weigh(charge.limit, charge.key, charge.factor)
-
-    def _traffic(self, now: float) -> dict[str, ZoneTraffic]:
-        """The requests by zone, as the replicas that were heard lately tell; nothing while there are none."""
+            self._traffic.follow(model)
+            self._limits.follow(model)
         up = {identity: member.last.zone for identity, member in self._members.up(now)}
-        self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
-        others = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
-        own_zone = self._zone()
-        if not others or not own_zone:
-            return {}
-        return traffic_by_zone([(Zone(own_zone), self._own), *others], self._services)
-
-    def _publish(self, traffic: dict[str, ZoneTraffic], now: float) -> None:
-        if not differs(self._used, traffic) or now - self._used_at < _PUBLISH_SECONDS:
+        self._limits.turn(now, others=len(up), counts=model.zones.fleet is FleetUse.ON)
+        if model.zones.fleet is FleetUse.OFF:
+            self._traffic.end(now)
             return
-        self._used = traffic
-        self._used_at = now
-        self._ends.use(tuple(sorted(traffic.items())))
+        self._traffic.turn(now, up=up, own_zone=self._zone())
+        for name, place in self._places.items():
+            if place.sending is None and not place.is_own:
+                sections = self._due(place, now)
+                if sections is not None:
+                    place.sending = asyncio.create_task(self._tell(name, place, sections))
 
-    def _is_due(self, place: _Addressee, now: float) -> bool:
+    def _due(self, place: _Addressee, now: float) -> Sections | None:
+        """What to tell now; None if nothing is due. Of new clients of limits everybody hears at once."""
         since = now - place.told_at
-        if since >= place.outbox.seconds or place.outbox.has_news(self._spent):
-            return True
-        return since >= _EARLY_SECONDS and self._has_moved(place.rates)
-
-    def _has_moved(self, told: Mapping[str, float]) -> bool:
-        rates = {service: self._own.of(service) or 0.0 for service in self._services}
-        return any(abs(rate - told.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in rates.items())
-
-    async def _tell(self, name: str, place: _Addressee) -> None:
-        self._number += 1
-        place.rates = {service: self._own.of(service) or 0.0 for service in self._services}
-        message = place.outbox.message(
-            self._number, name=self._options.name, zone=self._zone(), totals=self._totals, spent=self._spent
+        is_due = (
+            since >= place.outbox.seconds
+            or (since >= TURN_SECONDS and place.outbox.has_news("spent", self._limits.spent))
+            or (since >= _EARLY_SECONDS and self._traffic.has_moved(place.rates))
         )
+        if is_due:
+            place.told_at = now
+            place.rates = self._traffic.rates()
+            return {"picks": self._traffic.picks, "spent": self._limits.spent}
+        return {"spent": self._limits.fresh} if self._limits.fresh else None
+
+    async def _tell(self, name: str, place: _Addressee, sections: Sections) -> None:
+        self._number += 1
+        message = place.outbox.message(self._number, name=self._options.name, zone=self._zone(), sections=sections)
         data = encode(message)
         self._bytes["sent"] += len(data)
         try:
@@ -245,26 +188,3 @@ class Conversation:
             _LOG.debug("replica %s did not take a message: %s", name, problem)
         finally:
             place.sending = None
-
-
-def services_by_traffic(model: RoutingModel) -> frozenset[str]:
-    """The Services (`namespace/name`) for which requests by zone decide something: those under `proportional`."""
-    keys = {
-        branch.backend
-        for host in model.hosts
-        for route in (*host.routes, host.default)
-        if route is not None
-        for branch in route.branches
-        if branch.zone_policy is not None and branch.zone_policy.name is ZonePolicyName.PROPORTIONAL
-    }
-    return frozenset(
-        f"{backend.namespace}/{backend.service}"
-        for backend in model.backends
-        if backend.zone_policy.name is ZonePolicyName.PROPORTIONAL or backend.key in keys
-    )
-
-
-def shared_limits(model: RoutingModel) -> dict[int, RateLimit]:
-    """The limits that replicas share, by their numbers."""
-    gates = (gate for host in model.hosts for route in (*host.routes, host.default) if route for gate in route.gates)
-    return {number_of(gate): gate for gate in gates if isinstance(gate, RateLimit) and gate.scope is LimitScope.FLEET}

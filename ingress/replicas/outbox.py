@@ -1,15 +1,15 @@
 """Decides what the next message to one other replica holds, and when it is due. No I/O, no clock.
 
-Only totals that have changed since the last message that arrived are told, and now and then all of them.
+Only rows that have changed since the last message that arrived are told, and now and then all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
-from ingress.replicas.messages import ROWS_MOST, Message, Picks, SpentRow
+from ingress.replicas.messages import ROWS_MOST, Message
 
 NEAR_SECONDS: Final = 0.5
 """Between messages to a replica of the same zone."""
@@ -21,18 +21,22 @@ _ALL_EVERY: Final = 20  # messages
 # A rate is known from the second message on, so the first ones follow each other sooner.
 _FIRST_COUNT, _FIRST_SECONDS = 3, 1.0
 
+Rows = Mapping[Any, Any]
+"""Rows of one kind, by what each is about."""
+
+Sections = Mapping[str, Rows]
+"""What a replica knows, by the name of the field of a message."""
+
 
 class Outbox:
     """What one other replica was told. `is_near` says whether it is in the own zone."""
 
-    __slots__ = ("_arrived", "_arrived_spent", "_count", "_told", "_told_spent", "is_near")
+    __slots__ = ("_arrived", "_count", "_told", "is_near")
 
     def __init__(self) -> None:
         self.is_near = False
-        self._told: dict[str, int] = {}
-        self._arrived: dict[str, int] = {}
-        self._told_spent: dict[tuple[int, int], SpentRow] = {}
-        self._arrived_spent: dict[tuple[int, int], SpentRow] = {}
+        self._told: dict[str, dict[Hashable, Any]] = {}
+        self._arrived: dict[str, dict[Hashable, Any]] = {}
         self._count = 0
 
     @property
@@ -41,36 +45,25 @@ class Outbox:
         seconds = NEAR_SECONDS if self.is_near else FAR_SECONDS
         return seconds if self._count >= _FIRST_COUNT else min(seconds, _FIRST_SECONDS)
 
-    def message(
-        self, number: int, *, name: str, zone: str, totals: Mapping[str, int], spent: Sequence[SpentRow] = ()
-    ) -> Message:
+    def message(self, number: int, *, name: str, zone: str, sections: Sections) -> Message:
         """The next message. Rows beyond the bound of a message come with the next one."""
         if self._count % _ALL_EVERY == 0:
             self._arrived.clear()
-            self._arrived_spent.clear()
         self._count += 1
-        news = ((service, total) for service, total in totals.items() if self._arrived.get(service) != total)
-        self._told = dict(islice(news, ROWS_MOST))
-        spendings = (row for row in spent if self._arrived_spent.get((row.limit, row.key)) != row)
-        self._told_spent = {(row.limit, row.key): row for row in islice(spendings, ROWS_MOST)}
-        return Message(
-            number=number,
-            name=name,
-            zone=zone,
-            seconds=self.seconds,
-            picks=_rows(self._told.items()),
-            spent=tuple(self._told_spent.values()),
-        )
+        self._told = {section: self._news(section, rows) for section, rows in sections.items()}
+        told: dict[str, Any] = {section: tuple(rows.values()) for section, rows in self._told.items()}
+        return Message(number=number, name=name, zone=zone, seconds=self.seconds, **told)
 
     def arrived(self) -> None:
         """The last message was taken."""
-        self._arrived.update(self._told)
-        self._arrived_spent.update(self._told_spent)
+        for section, rows in self._told.items():
+            self._arrived.setdefault(section, {}).update(rows)
 
-    def has_news(self, spent: Sequence[SpentRow]) -> bool:
-        """Whether a client has spent something since the last message that arrived."""
-        return any(self._arrived_spent.get((row.limit, row.key)) != row for row in spent)
+    def has_news(self, section: str, rows: Rows) -> bool:
+        """Whether a row has changed since the last message that arrived."""
+        arrived = self._arrived.get(section, {})
+        return any(arrived.get(about) != row for about, row in rows.items())
 
-
-def _rows(totals: Iterable[tuple[str, int]]) -> tuple[Picks, ...]:
-    return tuple(Picks(service, total) for service, total in totals)
+    def _news(self, section: str, rows: Rows) -> dict[Hashable, Any]:
+        arrived = self._arrived.get(section, {})
+        return dict(islice(((about, row) for about, row in rows.items() if arrived.get(about) != row), ROWS_MOST))

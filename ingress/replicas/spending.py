@@ -3,6 +3,9 @@
 Between two messages a replica expects that the others let pass in proportion to the requests that each of them gets:
 one request here stands for `factor` requests in all. What the others have really let pass is compared with that, and
 the difference is charged. So a limit holds on average whatever was expected, and no request waits for another replica.
+
+Of a new client nobody knows what the others get. Each replica begins with its even part of the rate, so all of them
+together let no more pass than the rate. As soon as the others had time to tell, what was withheld is given back.
 """
 
 from __future__ import annotations
@@ -13,6 +16,12 @@ from typing import Final, NamedTuple
 
 from balancer.sharing.spending import Spent
 
+YOUNG_SECONDS: Final = 0.5
+"""For so long a client is new: others had no time to tell about it."""
+
+TICK_SECONDS: Final = 0.1
+"""How often to look for new clients."""
+
 # Rates are averaged over so many seconds: messages come in steps of half a second.
 _RATE_SECONDS: Final = 2.0
 _FACTOR_MOST: Final = 64.0
@@ -20,7 +29,9 @@ _FACTOR_MOST: Final = 64.0
 _QUIET_SECONDS: Final = 10.0
 _CLIENTS_MOST: Final = 8192
 _SLOWEST: Final = 0.01
-_PART_A_TURN: Final = 0.1
+# A difference is balanced over so many seconds, and no more of it than passes in half a second.
+_BALANCED_SECONDS: Final = 2.0
+_BALANCE_SECONDS: Final = 0.5
 
 ClientOfLimit = tuple[int, int]
 """The numbers of a limit and of one of its clients."""
@@ -28,40 +39,49 @@ ClientOfLimit = tuple[int, int]
 
 class Charge(NamedTuple):
     """What follows for a client of a limit: so many requests passed elsewhere, beyond what was expected (negative: less
-    did), and each request here stands for `factor` requests from now on.
+    did), and each request here stands for `factor` requests from now on. None: the client was quiet, and is new when it
+    comes back.
     """
 
     limit: int
     key: int
     passed: float
-    factor: float
+    factor: float | None
 
 
 class _LimitedClient:
-    """A client of a limit, as seen here and by others since the last turn."""
+    """A client of a limit, as seen here and by others since the last turn. Rates are requests a second."""
 
     __slots__ = (
         "asked",
         "balance",
         "factor",
         "here",
+        "known_seconds",
         "others",
         "others_asked",
         "others_passed",
         "passed",
+        "passing",
         "quiet_seconds",
+        "tellers",
+        "told_factor",
     )
 
     def __init__(self) -> None:
-        self.asked = 0  # here, in all
-        self.passed = 0  # here, in all
+        self.asked = 0  # totals here
+        self.passed = 0
         self.others_asked = 0  # since the last turn
-        self.others_passed = 0  # since the last turn
-        self.here = 0.0  # requests a second
-        self.others = 0.0  # requests a second
+        self.others_passed = 0
+        self.here = 0.0
+        self.passing = 0.0
+        self.others = 0.0
         self.factor = 1.0
+        self.told_factor: float | None = None
+        self.tellers: set[str] = set()  # of messages while it was new
         self.balance = 0.0  # requests of others that were not charged yet
         self.quiet_seconds = 0.0
+        self.known_seconds = 0.0
 
 
 class FleetSpending:
@@ -72,77 +92,122 @@ class FleetSpending:
     def __init__(self) -> None:
         self._clients: dict[ClientOfLimit, _LimitedClient] = {}
 
-    def hear(self, news: Mapping[ClientOfLimit, tuple[int, int]]) -> None:
-        """Takes what another replica was asked and let pass since its last message."""
-        for place, (asked, passed) in news.items():
-            client = self._clients.get(place)
-            if client is None:
-                if len(self._clients) >= _CLIENTS_MOST:
-                    continue
-                client = self._clients[place] = _LimitedClient()
-            client.others_asked += asked
-            client.others_passed += passed
+    @property
+    def has_young(self) -> bool:
+        """Whether a client is new."""
+        return any(client.known_seconds < YOUNG_SECONDS for client in self._clients.values())
 
-    def turn(self, own: Iterable[Spent], elapsed: float) -> list[Charge]:
-        """What follows after `elapsed` seconds more. `own` are the totals of clients that were here lately."""
+    def hear(self, teller: str, news: Mapping[ClientOfLimit, tuple[int, int]]) -> None:
+        """Takes what the replica with the identity `teller` was asked and let pass since its last message."""
+        for place, (asked, passed) in news.items():
+            client = self._client(place)
+            if client is not None:
+                client.tellers.add(teller)
+                client.others_asked += asked
+                client.others_passed += passed
+
+    def new_clients(self, own: Iterable[Spent]) -> list[Spent]:
+        """Those of the rows whose clients were not here at the last turn."""
+        return [row for row in own if not ((known := self._clients.get((row.limit, row.key))) and known.asked)]
+
+    def turn(self, own: Iterable[Spent], elapsed: float, *, others: int = 0) -> list[Charge]:
+        """What follows after `elapsed` seconds more. `own` are the totals of clients that were here lately.
+
+        `others` is the number of other replicas that are up.
+        """
+        even = min(1.0 + others, _FACTOR_MOST)
         rows = {(row.limit, row.key): row for row in own}
-        for place in rows.keys() - self._clients.keys():
-            if len(self._clients) < _CLIENTS_MOST:
-                self._clients[place] = _LimitedClient()
-        weight = -math.expm1(-elapsed / _RATE_SECONDS)
+        for place in rows:
+            self._client(place)
         charges = []
         for place, client in list(self._clients.items()):
-            charge = _charge(place, client, rows.get(place), elapsed, weight)
+            charge = _charge(place, client, rows.get(place), elapsed, even)
             if client.quiet_seconds > _QUIET_SECONDS:
                 del self._clients[place]
-                charge = Charge(*place, 0.0, 1.0)
+                charge = Charge(*place, 0.0, None)
             if charge is not None:
                 charges.append(charge)
         return charges
 
+    def _client(self, place: ClientOfLimit) -> _LimitedClient | None:
+        """A client, which may be new; None if there are too many."""
+        client = self._clients.get(place)
+        if client is None and len(self._clients) < _CLIENTS_MOST:
+            client = self._clients[place] = _LimitedClient()
+        return client
+
 
 def _charge(
-    place: ClientOfLimit, client: _LimitedClient, row: Spent | None, elapsed: float, weight: float
+    place: ClientOfLimit, client: _LimitedClient, row: Spent | None, elapsed: float, even: float
 ) -> Charge | None:
-    asked, passed = (0, 0) if row is None else (row.asked - client.asked, row.passed - client.passed)
-    if row is not None:
-        if asked < 0 or passed < 0:  # the row was taken over, and came back
-            asked, passed = row.asked, row.passed
-        client.asked = row.asked
-        client.passed = row.passed
-    client.here += weight * (asked / elapsed - client.here)
-    client.others += weight * (client.others_asked / elapsed - client.others)
+    """`even` is the factor by which all replicas together let the rate pass if each gets as many requests."""
+    asked, passed = _news(client, row)
     is_quiet = not asked and not client.others_asked
     client.quiet_seconds = client.quiet_seconds + elapsed if is_quiet else 0.0
-    beyond = _beyond(client, passed)
+    if not client.known_seconds:  # it came in the last tick
+        elapsed = min(elapsed, TICK_SECONDS)
+    was_young = client.known_seconds < YOUNG_SECONDS
+    if was_young:
+        client.factor = even
+    client.known_seconds += elapsed
+    # While it is new, an average is the mean of all that came.
+    weight = elapsed / client.known_seconds if was_young else -math.expm1(-elapsed / _RATE_SECONDS)
+    client.here += weight * (asked / elapsed - client.here)
+    client.passing += weight * (passed / elapsed - client.passing)
+    client.others += weight * (client.others_asked / elapsed - client.others)
+    client.balance += client.others_passed - passed * (client.factor - 1.0)
     client.others_asked = 0
     client.others_passed = 0
-    before = client.factor
-    client.factor = _factor(client)
-    if not beyond and client.factor == before:
+    beyond = 0.0
+    if client.known_seconds >= YOUNG_SECONDS:
+        if was_young:  # the next messages of others will tell how much of that is true
+            client.others = client.here * len(client.tellers)
+        beyond = _beyond(client, was_young=was_young)
+        client.factor = _factor(client)
+    if not beyond and client.factor == client.told_factor:
         return None
+    client.told_factor = client.factor
     return Charge(*place, beyond, client.factor)
 
 
-def _beyond(client: _LimitedClient, passed: int) -> float:
-    """What is charged now of what others let pass beyond what was expected, as `passed` requests passed here.
+def _news(client: _LimitedClient, row: Spent | None) -> tuple[int, int]:
+    """What was asked and let pass here since the last turn."""
+    if row is None:
+        return 0, 0
+    asked, passed = row.asked - client.asked, row.passed - client.passed
+    if asked < 0 or passed < 0:  # the row was taken over, and came back
+        asked, passed = row.asked, row.passed
+    client.asked = row.asked
+    client.passed = row.passed
+    return asked, passed
 
-    A difference that was not expected at all is charged at once. Others are charged in parts, because an expectation
-    from a few requests is as often too high as too low. No more than one turn is ever in the balance, so what was let
-    pass before replicas knew of each other is soon forgotten.
+
+def _beyond(client: _LimitedClient, *, was_young: bool) -> float:
+    """What is charged at once of what others let pass beyond what was expected.
+
+    If nobody else knows a client that was new, all that was withheld is given back. If others know it, nobody let more
+    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged.
     """
-    difference = client.others_passed - passed * (client.factor - 1.0)
-    if client.factor == 1.0:
-        return difference
-    most = passed * client.factor
-    client.balance = max(-most, min(client.balance + difference, most))
-    charged = client.balance * _PART_A_TURN
-    client.balance -= charged
-    return charged
+    beyond = 0.0
+    if client.others < _SLOWEST or (client.factor == 1.0 and not was_young):
+        beyond = client.balance
+    if beyond or was_young:
+        client.balance = 0.0
+    return beyond
 
 
 def _factor(client: _LimitedClient) -> float:
-    """How many requests in all a request here stands for."""
+    """How many requests in all a request here stands for.
+
+    What others let pass beyond what was expected makes requests dearer until it is balanced, and the other way round.
+    It is never charged at once: an expectation from a few requests is as often too high as too low. What passes in one
+    message's time is the most in the balance.
+    """
     if client.others < _SLOWEST:
         return 1.0
-    return min(1.0 + client.others / max(client.here, _SLOWEST), _FACTOR_MOST)
+    factor = 1.0 + client.others / max(client.here, _SLOWEST)
+    most = client.passing * factor * _BALANCE_SECONDS
+    client.balance = max(-most, min(client.balance, most))
+    if client.passing > _SLOWEST:
+        factor += client.balance / (client.passing * _BALANCED_SECONDS)
+    return max(1.0, min(factor, _FACTOR_MOST))

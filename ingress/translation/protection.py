@@ -38,7 +38,7 @@ def _closed(host: Host) -> Host:
 
 
 def _asking(host: Host, rule: ClientCertificates, default: Route | None, *, plain_paths: tuple[str, ...]) -> Host:
-    demand = msgspec.structs.replace(rule.demand, host=host.name)
+    demand = rule.demand if rule.demand.in_handshake else msgspec.structs.replace(rule.demand, host=host.name)
     rule = msgspec.structs.replace(rule, demand=demand)
     return msgspec.structs.replace(
         host,

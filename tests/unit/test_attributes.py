@@ -32,7 +32,6 @@ WITH_MORE = {
     ("balancer.workers.worker", "Worker"): _PROCESS,
     ("balancer.zones.adaptive", "SpillController"): "the state of one controller, which one function moves on",
     ("ingress.following.controller", "Controller"): _PROCESS,
-    ("ingress.replicas.conversation", "Conversation"): "the state of one exchange with a replica",
 }
 """Classes with more attributes, and why they are not cut."""
 

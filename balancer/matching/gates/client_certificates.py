@@ -81,6 +81,8 @@ class ClientCertificateGate:
 
     def _verifies(self, proof: ClientProof) -> bool:
         """Whether the certificate that was shown may pass."""
+        if self._rule.demand.verification is ClientVerification.ANY:
+            return True
         if self._rule.demand.verification is ClientVerification.OPTIONAL_NO_CA:
             return _OF_UNKNOWN_AUTHORITY.issuperset(proof.errors)
         return not proof.errors

@@ -15,6 +15,8 @@ _NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _PATH: Final = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 _HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+# gateway.networking.k8s.io/v1 CORSOrigin.
+_ORIGIN: Final = re.compile(r"\*|[A-Za-z][A-Za-z0-9+.-]*://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.*-]+)(?::[0-9]{1,5})?")
 # They frame a message or belong to one connection (RFC 9110 7.6.1); Host is for URLRewrite.
 _KEPT: Final = frozenset(
     (
@@ -141,7 +143,15 @@ def _judge_rewrite(item: RouteFilter, prefix_only: bool) -> str | None:
 
 
 def _judge_cors(item: RouteFilter, _: bool) -> str | None:
-    return _silent(item) if item.cors is None else None
+    if (cors := item.cors) is None:
+        return _silent(item)
+    for origin in cors.allow_origins:
+        if not _ORIGIN.fullmatch(origin):
+            return f"The origin {origin!r} of the filter CORS is none: write it as https://shop.example."
+    for name in (*cors.allow_methods, *cors.allow_headers, *cors.expose_headers):
+        if not _NAME.fullmatch(name):
+            return f"{name!r} in the filter CORS is no name of a method or header field: correct it."
+    return None
 
 
 _JUDGES: Final[Mapping[str, Callable[[RouteFilter, bool], str | None]]] = {

@@ -59,7 +59,8 @@ class ReadGateways(msgspec.Struct, frozen=True):
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
     name. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist or not.
-    `policies` are those of the ports that routes name.
+    `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
+    to endpoints, `namespace/name`, for those that name one; None: it cannot be used.
     """
 
     gateways: Mapping[tuple[str, str], Gateway] = {}
@@ -70,6 +71,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     config_maps: frozenset[tuple[str, str]] = frozenset()
     services: frozenset[tuple[str, str]] = frozenset()
     policies: Mapping[NamedPort, JudgedPolicy] = {}
+    shown: Mapping[tuple[str, str], str | None] = {}
 
 
 NOTHING = ReadGateways()
@@ -133,6 +135,7 @@ class _GatewayReading:
             config_maps=self._config_maps() | policies.needed_config_maps(),
             services=frozenset(finder.looked_for),
             policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
+            shown=dict(self._shown()),
         )
 
     def _refusal(self, gateway: Gateway) -> Problem | None:
@@ -208,6 +211,15 @@ class _GatewayReading:
                 unresolved=certificate_problem(gateway, self._grants, self._material.certificate_problem),
                 sets=accepted[key],
             )
+
+    def _shown(self) -> Iterator[tuple[tuple[str, str], str | None]]:
+        for key, each in self._gateways.items():
+            found = shown_certificate(each, self._grants)
+            if isinstance(found, Problem):
+                yield key, None
+            elif found is not None:
+                name = "/".join(found)
+                yield key, None if self._material.certificate_problem(name) else name
 
     def _secrets(self, listeners: Iterable[ReadListener]) -> frozenset[tuple[str, str]]:
         named = {key for each in listeners for key in named_secrets(each, self._grants)}

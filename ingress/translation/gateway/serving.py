@@ -23,7 +23,7 @@ from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_reading import ReadParent
-from ingress.translation.gateway.ways import ways_of
+from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
 
 _PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS}
@@ -68,7 +68,9 @@ def gateway_parts(
         for port, each in ports.items()
     ]
     listeners = [
-        Listener(each.key, configuration_key(each.spec.port), normal(each.spec.hostname), each.certificates)
+        Listener(
+            each.key, configuration_key(each.spec.port), normal(each.spec.hostname), each.certificates, _demand(each)
+        )
         for each in bound
     ]
     claims = {key: RouteClaims(settings, ways_of(gateways, key), ()) for key in gateways.gateways}
@@ -127,17 +129,17 @@ def _host(listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...],
     return HostClaim(
         name,
         tuple(msgspec.structs.replace(each, host=name) for each in in_order),
-        client_certificates=_client_certificates(listener),
+        client_certificates=ClientCertificates(demand) if (demand := _demand(listener)) is not None else None,
         listener=listener.key,
         configuration=configuration_key(listener.spec.port),
         trailing_slash=TrailingSlash.SAME,
     )
 
 
-def _client_certificates(listener: ReadListener) -> ClientCertificates | None:
-    """What the clients of a listener have to show; None: nothing."""
+def _demand(listener: ReadListener) -> ClientDemand | None:
+    """What the handshakes of a listener ask clients for; None: nothing."""
     if not listener.authorities:
         return None
-    verification = ClientVerification.OPTIONAL_NO_CA if listener.lets_others_in else ClientVerification.ON
+    verification = ClientVerification.ANY if listener.lets_others_in else ClientVerification.ON
     key = config_maps_key(listener.authorities)
-    return ClientCertificates(ClientDemand("", key, listener.authorities_digest, verification))
+    return ClientDemand("", key, listener.authorities_digest, verification, CHAIN_MOST, in_handshake=True)

@@ -104,13 +104,14 @@ def _held_by(
 
 
 def with_secrets(model: RoutingModel, inventory: Inventory, materials: Materials) -> RoutingModel:
-    """`model` with every authority and client certificate that its backends and hosts name, by key.
+    """`model` with every authority and client certificate that its backends, hosts and listeners name, by key.
 
     `inventory` is the one in which `read_endpoint_tls` and `read_client_tls` have read them, with `materials`. What
     cannot be used is left out, and then no handshake that needs it succeeds.
     """
     ways = {backend.tls for backend in model.backends if backend.tls is not None}
-    asked = {host.client_demand.authority for host in model.hosts if host.client_demand is not None}
+    demands = [*(each.client_demand for each in model.hosts), *(each.client_demand for each in model.listeners)]
+    asked = {each.authority for each in demands if each is not None}
     trusted = sorted(asked | {way.authority for way in ways if way.authority is not None})
     shown = sorted({way.client_certificate for way in ways if way.client_certificate is not None})
     authorities: list[Authority] = []

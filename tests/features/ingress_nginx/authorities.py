@@ -137,4 +137,4 @@ def _general(name: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
-        return x509.DNSName(name)
+        return x509.UniformResourceIdentifier(name) if "://" in name else x509.DNSName(name)

@@ -15,6 +15,7 @@ from balancer.http.passing import is_of_proxies
 from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
 from balancer.model.external_auth import ExternalAuth
+from balancer.model.handshakes import Handshake
 
 AUTH_URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._${}-]+)(?P<port>:[0-9]{1,5})?(?P<target>[/?].*)?",
@@ -35,7 +36,7 @@ class AuthRequest(NamedTuple):
     """A request to an auth service, or the copy of one to a mirror, which may have a body.
 
     `authority` is where the service listens, and `host` the value of Host. `verify`, `allow_local` and `tenant` as
-    in `ExternalAuth`.
+    in `ExternalAuth`. `tls` is how a handshake is made, None: as `verify` says. `http2`: it is sent in HTTP/2.
     """
 
     method: str
@@ -48,6 +49,8 @@ class AuthRequest(NamedTuple):
     allow_local: bool
     body: bytes = b""
     tenant: str = ""
+    tls: Handshake | None = None
+    http2: bool = False
 
 
 def depth_of(request: RequestHead) -> int:

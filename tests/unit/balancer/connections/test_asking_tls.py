@@ -41,10 +41,11 @@ def shown_by_server() -> Certificate:
 CERTIFICATE = shown_by_server()
 
 
-def asking(*, depth: int = 1, crl: bytes = b"") -> AskingContext:
+def asking(*, depth: int = 1, crl: bytes = b"", refuses: bool = False) -> AskingContext:
     demand = ClientDemand("shop.test", "shop/clients", "digest", depth=depth)
     trust = Trust.read(Authority("shop/clients", CLIENTS.cert_pem.bytes(), crl))
-    return SharedContext(CERTIFICATE, trust, depth, ListenerTls(), "").asking(demand, "SHOP.test.")
+    shared = SharedContext(CERTIFICATE, trust, depth, ListenerTls(), "", refuses=refuses)
+    return shared.asking(demand, "SHOP.test.")
 
 
 def client_context(signer: trustme.CA | None, *, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> ssl.SSLContext:
@@ -97,6 +98,16 @@ def test_a_handshake_succeeds_without_a_certificate_and_with_a_strange_one(versi
     stranger = proof_of(STRANGERS, version=version)
     assert stranger.errors == (20, 21)
     assert stranger.reason == "unable to verify the first certificate"
+
+
+@VERSIONS
+def test_where_it_counts_in_the_handshake_nobody_else_gets_through(version: ssl.TLSVersion) -> None:
+    assert proof_of(CLIENTS, asking(refuses=True), version=version).errors == ()
+    for signer in (None, STRANGERS):
+        with pytest.raises(ssl.SSLError):
+            proof_of(signer, asking(refuses=True), version=version)
+    with pytest.raises(ssl.SSLError):
+        proof_of(LOWER, asking(refuses=True), version=version)
 
 
 def test_so_many_intermediate_certificates_are_allowed() -> None:

@@ -13,7 +13,7 @@ from cryptography import x509
 from balancer.connections import tls
 from balancer.connections.tls import (
     ServerNames,
-    check_chain,
+    check_shown,
     endpoint_context,
     endpoint_name,
     intermediates,
@@ -331,10 +331,10 @@ def test_the_certificates_between_an_endpoint_and_a_trusted_one_are_counted() ->
     one = AUTHORITY.create_child_ca()
     connections = [signed_by(AUTHORITY), signed_by(one), signed_by(one.create_child_ca())]
     assert [intermediates(connection) for connection in connections] == [0, 1, 2]
-    check_chain(Handshake(verify=True, intermediates=2), connections[2])
+    check_shown(Handshake(verify=True, intermediates=2), connections[2])
     with pytest.raises(ssl.SSLError):
-        check_chain(Handshake(verify=True), connections[2])
-    check_chain(Handshake(), connections[2])
+        check_shown(Handshake(verify=True), connections[2])
+    check_shown(Handshake(), connections[2])
 
 
 def test_towards_endpoints_versions_and_ciphers_are_those_of_the_demand() -> None:

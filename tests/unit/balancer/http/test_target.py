@@ -164,7 +164,7 @@ def test_a_host_name_is_lower_case_without_port_and_final_dot(host: bytes, name:
         b"",
         b".",
         b"a..b",
-        b".a",
+        b"..a",
         b"a..",
         b"a, b",
         b"a b",
@@ -187,3 +187,10 @@ def test_anything_but_a_name_or_an_address_is_refused(host: bytes) -> None:
     with pytest.raises(Refusal) as refusal:
         host_name(host)
     assert refusal.value.kind is ErrorKind.BAD_REQUEST
+
+
+@pytest.mark.parametrize("host", [b".a", b".shop.test:80"])
+def test_a_name_that_begins_with_a_dot_is_the_name_of_no_host(host: bytes) -> None:
+    with pytest.raises(Refusal) as refusal:
+        host_name(host)
+    assert refusal.value.kind is ErrorKind.NO_ROUTE

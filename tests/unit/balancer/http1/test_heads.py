@@ -314,6 +314,12 @@ def test_an_absolute_target_names_the_host_of_a_request_without_one() -> None:
     assert (head.authority, head.host_name) == (b"app.test:81", b"app.test")
 
 
+def test_beside_an_absolute_target_host_does_not_count() -> None:
+    head = request(b"GET http://shop.test:81/x HTTP/1.1\r\nHost: other.test\r\n\r\n")
+    assert (head.authority, head.host_name, head.path) == (b"shop.test:81", b"shop.test", b"/x")
+    assert all(name != b"host" for name, _ in head.fields)
+
+
 def test_options_may_ask_about_everything() -> None:
     head = request(b"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")
     assert (head.target, head.path) == (b"*", b"/")
@@ -321,7 +327,7 @@ def test_options_may_ask_about_everything() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [b"*", b"x", b"@victim.test/x", b"http:/app.test/", b"http:///x", b"ftp://app.test/x", b"http://victim.test/",
+    [b"*", b"x", b"@victim.test/x", b"http:/app.test/", b"http:///x", b"ftp://app.test/x",
      b"http://user@app.test/", b"app.test:80"],
 )  # fmt: skip
 def test_other_targets_are_refused(target: bytes) -> None:

@@ -18,7 +18,8 @@ from balancer.picking.outcomes import Outcome
 from balancer.proxy.copying import endpoint_for
 from balancer.proxy.mirroring import Mirrors
 from tests import builders
-from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
+from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.fakes.http2_endpoints import Call, Http2Endpoint
 from tests.fakes.sockets import until
 from tests.unit.balancer.proxy.standing import GET, OK, Standing, get, post, standing
 
@@ -116,17 +117,21 @@ async def test_a_mirror_without_endpoints_costs_the_request_nothing() -> None:
         await copied.done()
 
 
-async def test_a_backend_that_demands_more_than_a_copy_can_do_gets_none() -> None:
-    async with ScriptedEndpoint(answering(OK)) as cart, ScriptedEndpoint(takes) as one:
-        model = mirrored(cart, one)
-        backends = tuple(msgspec.structs.replace(each, http2=each.key == COPY) for each in model.backends)
+async def test_a_backend_that_speaks_http2_gets_its_copies_in_http2() -> None:
+    async with ScriptedEndpoint(takes) as cart, Http2Endpoint(Call.answer) as one:
+        model = mirrored(cart, None)
+        copy = builders.backend(COPY, [builders.endpoint("127.0.0.1", port=one.port)])
+        backends = tuple(
+            msgspec.structs.replace(copy, http2=True) if each.key == COPY else each for each in model.backends
+        )
         async with standing(msgspec.structs.replace(model, backends=backends)) as proxy:
             copied = Copied(proxy)
             async with proxy.client() as client:
-                assert (await client.ask(GET)).status == 200
-            assert copied.dropped == 1
+                assert (await client.ask(post(b"hello"))).status == 200
+            await until(lambda: len(one.calls) == 1 and one.calls[0].is_whole)
             await copied.done()
-        assert one.requests == 0
+        assert (one.calls[0].body, one.calls[0].fields[b":authority"]) == (b"hello", b"shop.test")
+        assert copied.dropped == 0
 
 
 @pytest.mark.parametrize(("numerator", "copies"), [(0, 0), (100, 20)])

@@ -64,3 +64,14 @@ def test_clients_that_have_left_are_not_told() -> None:
     memory.zone.may_pass(b"a")
     memory.now += 11 * SECOND
     assert list(memory.books.rows()) == []
+
+
+def test_a_client_that_was_forgotten_counts_as_a_new_one() -> None:
+    memory = Memory()
+    memory.books.weigh_new(2.0)
+    arrivals = memory.books.arrivals()
+    assert [memory.zone.may_pass(b"a") for _ in range(4)] == [True] * 3 + [False], "each request counts twice"
+    assert memory.books.arrivals() != arrivals
+    (row,) = memory.books.rows()
+    memory.books.forget(row.limit, row.key)
+    assert list(memory.books.rows()) == []

@@ -58,3 +58,32 @@ def test_a_factor_belongs_to_a_client_until_its_row_is_taken_over() -> None:
         counts.count(7, 5 + 512 * number, passed=True, now=11 + number)
     counts.count(7, 5, passed=True, now=30)
     assert counts.factor(7, 5) == 1.0
+
+
+def test_a_client_that_nobody_has_weighed_counts_as_new_clients_do() -> None:
+    counts = spending()
+    counts.count(7, 5, passed=True, now=10)
+    counts.count(7, 6, passed=True, now=10)
+    counts.weigh(7, 5, 1.5)
+    counts.weigh_new(3.0)
+    assert [counts.factor(7, key) for key in (5, 6, 99)] == [1.5, 3.0, 3.0]
+
+
+def test_new_clients_are_noticed_and_others_are_not() -> None:
+    counts = spending()
+    before = counts.arrivals()
+    counts.count(7, 5, passed=True, now=10)
+    after = counts.arrivals()
+    counts.count(7, 5, passed=True, now=11)
+    assert before != after == counts.arrivals()
+
+
+def test_a_client_that_was_forgotten_is_new() -> None:
+    counts = spending()
+    counts.count(7, 5, passed=True, now=10)
+    counts.weigh(7, 5, 2.0)
+    counts.forget(7, 5)
+    counts.forget(7, 6)  # nobody's
+    assert list(counts.rows(0)) == []
+    counts.count(7, 5, passed=True, now=12)
+    assert list(counts.rows(0)) == [Spent(7, 5, 1, 1, 12)]

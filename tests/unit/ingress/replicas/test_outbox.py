@@ -7,7 +7,8 @@ from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 
 
 def rows(outbox: Outbox, **totals: int) -> tuple[Picks, ...]:
-    return outbox.message(1, name="zonal-0", zone="zone-a", totals=totals).picks
+    picks = {service: Picks(service, total) for service, total in totals.items()}
+    return outbox.message(1, name="zonal-0", zone="zone-a", sections={"picks": picks}).picks
 
 
 def test_only_changes_are_told_once_they_have_arrived() -> None:
@@ -42,16 +43,17 @@ def test_a_replica_of_the_own_zone_hears_more_often_and_everybody_at_first() -> 
     assert outbox.seconds == FAR_SECONDS
     outbox.is_near = True
     assert outbox.seconds == NEAR_SECONDS
-    assert outbox.message(9, name="zonal-0", zone="zone-a", totals={}).seconds == NEAR_SECONDS
+    assert outbox.message(9, name="zonal-0", zone="zone-a", sections={}).seconds == NEAR_SECONDS
 
 
 def test_what_clients_spent_is_told_at_once_and_only_once() -> None:
     outbox, row = Outbox(), SpentRow(1, 2, 5, 4)
-    assert outbox.has_news([row])
-    message = outbox.message(1, name="", zone="", totals={}, spent=[row])
+    rows = {(1, 2): row}
+    assert outbox.has_news("spent", rows)
+    message = outbox.message(1, name="", zone="", sections={"spent": rows})
     assert message.spent == (row,)
-    assert outbox.has_news([row]), "it has not arrived"
+    assert outbox.has_news("spent", rows), "it has not arrived"
     outbox.arrived()
-    assert not outbox.has_news([row])
-    assert outbox.has_news([SpentRow(1, 2, 6, 4)])
-    assert outbox.message(2, name="", zone="", totals={}, spent=[row]).spent == ()
+    assert not outbox.has_news("spent", rows)
+    assert outbox.has_news("spent", {(1, 2): SpentRow(1, 2, 6, 4)})
+    assert outbox.message(2, name="", zone="", sections={"spent": rows}).spent == ()

@@ -23,7 +23,7 @@ STRANGER = msgspec.structs.replace(ALICE, errors=(20, 21), reason="unable to ver
 EXPIRED = msgspec.structs.replace(ALICE, errors=(10,), reason="certificate has expired")
 REFUSED, MISDIRECTED = Deny(ErrorKind.CERTIFICATE_REFUSED), Deny(ErrorKind.MISDIRECTED)
 DENIED = Deny(ErrorKind.CERTIFICATE_DENIED)
-ON, OPTIONAL, NO_CA, OFF = ClientVerification
+ON, OPTIONAL, NO_CA, ANY, OFF = ClientVerification
 
 
 def judged(
@@ -52,7 +52,12 @@ def heard(verdict: Go | Deny | Reply) -> dict[bytes, bytes]:
 
 @pytest.mark.parametrize(
     ("verification", "passing"),
-    [(ON, {"alice"}), (OPTIONAL, {"alice", "nobody"}), (NO_CA, {"alice", "nobody", "stranger"})],
+    [
+        (ON, {"alice"}),
+        (OPTIONAL, {"alice", "nobody"}),
+        (NO_CA, {"alice", "nobody", "stranger"}),
+        (ANY, {"alice", "nobody", "stranger", "expired"}),
+    ],
 )
 def test_who_passes(verification: ClientVerification, passing: set[str]) -> None:
     proofs = {"alice": ALICE, "nobody": NOBODY, "stranger": STRANGER, "expired": EXPIRED}

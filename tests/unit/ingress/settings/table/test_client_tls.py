@@ -37,6 +37,7 @@ def test_values_that_are_read(name: str, text: str, expected: object) -> None:
     [
         ("verify-client", "On"),
         ("verify-client", "true"),
+        ("verify-client", "any"),
         ("verify-depth", "-1"),
         ("verify-depth", "one"),
         ("error-page", "/error"),

@@ -82,8 +82,16 @@ def test_clients_of_a_listener_are_asked_for_certificates() -> None:
     made: Any = translated(gateway(HTTPS, tls=ASKING), http_route(), CERT, CA).model
     (host,) = made.hosts
     assert host.client_demand.verification is ClientVerification.ON
+    assert host.client_demand.in_handshake
+    assert {each.client_demand for each in made.listeners} == {None, host.client_demand}
     assert [each.key for each in made.authorities] == [host.client_demand.authority]
     assert [each.key for each in made.certificates] == ["infra/cert"]
+
+
+def test_a_listener_without_hosts_asks_for_certificates_too() -> None:
+    made: Any = translated(gateway(HTTPS, tls=ASKING), CERT, CA).model
+    (demand,) = {each.client_demand for each in made.listeners} - {None}
+    assert [each.key for each in made.authorities] == [demand.authority]
 
 
 def test_the_model_has_ingresses_and_gateways_side_by_side() -> None:

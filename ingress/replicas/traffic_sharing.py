@@ -1,0 +1,98 @@
+"""Makes `proportional` divide by where requests come in at all replicas. No I/O, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from balancer.model.publication import RoutingModel
+from balancer.model.zones import Zone, ZonePolicyName, ZoneTraffic
+from ingress.replicas.messages import Picks
+from ingress.replicas.traffic import Rates, differs, traffic_by_zone
+
+# How often own counters are read and shares are computed.
+_LEARN_SECONDS: Final = 1.0
+# Between two models because of others' traffic.
+_PUBLISH_SECONDS: Final = 2.0
+_MOVED: Final = 0.2
+
+TotalsOf = Callable[[frozenset[str]], Mapping[str, int]]
+"""The requests of these Services so far, at this replica."""
+UseTraffic = Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
+"""Makes the requests by zone count."""
+
+
+class TrafficSharing:
+    """The requests of Services under `proportional`, here and at others. `picks` is what is told of them."""
+
+    __slots__ = ("_learned_at", "_own", "_rates", "_services", "_totals_of", "_use", "_used", "_used_at", "picks")
+
+    def __init__(self, totals_of: TotalsOf, use: UseTraffic) -> None:
+        self._totals_of = totals_of
+        self._use = use
+        self._services: frozenset[str] = frozenset()
+        self._own = Rates()
+        self._rates = dict[str, Rates]()
+        self._used: dict[str, ZoneTraffic] = {}
+        self._used_at = float("-inf")
+        self._learned_at = float("-inf")
+        self.picks: dict[str, Picks] = {}
+
+    def follow(self, model: RoutingModel) -> None:
+        """These Services are shared from now on."""
+        self._services = services_by_traffic(model)
+
+    def hear(self, identity: str, totals: Mapping[str, int], now: float) -> None:
+        """Takes the totals of another replica."""
+        self._rates.setdefault(identity, Rates()).learn(totals, now)
+
+    def turn(self, now: float, *, up: Mapping[str, str], own_zone: str) -> None:
+        """Learns, and makes shares count. `up` are the zones of replicas that are up, by their identities."""
+        if now - self._learned_at < _LEARN_SECONDS:
+            return
+        self._learned_at = now
+        totals = self._totals_of(self._services)
+        self.picks = {service: Picks(service, total) for service, total in totals.items()}
+        self._own.learn(totals, now)
+        self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
+        others = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
+        known = others and own_zone
+        self._publish(traffic_by_zone([(Zone(own_zone), self._own), *others], self._services) if known else {}, now)
+
+    def end(self, now: float) -> None:
+        """Requests of others count no more."""
+        self._publish({}, now)
+
+    def rates(self) -> dict[str, float]:
+        """The requests a second of each Service here."""
+        return {service: self._own.of(service) or 0.0 for service in self._services}
+
+    def has_moved(self, told: Mapping[str, float]) -> bool:
+        """Whether a rate has moved by the fifth part since these rates were told."""
+        return any(
+            abs(rate - told.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in self.rates().items()
+        )
+
+    def _publish(self, traffic: dict[str, ZoneTraffic], now: float) -> None:
+        if not differs(self._used, traffic) or now - self._used_at < _PUBLISH_SECONDS:
+            return
+        self._used = traffic
+        self._used_at = now
+        self._use(tuple(sorted(traffic.items())))
+
+
+def services_by_traffic(model: RoutingModel) -> frozenset[str]:
+    """The Services (`namespace/name`) for which requests by zone decide something: those under `proportional`."""
+    keys = {
+        branch.backend
+        for host in model.hosts
+        for route in (*host.routes, host.default)
+        if route is not None
+        for branch in route.branches
+        if branch.zone_policy is not None and branch.zone_policy.name is ZonePolicyName.PROPORTIONAL
+    }
+    return frozenset(
+        f"{backend.namespace}/{backend.service}"
+        for backend in model.backends
+        if backend.zone_policy.name is ZonePolicyName.PROPORTIONAL or backend.key in keys
+    )
