@@ -1,7 +1,6 @@
 """A client's connection: an asyncio protocol that hands out one request after the other.
 
-Responsible for the states between requests, for heads and for their deadlines. `request_stream` handles the current
-request. It must not know routes, endpoints or answers: a `RequestServer` gets the stream of each request.
+Responsible for states, heads and deadlines between requests; `request_stream` handles the current one. Knows no routes.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import cast
 
+from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
@@ -51,8 +51,7 @@ _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the end of its 
 class ClientConnection(Inflow, ReadsPieces, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
-    `peer` (the client's address) and the port that the client connected to are given if a PROXY header stated them.
-    Otherwise the socket says the address.
+    `peer` (the client's address) and `port` are given if a PROXY header stated them. Else the socket says the address.
     """
 
     __slots__ = (
@@ -88,6 +87,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         settings: CurrentSettings,
         deadlines: Deadlines,
         first_heads: FirstHeads,
+        unread: Unread,
         entry_point: EntryPoint,
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
@@ -115,7 +115,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         )
         self._reader = RequestHeadReader(limits)
         self._server: RequestServer | None = None
-        self.stream = Http1RequestStream(self, self.secure)  # before the transport, which a TLS handshake may pause
+        self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
         self._state = WAITING
         self.ending = False
         self.eof = False
