@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
-from ingress.cli.migration import check, migrate
+from ingress.cli.migration import check, migrate, rehearse
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
@@ -377,5 +377,6 @@ def _workers(given: str) -> int:
 
 cli.add_command(check)
 cli.add_command(migrate)
+cli.add_command(rehearse)
 for _command in COMMANDS:
     cli.add_command(_command)
