@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from balancer.connections.endpoint_contexts import EndpointContexts
-from balancer.connections.tls import check_shown, set_up_endpoint_context
+from balancer.connections.endpoint_tls import check_shown, set_up_endpoint_context
 from balancer.model.handshakes import Handshake
 
 # Checks of endpoints, copies and questions to auth services each have so much.

@@ -12,9 +12,9 @@ from typing import Protocol, TypeVar
 
 from balancer.connections.dialing import dial
 from balancer.connections.endpoint_contexts import EndpointContexts
+from balancer.connections.endpoint_tls import endpoint_name, make_endpoint_context, make_raw_context, shared_demands
 from balancer.connections.idle_shares import IdleShare, IdleShares
 from balancer.connections.raw import RawConnection
-from balancer.connections.tls import endpoint_name, make_endpoint_context, make_raw_context, shared_demands
 from balancer.connections.unread import Unread
 from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings

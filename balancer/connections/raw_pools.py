@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 
+from balancer.connections.endpoint_tls import check_shown
 from balancer.connections.kept import KeptConnections
 from balancer.connections.raw import RawConnection, RawOwner
-from balancer.connections.tls import check_shown
 from balancer.http.streams import EndpointStream, Pool
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
