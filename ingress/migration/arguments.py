@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from ingress.migration.controllers import Controller
+from ingress.migration.controllers import OtherController
 from ingress.migration.verdicts import NameReview, NameStanding
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import NGINX_PREFIX
@@ -40,12 +40,12 @@ _UDP = "udp-services-configmap"
 _PASSTHROUGH = "enable-ssl-passthrough"
 
 
-def argument_reviews(controller: Controller, tcp: Mapping[str, str] | None) -> tuple[NameReview, ...]:
+def argument_reviews(controller: OtherController, tcp: Mapping[str, str] | None) -> tuple[NameReview, ...]:
     """What becomes of each argument. `tcp` are the ports of its tcp-services, None if the dump lacks them."""
     return tuple(_reviewed(name, controller.get(name), tcp) for name in sorted(controller.arguments))
 
 
-def with_arguments(context: TranslationContext, controller: Controller) -> TranslationContext:
+def with_arguments(context: TranslationContext, controller: OtherController) -> TranslationContext:
     """`context` with what the controller runs with; where the controller says nothing, `context` counts."""
     said: dict[str, object] = {
         "ingress_class": controller.get("ingress-class"),

@@ -13,7 +13,7 @@ import msgspec
 from ingress.migration.adopting import Adoption
 from ingress.migration.arguments import argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
-from ingress.migration.controllers import Controller, find_controllers
+from ingress.migration.controllers import OtherController, find_controllers
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.judging import review
 from ingress.migration.verdicts import ControllerReview, Review
@@ -47,13 +47,13 @@ def check_dump(place: Path, context: TranslationContext, *, now_epoch_seconds: f
     return msgspec.structs.replace(found, controller=reviewed)
 
 
-def controller_of(place: Path, context: TranslationContext) -> Controller | None:
+def controller_of(place: Path, context: TranslationContext) -> OtherController | None:
     """The controller in a dump that serves the class that is checked, None if there is none."""
     known = find_controllers(place)
     return next((each for each in known if each.get("ingress-class") in {"", context.ingress_class}), None)
 
 
-def _tcp_services(dump: Dump, controller: Controller) -> Mapping[str, str] | None:
+def _tcp_services(dump: Dump, controller: OtherController) -> Mapping[str, str] | None:
     name = controller.get("tcp-services-configmap")
     for event in dump.events:
         for each in event.objects if isinstance(event, Replaced) else ():

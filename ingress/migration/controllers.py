@@ -20,7 +20,7 @@ _IMAGES = ("ingress-nginx/controller", "nginx-ingress-controller")
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 
-class Controller(msgspec.Struct, frozen=True):
+class OtherController(msgspec.Struct, frozen=True):
     """A workload that runs ingress-nginx. `arguments` are names without dashes and their values, the last one of each.
 
     A flag without a value has `true`. `$(POD_NAMESPACE)` stands for the namespace.
@@ -37,10 +37,10 @@ class Controller(msgspec.Struct, frozen=True):
         return self.arguments.get(name, "").replace("$(POD_NAMESPACE)", self.namespace)
 
 
-def find_controllers(source: Path) -> tuple[Controller, ...]:
+def find_controllers(source: Path) -> tuple[OtherController, ...]:
     """The controllers in a folder or file, in the order of their files. What cannot be read has none."""
     files = sorted(each for each in source.rglob("*") if each.suffix in _SUFFIXES) if source.is_dir() else [source]
-    found: list[Controller] = []
+    found: list[OtherController] = []
     for file in files:
         data = _read(file)
         if _PROGRAM in data or any(image.encode() in data for image in _IMAGES):
@@ -56,7 +56,7 @@ def _read(file: Path) -> bytes:
         return b""
 
 
-def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[Controller]:
+def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[OtherController]:
     try:
         documents = parse(data, is_json=is_json)
     except Unparsable:
@@ -70,7 +70,7 @@ def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[Controlle
                 if any(word.endswith("nginx-ingress-controller") for word in words[:3]) or any(
                     known in image for known in _IMAGES
                 ):
-                    yield Controller(
+                    yield OtherController(
                         str(document["kind"]),
                         str(metadata.get("namespace") or "default"),
                         str(metadata.get("name", "")),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ingress.migration.arguments import argument_reviews, with_arguments
-from ingress.migration.controllers import Controller
+from ingress.migration.controllers import OtherController
 from ingress.migration.verdicts import NameStanding
 from ingress.settings.context import TranslationContext
 
 
-def controller(**arguments: str) -> Controller:
+def controller(**arguments: str) -> OtherController:
     named = {name.replace("_", "-"): value for name, value in arguments.items()}
-    return Controller("Deployment", "ingress-nginx", "controller", "a.yaml", named)
+    return OtherController("Deployment", "ingress-nginx", "controller", "a.yaml", named)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ingress.migration.controllers import Controller, find_controllers
+from ingress.migration.controllers import OtherController, find_controllers
 
 
 def workload(*args: str, image: str = "registry.test/ingress-nginx/controller:v1.15.1", **more: Any) -> dict[str, Any]:
@@ -43,4 +43,4 @@ def test_other_workloads_and_broken_files_have_none(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("nginx-ingress-controller: {")
     (tmp_path / "c.yaml").write_text("kind: Deployment\nspec: nginx-ingress-controller\n")
     assert find_controllers(tmp_path) == ()
-    assert Controller("Pod", "a", "b", "c", {}).get("x") == ""
+    assert OtherController("Pod", "a", "b", "c", {}).get("x") == ""
