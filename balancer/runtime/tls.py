@@ -135,9 +135,18 @@ class TlsTransport:
         tcp = self._tcp
         tcp.set_write_buffer_limits(high, low)
 
+    def can_write_eof(self) -> bool:
+        """Whoever ends the stream to a peer here reads no more of the peer (RFC 5246 7.2.1)."""
+        return False
+
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """From now on `protocol` is told in place of the former one."""
         self._protocol = protocol
+
+    def get_write_buffer_size(self) -> int:
+        """The bytes that the kernel did not take yet, and those that wait to be encrypted."""
+        tcp = self._tcp
+        return tcp.get_write_buffer_size() + sum(map(len, self._unwritten))
 
     def is_closing(self) -> bool:
         if self._phase >= _ENDING:

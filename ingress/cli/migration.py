@@ -1,4 +1,4 @@
-"""The commands for people who leave another controller: `zonal check` and `zonal migrate`.
+"""The commands for people who leave another controller: `zonal check`, `zonal migrate` and `zonal rehearse`.
 
 Reads their options. Does not know what a verdict means.
 """
@@ -34,7 +34,8 @@ _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
 @section(
     "Answer",
     option("--output", "-o", type=click.Choice(["text", "json", "sarif", "junit"]), default="text", help="For whom."),
-    option("--fail-on", type=click.Choice(_VERDICTS), default="misrouted", help=_FAIL_ON),
+    option("--fail-on", type=click.Choice(_VERDICTS), default="unprotected", help=_FAIL_ON),
+    option("--baseline", type=_FILE, help="The JSON of an earlier check: only what is worse fails.", metavar="FILE"),
 )
 @section(
     "How zonal will be started",
@@ -70,6 +71,7 @@ def check(**given: Any) -> None:
         ),
         form=given["output"],
         fail_on=None if fail_on == "never" else IngressOutcome(fail_on),
+        baseline=given["baseline"],
     )
     try:
         status = run_check(options)
@@ -80,7 +82,9 @@ def check(**given: Any) -> None:
 
 @click.command(cls=Command)
 @click.argument("source", type=_FILE, metavar="DIR")
-@option("--output", "-o", "output", type=_FILE, required=True, help="A new folder for the manifests.", metavar="OUT")
+@option("--output", "-o", "output", type=_FILE, help="A new folder for the manifests.", metavar="OUT")
+@switch("--in-place", help="Change the class in the files of DIR, and nothing else.")
+@switch("--diff", help="Print what would be written, as a diff, and write nothing.")
 @option("--from", "controller", type=click.Choice(["ingress-nginx"]), default="ingress-nginx", help="Who serves.")
 @option("--ingress-class", default="nginx", help="The class whose Ingresses are moved.")
 @option("--configmap", default=_CONFIGMAP, help="The ConfigMap of the other controller.", metavar="NS/NAME")
@@ -90,7 +94,8 @@ def check(**given: Any) -> None:
 def migrate(**given: Any) -> None:
     """Write Ingresses of zonal's class beside those of another controller.
 
-    DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed.
+    DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed without
+    --in-place.
     """
     from ingress.migration.command import CannotCheck
     from ingress.migration.writing import MigrateOptions, run_migrate
@@ -98,6 +103,8 @@ def migrate(**given: Any) -> None:
 
     if not SUBDOMAIN.fullmatch(f"a-{given['suffix']}"):
         raise BadInput("--suffix takes lower case letters, digits, - and .")
+    if given["in_place"] is (given["output"] is not None):
+        raise BadInput("give --output OUT, a new folder, or --in-place")
     options = MigrateOptions(
         source=given["source"],
         output=given["output"],
@@ -107,8 +114,48 @@ def migrate(**given: Any) -> None:
         config_map=reference("--to-configmap", given["to_configmap"]) or "",
         class_name=given["to_class"],
         suffix=given["suffix"],
+        shows_diff=given["diff"],
     )
     try:
         run_migrate(options)
     except CannotCheck as error:
         raise BadInput(str(error)) from None
+
+
+@click.command(cls=Command)
+@click.argument("log", type=_FILE, metavar="LOG")
+@option("--source", type=_FILE, required=True, help="A folder of manifests, or a dump.", metavar="DIR")
+@option("--format", "line_format", default="", help="The log_format; default: that of the ConfigMap.", metavar="TEXT")
+@option("--ingress-class", default="nginx", help="The class whose Ingresses are rehearsed.")
+@option("--configmap", default=_CONFIGMAP, help="The ConfigMap of the other controller.", metavar="NS/NAME")
+@option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
+@option("--zone", multiple=True, help="A zone of ingress-nginx's pods (repeatable); default: all.")
+@option("--list", "listed", type=_FILE, help="Write every request that would differ to a new file.", metavar="FILE")
+@option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For whom.")
+def rehearse(**given: Any) -> None:
+    """Say how the requests of an access log of ingress-nginx would be answered.
+
+    LOG is a file, also with gzip, or - for standard input.
+    """
+    from ingress.migration.command import CannotCheck
+    from ingress.migration.rehearsal.command import RehearseOptions, run_rehearse
+    from ingress.settings.context import TranslationContext
+
+    options = RehearseOptions(
+        log=given["log"],
+        source=given["source"],
+        context=TranslationContext(
+            ingress_class=given["ingress_class"],
+            configmap=reference("--configmap", given["configmap"]) or "",
+            default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
+        ),
+        format=given["line_format"],
+        zones=tuple(given["zone"]),
+        listed=given["listed"],
+        form=given["output"],
+    )
+    try:
+        status = run_rehearse(options)
+    except CannotCheck as error:
+        raise BadInput(str(error)) from None
+    raise SystemExit(status)

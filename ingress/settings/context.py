@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from ingress.settings.gateway_ports import GatewayServices
+from ingress.settings.hooks import RegisteredHook
 
 
 class TranslationContext(msgspec.Struct, frozen=True):
@@ -19,7 +20,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     listeners, 0 if any free port is taken. `names_secrets`: each Secret is
     followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
     `gateway_ports` are the ports that Gateways may open, and the names of their sockets. With `gateway_services` each
-    Gateway has a Service and any port instead. Without either, Gateway API is not read.
+    Gateway has a Service and any port instead. Without either, Gateway API is not read. `hooks` are those that the
+    operator has registered, sorted by name.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -41,6 +43,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     can_export_spans: bool = True
     gateway_ports: tuple[tuple[int, str], ...] = ()
     gateway_services: GatewayServices | None = None
+    hooks: tuple[RegisteredHook, ...] = ()
 
     @property
     def reads_gateways(self) -> bool:

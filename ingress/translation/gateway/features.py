@@ -22,10 +22,17 @@ class FeatureRow(msgspec.Struct, frozen=True):
 
 FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("BackendTLSPolicy", "TLS to endpoints, verified by a hostname and the authorities in ConfigMaps"),
+    FeatureRow("BackendTLSPolicySANValidation", "other names that the certificates of endpoints may have"),
     FeatureRow("GRPCRoute", "routes of gRPC: services, methods, header fields, weights"),
     FeatureRow("GRPCRouteNamedRouteRule", "rules of a GRPCRoute with names"),
     FeatureRow("Gateway", "Gateways and their listeners"),
+    FeatureRow("GatewayBackendClientCertificate", "the certificate that a Gateway shows to endpoints"),
+    FeatureRow("GatewayFrontendClientCertificateValidation", "certificates that clients have to show"),
+    FeatureRow("GatewayFrontendClientCertificateValidationInsecureFallback", "certificates that clients may show"),
     FeatureRow("GatewayHTTPListenerIsolation", "a request belongs to the most specific listener of its port"),
+    FeatureRow(
+        "GatewayHTTPSListenerDetectMisdirectedRequests", "421 for a host of another listener than the handshake"
+    ),
     FeatureRow("GatewayPort8080", "a listener on port 8080"),
     FeatureRow("HTTPRoute", "routes of HTTP: paths, header fields, hosts, weights"),
     FeatureRow("HTTPRoute303RedirectStatusCode", "redirects with the status 303"),
@@ -53,6 +60,10 @@ FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("HTTPRouteSchemeRedirect", "redirects to another scheme"),
     FeatureRow("ListenerSet", "listeners beside those of a Gateway"),
     FeatureRow("ReferenceGrant", "references to other namespaces"),
+    FeatureRow("TCPRoute", "routes of TCP: each connection goes to one endpoint"),
+    FeatureRow("TLSRoute", "routes of TLS by the name in the ClientHello"),
+    FeatureRow("TLSRouteModeMixed", "listeners that end TLS and listeners that pass it on one port"),
+    FeatureRow("TLSRouteModeTerminate", "TLS that ends here; endpoints get what is inside"),
 )
 """By name."""
 

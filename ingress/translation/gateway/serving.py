@@ -1,4 +1,4 @@
-"""What of Gateways becomes the model: entry points, route configurations, listeners, and hosts with their claims.
+"""What of Gateways becomes the model: entry points, route configurations, listeners, claims of hosts and of relays.
 
 Each port is an entry point with a route configuration of its own, and each listener a part of that.
 """
@@ -17,17 +17,18 @@ from balancer.model.routes import TrailingSlash
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.claims import Claim, HostClaim
+from ingress.translation.claims import Claim, HostClaim, RelayClaim
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.own_ports import left_over_configuration
 from ingress.translation.gateway.reading import ReadGateways
+from ingress.translation.gateway.relaying import relay_claims
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_reading import ReadParent
 from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
 
-_PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS}
+_PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS, "TLS": Protocol.TLS, "TCP": Protocol.TCP}
 
 
 class GatewayParts(msgspec.Struct, frozen=True):
@@ -37,6 +38,7 @@ class GatewayParts(msgspec.Struct, frozen=True):
     route_configurations: tuple[RouteConfiguration, ...] = ()
     listeners: tuple[Listener, ...] = ()
     hosts: tuple[HostClaim, ...] = ()
+    relays: tuple[RelayClaim, ...] = ()
 
 
 def gateway_parts(
@@ -54,6 +56,7 @@ def gateway_parts(
     placed = (_placed(each, sockets) for each in gateways.listeners if is_bound(each))
     bound = [each for each in placed if each.socket]
     places = {each.configuration: each for each in bound}
+    protocols = _protocols(bound)
     blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
     left_over = {left_over_configuration(each): each for each in gateways.left_over}
     configurations = [
@@ -66,24 +69,33 @@ def gateway_parts(
         for key in (*places, *left_over)
     ]
     entry_points = [
-        EntryPoint(key, _PROTOCOLS[each.spec.protocol], each.spec.port, each.socket, key)
+        EntryPoint(
+            _entry_point_key(key, protocols[key]), protocols[key], each.spec.port, each.socket, configuration=key
+        )
         for key, each in places.items()
     ]
     entry_points += [
-        EntryPoint(key, _PROTOCOLS[each.protocol.upper()], each.port, str(each.target), key)
+        EntryPoint(_entry_point_key(key, protocol), protocol, each.port, str(each.target), key)
         for key, each in left_over.items()
-        if each.protocol.upper() in _PROTOCOLS
+        if (protocol := _PROTOCOLS.get(each.protocol.upper())) is not None
     ]
-    listeners = [
-        Listener(each.key, each.configuration, normal(each.spec.hostname), each.certificates, _demand(each))
-        for each in bound
-    ]
-    claims = {key: RouteClaims(settings, ways_of(gateways, key), ()) for key in gateways.gateways}
+    listeners = [_listener(each) for each in bound]
+    ways = {key: ways_of(gateways, key) for key in gateways.gateways}
+    claims = {key: RouteClaims(settings, ways[key], ()) for key in gateways.gateways}
+    by_key = {each.key: each for each in bound}
     return GatewayParts(
         tuple(sorted(entry_points, key=lambda each: each.key)),
         tuple(sorted(configurations, key=lambda each: each.key)),
         tuple(sorted(listeners, key=lambda each: each.key)),
-        _hosts(gateways, {each.key: each for each in bound}, claims, overrides),
+        _hosts(gateways, {key: each for key, each in by_key.items() if not each.relays}, claims, overrides),
+        relay_claims(
+            gateways.routes,
+            {key: each for key, each in by_key.items() if each.relays},
+            settings,
+            ways=ways,
+            overrides=overrides,
+            configurations={key: each.configuration for key, each in by_key.items()},
+        ),
     )
 
 
@@ -98,6 +110,28 @@ def _placed(item: ReadListener, sockets: Mapping[int, str]) -> ReadListener:
         return item
     port = item.spec.port
     return msgspec.structs.replace(item, socket=sockets.get(port, ""), configuration=configuration_key(port))
+
+
+def _protocols(bound: Iterable[ReadListener]) -> dict[str, Protocol]:
+    """What is spoken at each place, by route configuration. Where HTTPS and TLS stand beside each other, the
+    ClientHello says which.
+    """
+    found: dict[str, Protocol] = {}
+    for each in bound:
+        said = _PROTOCOLS[each.spec.protocol]
+        if said is not Protocol.TLS or each.configuration not in found:
+            found[each.configuration] = said
+    return found
+
+
+def _entry_point_key(configuration: str, protocol: Protocol) -> str:
+    """The key of an entry point. Of another protocol it is another one, but HTTPS and TLS share theirs."""
+    return f"{configuration}/tcp" if protocol is Protocol.TCP else configuration
+
+
+def _listener(read: ReadListener) -> Listener:
+    hostname = "" if read.spec.protocol == "TCP" else normal(read.spec.hostname)
+    return Listener(read.key, read.configuration, hostname, read.certificates, _demand(read), only_relays=read.relays)
 
 
 def is_bound(listener: ReadListener) -> bool:
