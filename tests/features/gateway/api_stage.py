@@ -12,7 +12,7 @@ import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from tests.fakes.apiserver import ApiServer
@@ -101,12 +101,12 @@ def target(server: ApiServer, number: int, gateway: str = "") -> int:
 class ApiGatewayStage(GatewayStage):
     """A running process and the API server that it follows."""
 
-    patience_seconds = 5.0
+    patience_seconds = 20.0
 
     async def open(self) -> None:
         await self.endpoints.start()
-        self.server = ApiServer()
-        await self.server.start()
+        self._stack = AsyncExitStack()
+        self.server = await self._stack.enter_async_context(ApiServer())
         furnish(self.server)
         self._balances = True
         self._shown: dict[tuple[str, str, str], Document] = {}
@@ -119,6 +119,7 @@ class ApiGatewayStage(GatewayStage):
             await self.zonal.is_ready()
         except BaseException:
             self.zonal.kill()
+            await self._stack.aclose()
             raise
 
     async def close(self) -> None:
@@ -126,7 +127,7 @@ class ApiGatewayStage(GatewayStage):
             await self.zonal.stop()
         finally:
             self.zonal.kill()
-            await self.server.stop()
+            await self._stack.aclose()
             await self.endpoints.stop()
             self._files.cleanup()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.settings.gateway_ports import GatewayPorts, read_gateway_ports
+from ingress.settings.gateway_ports import GatewayPorts, read_gateway_ports, read_gateway_services
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,28 @@ def test_a_range_a_port_pairs_or_nothing(text: str, expected: GatewayPorts) -> N
 def test_what_is_neither_says_so(text: str) -> None:
     with pytest.raises(ValueError, match=r"port|range|give"):
         read_gateway_ports(text)
+
+
+def test_a_range_means_a_service_for_each_gateway() -> None:
+    ports = read_gateway_ports("20000-20001")
+    found = read_gateway_services(ports, "auto", "203.0.113.0/28,::1", namespace="zonal")
+    assert found is not None
+    assert (found.service_type, found.targets, len(found.external_networks)) == ("LoadBalancer", (20000, 20001), 2)
+    node = read_gateway_services(ports, "node-port", "", namespace="zonal")
+    assert node is not None
+    assert node.service_type == "NodePort"
+    assert read_gateway_services(read_gateway_ports("80=8080"), "auto", "", namespace="zonal") is None
+    assert read_gateway_services(read_gateway_ports(""), "auto", "", namespace="zonal") is None
+
+
+@pytest.mark.parametrize(
+    ("ports", "addresses", "networks", "words"),
+    [
+        ("20000-20001", "shared", "", "PORT=BOUND"),
+        ("80=8080", "node-port", "", "range"),
+        ("20000-20001", "auto", "nothing", "--gateway-external-ips"),
+    ],
+)
+def test_what_does_not_fit_together_is_said(ports: str, addresses: str, networks: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        read_gateway_services(read_gateway_ports(ports), addresses, networks, namespace="zonal")

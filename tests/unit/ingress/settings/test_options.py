@@ -21,9 +21,9 @@ RENAMED = {
 }
 """Options whose field says the unit, or that there may be several."""
 
-BEYOND_FIELDS = {"source", "workers", "gateway_ports", "gateway_addresses"}
+BEYOND_FIELDS = {"source", "workers", "gateway_ports", "gateway_addresses", "gateway_external_ips"}
 """`source` has no default; of `workers` the default depends on the machine; `gateway_ports` is a value of its own;
-`gateway_addresses` has one choice so far, so nothing depends on it."""
+`gateway_addresses` and `gateway_external_ips` become `gateway_services`."""
 
 
 def command_line_defaults() -> dict[str, object]:
@@ -36,7 +36,8 @@ def test_every_option_has_its_field_with_the_same_default() -> None:
         field.name: field.default
         for record in (RunOptions, ClusterAccess, TranslationContext)
         for field in msgspec.structs.fields(record)
-        if field.name not in {*BEYOND_FIELDS, "cluster", "context", "can_export_spans", "names_secrets"}
+        if field.name
+        not in {*BEYOND_FIELDS, "cluster", "context", "can_export_spans", "names_secrets", "gateway_services"}
     }
     defaults = {name: value for name, value in command_line_defaults().items() if name not in BEYOND_FIELDS}
     assert defaults == fields
