@@ -9,6 +9,7 @@ from typing import Final
 
 from balancer.metrics.fleet_metrics import FLEET_BYTES, FLEET_MESSAGES, FLEET_PEERS, FLEET_REFUSED
 from balancer.metrics.kinds import Definition, MetricKind
+from balancer.metrics.stream_metrics import STREAM_CONNECT, STREAM_CONNECTIONS, STREAM_SECONDS
 
 # The bounds from 5 ms on are the defaults of Prometheus. ingress-nginx uses them too, so dashboards keep working.
 # The three smaller bounds show the gain of a zone, because a hop to another zone costs about a millisecond.
@@ -233,6 +234,19 @@ DEAR_HANDSHAKES: Final = Definition(
         "were for. The host is empty if they were for none."
     ),
 )
+HOOK_SECONDS: Final = Definition(
+    name="zonal_hook_seconds",
+    kind=MetricKind.HISTOGRAM,
+    labels=("hook",),
+    help="Time that calls of a hook took, with what they waited for.",
+    buckets=BUCKETS_SECONDS,
+)
+HOOK_ERRORS: Final = Definition(
+    name="zonal_hook_errors_total",
+    kind=MetricKind.COUNTER,
+    labels=("hook", "outcome"),
+    help="Calls of a hook without an answer: raised, timeout, invalid, overrun (its process is killed), unavailable.",
+)
 RETRIES: Final = Definition(
     name="zonal_retries_total",
     kind=MetricKind.COUNTER,
@@ -330,6 +344,9 @@ DEFINITIONS: Final = (
     GRPC_RESPONSES,
     REQUEST_DURATION,
     ENDPOINT_DURATION,
+    STREAM_CONNECTIONS,
+    STREAM_SECONDS,
+    STREAM_CONNECT,
     ZONE_DECISIONS,
     ZONE_BYTES,
     ZONE_COST,
@@ -357,6 +374,8 @@ DEFINITIONS: Final = (
     HTTP2_RESETS,
     HTTP2_FLOODS,
     DEAR_HANDSHAKES,
+    HOOK_SECONDS,
+    HOOK_ERRORS,
     RETRIES,
     EJECTIONS,
     WORKER_RESTARTS,

@@ -12,7 +12,9 @@ import msgspec
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.conditions import ANY
 from balancer.model.endpoints import Backend
+from balancer.model.hooks import HookCode
 from balancer.model.logins import Logins
+from balancer.model.relays import RelayRoute
 from balancer.model.route_configurations import Listener, RouteConfiguration
 from balancer.model.routes import Host, Route
 
@@ -117,6 +119,10 @@ def _logins_weight(logins: Logins) -> int:
     return 1 + len(logins.hashes)
 
 
+def _hook_weight(code: HookCode) -> int:
+    return 1 + len(code.text) // _BYTES_WEIGHT
+
+
 def _pem_weight(pem: bytes) -> int:
     return 1 + len(pem) // _BYTES_WEIGHT
 
@@ -130,6 +136,10 @@ def _listener_weight(listener: Listener) -> int:
     return 1 + len(listener.certificates)
 
 
+def _relay_weight(relay: RelayRoute) -> int:
+    return len(relay.branches)
+
+
 def _one(_: msgspec.Struct) -> int:
     return 1
 
@@ -139,10 +149,12 @@ PARTS: Final[tuple[Collection[Any], ...]] = (
     Collection("route_configurations", _configuration_weight),
     Collection("listeners", _listener_weight),
     Collection("hosts", _host_weight, attrgetter("listener", "name"), _cut_host, _mended_host),
+    Collection("relays", _relay_weight, attrgetter("listener", "name")),
     Collection("backends", _backend_weight, cut=_cut_backend, mend=_mended_backend),
     Collection("certificates", _certificate_weight),
     Collection("authorities", _authority_weight),
     Collection("client_certificates", _certificate_weight),
     Collection("logins", _logins_weight),
+    Collection("hooks", _hook_weight),
 )
 """Every collection of the model."""

@@ -78,6 +78,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ExternalAuthDenied": AdmissionEffect.REFUSES,
     "ForbiddenAnnotation": AdmissionEffect.REFUSES,
     "ExpressionRefused": AdmissionEffect.REFUSES,
+    "HookUnknown": AdmissionEffect.REFUSES,
+    "HookSettingsInvalid": AdmissionEffect.REFUSES,
     # The Ingress is served, but a part of what it asks for is ignored.
     "InvalidValue": AdmissionEffect.WARNS,
     "NotSupported": AdmissionEffect.WARNS,
@@ -125,7 +127,6 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ClientTlsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "AuthoritiesExceedShare": AdmissionEffect.IS_NOT_JUDGED,
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
-    "NotRelayed": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }
