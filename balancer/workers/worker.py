@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.configured_names import ConfiguredNames
+from balancer.connections.hook_hosts import IsolatedHooks
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.places import ClientPlaces
@@ -37,12 +38,14 @@ from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.matching.gates.basic_auth import SignIn
 from balancer.matching.gates.external_auth.cache import AuthCache
 from balancer.matching.gates.external_auth.gate import AuthTools
+from balancer.matching.gates.hooks import HookCaller
 from balancer.matching.gates.making import GateTools, gate_maker
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
 from balancer.model.entry_points import EntryPoint
+from balancer.model.hooks import HookRule
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
 from balancer.picking.healthlog import HealthLog
@@ -118,13 +121,15 @@ class Worker:
         self._auth = AuthClient()
         self._mirrors = MirrorClient()
         self._spans = SpanOutbox(recorder.spans_dropped)
-        self._hooks = LocalHooks(HookCounts(recorder))
+        counts = HookCounts(recorder)
+        self._hooks = LocalHooks(counts)
+        self._isolated = IsolatedHooks(counts.ended)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or memory_alone().counting,
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
-            hooks=self._hooks.caller,
+            hooks=self._hook_caller,
             now=time.time,
         )
         self.live = LiveTable(random_below, gate_maker(tools), others)
@@ -184,6 +189,9 @@ class Worker:
         key, run = os.urandom(_DIGEST_KEY_BYTES), self._hash_threads.run
         return PasswordChecks(key=key, run=run, later=self._loop.call_later, limits=_CHECKS)
 
+    def _hook_caller(self, rule: HookRule) -> HookCaller | None:
+        return (self._isolated if rule.isolated else self._hooks).caller(rule)
+
     def swap(self, publication: Publication) -> None:
         """Serves `publication` from the next request on."""
         finished(self.swapping(publication))
@@ -192,6 +200,7 @@ class Worker:
         """`swap` in steps. Every request sees either the last publication as a whole, or the new one."""
         model = publication.model
         self._hooks.load(model.hooks)
+        self._isolated.load(model.hooks)
         coming = yield from self.live.prepare(publication, time.perf_counter())  # the clock of picks
         self._logins.update(model)
         self._names.update(model)
@@ -271,6 +280,7 @@ class Worker:
             await self._wait(1.0)
         self._hash_threads.stop()
         self._hooks.stop()
+        self._isolated.stop()
         await self._probes.close()
         await self._auth.stop()
         await self._mirrors.stop()
