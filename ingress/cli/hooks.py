@@ -24,7 +24,7 @@ def hooks() -> None:
 def try_hook(file: Path, *, line: str, header: tuple[str, ...], client: str, settings: str, status: int) -> None:
     """Ask the hook in FILE about one request, and about the response to it.
 
-    Exit 1 if the hook refuses or answers the request, or cannot be used.
+    Exit 1 if the hook refuses or answers the request, 2 if it cannot be used.
     """
     from zonal_hooks.loading import NotAHook
     from zonal_hooks.testing import Tried, try_file
