@@ -137,7 +137,7 @@ class Reception:
 
     def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
         settings, secure = self._settings.proxy, entry_point.is_secure
-        reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
+        reads_first = secure or settings.proxy_protocol or settings.http2.cleartext or entry_point.http2_cleartext
         most = min(settings.client_connections, self._bound)
         for connection, peer in accepted:
             if len(self._places) >= most and not self._makes_room(peer):
@@ -257,7 +257,7 @@ class Reception:
     async def _take_in_plain(self, connection: socket.socket, arrival: Arrival) -> None:
         http2, settings = False, self._settings.proxy
         try:
-            if settings.http2.cleartext:
+            if settings.http2.cleartext or arrival.entry_point.http2_cleartext:
                 async with asyncio.timeout(settings.client_header_timeout_seconds):
                     http2 = await begins_http2(connection)
         except OSError:  # TimeoutError is one

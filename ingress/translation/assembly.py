@@ -13,11 +13,10 @@ from operator import attrgetter
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.entry_points import HTTP, HTTPS, Protocol
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.route_configurations import INGRESS_LISTENER, Listener
-from balancer.model.settings import ProxySettings
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
@@ -304,7 +303,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
-        proxy=_proxy(proxy_with_fields(settings, inventory, findings), parts),
+        proxy=proxy_with_fields(settings, inventory, findings),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
@@ -365,13 +364,6 @@ def _routed(
         ),
         listeners=_listeners(parts, certificates, findings),
     )
-
-
-def _proxy(proxy: ProxySettings, parts: GatewayParts) -> ProxySettings:
-    """The settings of the proxy. Calls of a GRPCRoute come in HTTP/2 without TLS, too, where a listener has none."""
-    if not any(each.protocol is Protocol.HTTP for each in parts.entry_points):
-        return proxy
-    return msgspec.structs.replace(proxy, http2=msgspec.structs.replace(proxy.http2, cleartext=True))
 
 
 def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:

@@ -63,7 +63,12 @@ def gateway_parts(
     ]
     entry_points = [
         EntryPoint(
-            configuration_key(port), _PROTOCOLS[each.spec.protocol], port, sockets[port], configuration_key(port)
+            configuration_key(port),
+            _PROTOCOLS[each.spec.protocol],
+            port,
+            sockets[port],
+            configuration_key(port),
+            http2_cleartext=each.spec.protocol == "HTTP",  # calls of a GRPCRoute come in HTTP/2
         )
         for port, each in ports.items()
     ]
