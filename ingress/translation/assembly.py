@@ -6,7 +6,7 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 
@@ -167,8 +167,10 @@ def translate(
     inventory = inventory.holding_back(held_back)
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
     settings = memories.begin(inventory, context, settings)
-    desired = _desired(inventory, context, settings, before=before, memories=memories, findings=findings)
+    shelf.materials.begin(settings.keys)
     gateways = _gateways(inventory, context, shelf.materials, findings)
+    needs = gateways.needs
+    desired = _desired(inventory, context, settings, needs, before=before, memories=memories, findings=findings)
     parts = gateway_parts(
         gateways,
         settings,
@@ -206,15 +208,8 @@ def _gateways(
 
 
 def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
-    """`made` with what Gateway API needs beside it, and with its standings."""
-    wanted = msgspec.structs.replace(
-        made.wanted,
-        secrets=made.wanted.secrets | gateways.secrets,
-        config_maps=made.wanted.config_maps | gateways.config_maps,
-    )
-    return msgspec.structs.replace(
-        made, wanted=wanted, services=made.services | gateways.services, standings=gateways.standings
-    )
+    """`made` with the Services that routes of Gateways name, and with its standings."""
+    return msgspec.structs.replace(made, services=made.services | gateways.services, standings=gateways.standings)
 
 
 class DesiredState(msgspec.Struct, frozen=True):
@@ -238,14 +233,17 @@ def _desired(
     inventory: Inventory,
     context: TranslationContext,
     settings: ClusterSettings,
+    needs: Sequence[Claims],
     *,
     before: Wanted,
     memories: Memories,
     findings: Findings,
 ) -> DesiredState:
-    """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
+    """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing.
+
+    `needs` are the Secrets and ConfigMaps that objects of other languages name.
+    """
     materials = memories.shelf.materials
-    materials.begin(settings.keys)
     read = claims_of_ingresses(
         inventory, context, settings=settings, findings=findings, materials=materials, memory=memories.claims
     )
@@ -258,9 +256,9 @@ def _desired(
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), memories.overrides, findings),
         services=_services(claims),
-        secrets=needed_secrets(claims, hosts, context, before=before.secrets, findings=findings),
+        secrets=needed_secrets((*claims, *needs), hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
-        config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
+        config_maps=needed_config_maps((*main, *needs), settings, before=before.config_maps, findings=findings),
     )
 
 
