@@ -42,6 +42,7 @@ from ingress.translation.gateway.annotations import route_overrides
 from ingress.translation.gateway.findings import note_standings, note_streams
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.gateway.route_findings import note_routes
 from ingress.translation.gateway.serving import GatewayParts, gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
@@ -204,6 +205,7 @@ def _gateways(
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
     note_streams(gateways.listeners, findings)
+    note_routes(gateways.routes, findings)
     return gateways
 
 

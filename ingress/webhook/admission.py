@@ -126,6 +126,9 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "AuthoritiesExceedShare": AdmissionEffect.IS_NOT_JUDGED,
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
     "NotRelayed": AdmissionEffect.IS_NOT_JUDGED,
+    "HostnameShared": AdmissionEffect.IS_NOT_JUDGED,
+    "RedirectLoop": AdmissionEffect.IS_NOT_JUDGED,
+    "Shadowed": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }

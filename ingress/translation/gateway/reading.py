@@ -21,6 +21,7 @@ from ingress.translation.gateway.backend_certificates import certificate_problem
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
 from ingress.translation.gateway.classes import class_standing, our_classes, parameters_problem
 from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
+from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.grants import Grants
 from ingress.translation.gateway.listener_certificates import with_certificates
 from ingress.translation.gateway.listener_conflicts import TakenPorts
@@ -115,7 +116,7 @@ class _GatewayReading:
         }
         finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
         defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
-        routes = tuple(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
+        routes = bounded(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         standings = (
             *(class_standing(each, self._inventory) for each in self._classes.values()),

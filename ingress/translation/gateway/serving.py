@@ -107,6 +107,8 @@ def _hosts(
 ) -> tuple[HostClaim, ...]:
     found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
     for age, read in enumerate(gateways.routes):
+        if read.oversized is not None:
+            continue
         metadata = read.route.metadata
         said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), Overrides())
         made: dict[tuple[str, str], list[Ranked]] = {}
