@@ -127,7 +127,6 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ClientTlsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "AuthoritiesExceedShare": AdmissionEffect.IS_NOT_JUDGED,
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
-    "NotRelayed": AdmissionEffect.IS_NOT_JUDGED,
     "HostnameShared": AdmissionEffect.IS_NOT_JUDGED,
     "RedirectLoop": AdmissionEffect.IS_NOT_JUDGED,
     "Shadowed": AdmissionEffect.IS_NOT_JUDGED,
