@@ -131,6 +131,12 @@ ENDPOINTS: Final = Definition(
         "A Service without ready endpoints has `ready` 0 in the zone `unknown`."
     ),
 )
+ZONE_DRAINED: Final = Definition(
+    name="zonal_zone_drained",
+    kind=MetricKind.GAUGE,
+    labels=("zone",),
+    help="Always 1, for each zone that zone-drain empties now.",
+)
 OWN_ZONE_INFO: Final = Definition(
     name="zonal_own_zone_info",
     kind=MetricKind.GAUGE,
@@ -342,6 +348,7 @@ DEFINITIONS: Final = (
     ZONE_FAILURE_RATIO,
     ZONE_EVACUATIONS,
     ENDPOINTS,
+    ZONE_DRAINED,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,
     CONFIG_AGE,

@@ -25,6 +25,7 @@ CONTRACT = {
     "zonal_zone_failure_ratio": ("namespace", "service", "zone"),
     "zonal_zone_evacuations_total": ("namespace", "service", "zone", "dry_run"),
     "zonal_endpoints": ("namespace", "service", "zone", "state"),
+    "zonal_zone_drained": ("zone",),
     "zonal_own_zone_info": ("zone", "node", "source"),
     "zonal_config_generation": (),
     "zonal_config_age_seconds": (),
