@@ -52,6 +52,12 @@ CONTRACT = {
     "zonal_fleet_refused_total": ("reason",),
     "zonal_fleet_bytes_total": ("direction",),
     "zonal_worker_cpu_seconds_total": ("worker",),
+    "zonal_stream_connections_total": (
+        *("namespace", "ingress", "kind", "service", "from_zone", "to_zone", "locality"),
+        "error",
+    ),
+    "zonal_stream_seconds_total": ("namespace", "ingress", "kind", "service"),
+    "zonal_stream_connect_seconds": ("namespace", "service", "to_zone"),
     "zonal_worker_resident_memory_bytes": ("worker",),
     "zonal_worker_open_fds": ("worker",),
     "zonal_worker_start_time_seconds": ("worker",),
