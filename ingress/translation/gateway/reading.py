@@ -17,22 +17,19 @@ from ingress.objects.metadata import Metadata
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import created_epoch_seconds
+from ingress.translation.claims import Claims, created_epoch_seconds
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
-from ingress.translation.gateway.classes import class_standing, needed_parameters, our_classes, parameters_problem
-from ingress.translation.gateway.client_validation import (
-    named_authorities,
-    read_validation,
-    validation_of,
-    with_validation,
-)
+from ingress.translation.gateway.classes import class_standing, our_classes, parameters_problem
+from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
+from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.grants import Grants
-from ingress.translation.gateway.listener_certificates import named_secrets, with_certificates
+from ingress.translation.gateway.listener_certificates import with_certificates
 from ingress.translation.gateway.listener_conflicts import TakenPorts
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
 from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.named_objects import needs_of
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.own_ports import Exposure, OwnPorts, missing_address, written
 from ingress.translation.gateway.register import read_register, service_name
@@ -67,8 +64,8 @@ class ReadGateways(msgspec.Struct, frozen=True):
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
     name. `exposures` say what their Services should be, and `left_over` where clients may still come to, where each
-    Gateway has a Service. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist
-    or not.
+    Gateway has a Service. `needs` are the Secrets and ConfigMaps that each object names, and `services` are needed, by
+    namespace and name, all whether they exist or not.
     `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
     to endpoints, `namespace/name`, for those that name one; None: it cannot be used.
     """
@@ -79,8 +76,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     standings: tuple[ObjectStanding, ...] = ()
     exposures: tuple[Exposure, ...] = ()
     left_over: tuple[BoundPort, ...] = ()
-    secrets: frozenset[tuple[str, str]] = frozenset()
-    config_maps: frozenset[tuple[str, str]] = frozenset()
+    needs: tuple[Claims, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
     policies: Mapping[NamedPort, JudgedPolicy] = {}
     shown: Mapping[tuple[str, str], str | None] = {}
@@ -142,7 +138,7 @@ class _GatewayReading:
         }
         finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
         defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
-        routes = tuple(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
+        routes = bounded(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         standings = (
             *(class_standing(each, self._inventory) for each in self._classes.values()),
@@ -157,8 +153,7 @@ class _GatewayReading:
             standings=tuple(sorted(standings, key=lambda each: (each.kind, each.namespace, each.name))),
             exposures=tuple(self._exposures(listeners)),
             left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
-            secrets=self._secrets(listeners),
-            config_maps=self._config_maps() | policies.needed_config_maps(),
+            needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=frozenset(finder.looked_for) | self._own_services(),
             policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
             shown=dict(self._shown()),
@@ -280,18 +275,6 @@ class _GatewayReading:
             elif found is not None:
                 name = "/".join(found)
                 yield key, None if self._material.certificate_problem(name) else name
-
-    def _secrets(self, listeners: Iterable[ReadListener]) -> frozenset[tuple[str, str]]:
-        named = {key for each in listeners for key in named_secrets(each, self._grants)}
-        shown = (shown_certificate(each, self._grants) for each in self._gateways.values())
-        return frozenset(named | {each for each in shown if each is not None and not isinstance(each, Problem)})
-
-    def _config_maps(self) -> frozenset[tuple[str, str]]:
-        found: set[tuple[str, str]] = set()
-        for each in self._gateways.values():
-            found.update(needed_parameters(each, self._classes[each.spec.gateway_class_name]))
-            found.update(named_authorities(each, self._grants))
-        return frozenset(found)
 
 
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:

@@ -70,7 +70,12 @@ def gateway_parts(
     ]
     entry_points = [
         EntryPoint(
-            _entry_point_key(key, protocols[key]), protocols[key], each.spec.port, each.socket, configuration=key
+            _entry_point_key(key, protocols[key]),
+            protocols[key],
+            each.spec.port,
+            each.socket,
+            configuration=key,
+            http2_cleartext=protocols[key] is Protocol.HTTP,  # calls of a GRPCRoute come in HTTP/2
         )
         for key, each in places.items()
     ]
@@ -89,7 +94,7 @@ def gateway_parts(
         tuple(sorted(listeners, key=lambda each: each.key)),
         _hosts(gateways, {key: each for key, each in by_key.items() if not each.relays}, claims, overrides),
         relay_claims(
-            gateways.routes,
+            [each for each in gateways.routes if each.oversized is None],
             {key: each for key, each in by_key.items() if each.relays},
             settings,
             ways=ways,
@@ -149,6 +154,8 @@ def _hosts(
 ) -> tuple[HostClaim, ...]:
     found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
     for age, read in enumerate(gateways.routes):
+        if read.oversized is not None:
+            continue
         metadata = read.route.metadata
         said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), Overrides())
         made: dict[tuple[str, str], list[Ranked]] = {}

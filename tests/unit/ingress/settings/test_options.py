@@ -26,6 +26,10 @@ BEYOND_FIELDS = {"source", "workers", "gateway_ports", "gateway_addresses", "gat
 `gateway_addresses` and `gateway_external_ips` become `gateway_services`."""
 
 
+BEYOND_OPTIONS = {*BEYOND_FIELDS, "cluster", "context", "can_export_spans", "names_secrets", "gateway_services"}
+"""Fields that no option of their own fills."""
+
+
 def command_line_defaults() -> dict[str, object]:
     with run.make_context("run", []) as context:
         return {RENAMED.get(name, name): value for name, value in context.params.items()}
