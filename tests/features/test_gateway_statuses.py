@@ -21,13 +21,13 @@ from tests.features.gateway.documents import Cluster, Place
 from tests.features.gateway.standing import invariant_problems, status_problems
 from tests.features.ingress_nginx.authorities import Authorities
 
-_OWN_ADDRESSES = "Gateways of a folder share their addresses; test_gateway_cluster plays the case"
+_OWN_ADDRESSES = "Gateways of a folder share their addresses"
 
 PENDING: dict[str, str] = {
     "addresses/infrastructure": _OWN_ADDRESSES,
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
     "experimental/default-gateway": "defaultScope and useDefaultGateways are experimental, and not read",
-    "gatewayclass/unknown-crd-version": "a folder has no definitions; test_gateway_cluster plays the case",
+    "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
 }
 """The cases whose statuses are not as they should be yet, and why."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-_OWN_ADDRESSES = "Gateways of a folder share their addresses; test_gateway_cluster plays the case"
+_OWN_ADDRESSES = "Gateways of a folder share their addresses"
 
 PENDING: dict[str, str] = {
     "addresses/infrastructure": _OWN_ADDRESSES,
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
     "experimental/external-auth-allows": "externalAuth is experimental, and not supported: its rules are closed",
-    "gatewayclass/unknown-crd-version": "a folder has no definitions; test_gateway_cluster plays the case",
+    "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
     "multiple-gateways/route-moves": _OWN_ADDRESSES,
     "multiple-gateways/shared-and-own-routes": _OWN_ADDRESSES,
