@@ -15,6 +15,7 @@ from balancer.http.passing import passing
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
+from balancer.matching.relay_tables import NO_RELAYS, RelayTables, relay_tables
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.routing import NOWHERE, RouteTable, compiling
 from balancer.model.endpoints import Backend, BackendKey
@@ -52,7 +53,8 @@ class View:
     `proxy` are the settings, and `zone` is the own zone as requests are counted in it. `plain_edit` and `secure_edit`
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
-    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual.
+    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual. `relays`
+    says which connections are relayed.
     """
 
     __slots__ = (
@@ -69,6 +71,7 @@ class View:
         "passing",
         "plain_edit",
         "proxy",
+        "relays",
         "request_fields",
         "secure_edit",
         "tables",
@@ -88,6 +91,7 @@ class View:
         forwarded: ForwardedReader | None = None,
         request_fields: RequestFields | None = None,
         logged: LoggedRequests | None = None,
+        relays: RelayTables = NO_RELAYS,
     ) -> None:
         self.generation = generation
         self.own_zone = own_zone
@@ -107,6 +111,7 @@ class View:
         self.forwarded = forwarded
         self.request_fields = request_fields
         self.logged = logged
+        self.relays = relays
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""
@@ -220,9 +225,11 @@ class LiveTable:
             coming.concerned += gone
             coming.departed += _members_of(before.backends[key] for key in gone)
         yield
-        tables = before.tables
+        tables, relays = before.tables, before.relays
         if not _has_same_routes(before.model, model):
             tables = yield from compiling(model, tables, self._make_gate)
+            relays = relay_tables(model)
+            yield
         coming.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
@@ -233,6 +240,7 @@ class LiveTable:
             compressor=_compressor(model.proxy),
             forwarded=None if model.proxy.trusted is None else ForwardedReader(model.proxy.trusted),
             logged=logged_requests(model.proxy.log),
+            relays=relays,
             request_fields=RequestFields(model.proxy.request_fields) if model.proxy.request_fields else None,
         )
         return coming
@@ -282,6 +290,7 @@ def _replaced(before: View, model: RoutingModel) -> Generator[None, None, tuple[
 def _has_same_routes(before: RoutingModel, after: RoutingModel) -> bool:
     return (
         after.hosts == before.hosts
+        and after.relays == before.relays
         and after.listeners == before.listeners
         and after.route_configurations == before.route_configurations
     )
