@@ -14,7 +14,7 @@ from tests.unit.ingress.cluster import ingress, ingress_class, inventory, nginx,
 _CONTEXT = TranslationContext()
 _HOSTS = ("a.test", "www.a.test", "b.test", "*.test", "")
 _PATHS = ("/", "/a", "/a/", "/b")
-_SAID = (
+_SAID: tuple[dict[str, str], ...] = (
     {},
     nginx(server_alias="b.test,also.test"),
     nginx(from_to_www_redirect="true"),
