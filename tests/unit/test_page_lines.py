@@ -1,4 +1,4 @@
-"""Lines of pages: what goes on in an item of a list stands below its text, so that the source reads as the page does."""
+"""Lines of pages: what goes on in an item of a list stands below its text, as a reader of the source expects."""
 
 from __future__ import annotations
 
