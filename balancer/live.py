@@ -23,6 +23,7 @@ from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import UNKNOWN_ZONE, OwnZone
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.failing import FailingEndpoints
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
@@ -153,9 +154,9 @@ class Coming:
 
 
 class LiveTable:
-    """Holds the view in use, and its settings for objects that know no views."""
+    """Holds the view in use, and its settings for objects that know no views. `failing` are endpoints that fail."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_peers_of", "_random_below", "settings", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_peers_of", "_random_below", "failing", "settings", "view")
 
     def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, peers_of: PeersOf = alone) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes.
@@ -165,6 +166,7 @@ class LiveTable:
         self._random_below = random_below
         self._make_gate = make
         self._peers_of = peers_of
+        self.failing = FailingEndpoints()
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
@@ -256,6 +258,7 @@ class LiveTable:
             random_below=self._random_below,
             keyring=coming.keyring,
             peers_of=self._peers_of,
+            failing=self.failing,
         )
 
 

@@ -214,7 +214,14 @@ class App:
                 options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
             ),
             credentials,
-            Ends(self._picks, self._answers.served, self._published.use_traffic, self._fleet.limits),
+            Ends(
+                self._picks,
+                self._answers.served,
+                self._published.use_traffic,
+                self._fleet.limits,
+                self._fleet.failing,
+                self._fleet.suspect,
+            ),
         )
         await conversation.start()
         stack.push_async_callback(conversation.close)

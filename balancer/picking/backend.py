@@ -20,6 +20,7 @@ from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFact
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
 from balancer.picking.evidence import client_place
+from balancer.picking.failing import WATCHED_SECONDS, FailingEndpoints
 from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
@@ -68,6 +69,7 @@ class BackendRuntime:
         "backend",
         "budget",
         "evacuation",
+        "failing",
         "handshake",
         "has_controllers",
         "has_endpoints",
@@ -95,11 +97,12 @@ class BackendRuntime:
         handshake: Handshake | None,
         silence: BackendSilence | None = None,
         peers_of: PeersOf = alone,
+        failing: FailingEndpoints | None = None,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
 
         `handshake` is how connections to the members are made; None is plain HTTP. `peers_of` finds the peers of
-        controllers. `silence` None: nothing is known yet about connects.
+        controllers. `silence` None: nothing is known yet about connects. `failing` learns which endpoints fail.
         """
         self.backend = backend
         self.handshake = handshake
@@ -111,6 +114,7 @@ class BackendRuntime:
         self.load = load
         self.budget = budget
         self.evacuation = evacuation
+        self.failing = failing
         self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
         self._around = around
@@ -147,6 +151,7 @@ class BackendRuntime:
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
         peers_of: PeersOf = alone,
+        failing: FailingEndpoints | None = None,
     ) -> BackendRuntime:
         """A runtime without a past. Its rotations start at random places.
 
@@ -166,6 +171,7 @@ class BackendRuntime:
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
             peers_of=peers_of,
+            failing=failing,
         )
 
     def with_backend(
@@ -201,6 +207,7 @@ class BackendRuntime:
             handshake=handshake,
             silence=self.silence,
             peers_of=self._peers_of,
+            failing=self.failing,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
         after._past, after.has_controllers = self._handed_on(backend), self.has_controllers
@@ -303,10 +310,24 @@ class BackendRuntime:
         change = health.report(endpoint, outcome, now, pick.probe, asker)
         if outcome is _ANSWERED and not evacuation.is_awake:
             return change
+        if self.failing is not None and outcome in FAILURES:
+            self.failing.watch(self.backend.key, pick.member.label, endpoint, now)
         if outcome is not Outcome.UNKNOWN:
             failed, place = outcome in FAILURES, client_place(asker.client)
             evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, place=place, now=now)
         return evacuation.news() if change is None else change
+
+    def suspect(self, label: str, now: float, *, ejects: bool) -> Member | None:
+        """Learns that others have seen failures of the endpoint `label` lately. Returns it if that ejects it.
+
+        `ejects`: they agree that the endpoint fails.
+        """
+        member = self.members.get(label)
+        if member is None or self.failing is None:
+            return None
+        if self.failing.watch(self.backend.key, label, member.health, now):
+            self.health.suspect(member.health, now, now + WATCHED_SECONDS)
+        return member if ejects and self.health.eject_suspect(member.health, now) else None
 
     def left(self, pick: Pick, now: float, seconds: float, asker: Asker = NOBODY) -> None:
         """Learns that a request waited `seconds` for a connection and went elsewhere.

@@ -42,9 +42,12 @@ from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.model.certificates import Certificate
+from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
+from balancer.picking.failing import FailingRow
+from balancer.picking.health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.body_room import BodyRoom, files_for
@@ -59,7 +62,9 @@ from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import PeersOf, alone
+from balancer.workers.failing_telling import FailingTelling
 from balancer.workers.judging import Judgements, judging
+from balancer.workers.messages import SuspectRow
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
@@ -126,7 +131,9 @@ class Worker:
         self._deadlines = Deadlines(self._loop)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)
-        health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
+        self._recorder = recorder
+        self._health_log = HealthLog()
+        health_log, accounting = self._health_log, CompatAccounting if compat_metrics else Accounting
         self._proxy = Proxy(
             live=self.live,
             forwarder=self._forwarder(recorder, health_log),
@@ -295,6 +302,20 @@ class Worker:
     def judging(self, about: tuple[str, str] | None = None) -> Generator[None, None, Judgements]:
         """What is known about backends, in steps. `about` is the Service (namespace, name) whose endpoints are told."""
         return judging(self.live, about)
+
+    def tell_failing(self, say: Callable[[tuple[FailingRow, ...]], None]) -> None:
+        """From now on `say` is told how endpoints do that failed lately, soon after that changes."""
+        FailingTelling(self.live.failing, self._loop.call_later, say)
+
+    def suspect(self, rows: Iterable[SuspectRow]) -> None:
+        """Learns about endpoints that failed elsewhere."""
+        now = time.perf_counter()  # the clock of picks
+        for row in rows:
+            runtime = self.live.view.backends.get(BackendKey(row.backend))
+            member = None if runtime is None else runtime.suspect(row.endpoint, now, ejects=row.ejects)
+            if runtime is not None and member is not None:
+                self._recorder.ejection(runtime.backend.namespace, runtime.backend.service)
+                self._health_log.tell(runtime, member, Change.EJECTED, now=now, why="what they saw")
 
     def _serve(self, client: Connection) -> None:
         if client.entry_point.key not in self.live.view.configurations:

@@ -44,7 +44,9 @@ def free_ports(count: int) -> list[int]:
 
 
 @asynccontextmanager
-async def replicas(opened: Shop, place: Path, zones: Sequence[str], ports: Sequence[int]) -> AsyncIterator[list[Zonal]]:
+async def replicas(
+    opened: Shop, place: Path, zones: Sequence[str], ports: Sequence[int], *more: str
+) -> AsyncIterator[list[Zonal]]:
     """A replica in each of `zones`, of which each knows all `ports`, its own among them."""
     secret = place / "secret"
     secret.write_bytes(SECRET)
@@ -54,7 +56,7 @@ async def replicas(opened: Shop, place: Path, zones: Sequence[str], ports: Seque
         for zone, port in zip(zones, ports, strict=False):
             folder = place / f"manifests-{port}"
             folder.symlink_to(opened.place)
-            options = (f"--zone={zone}", f"--peer-port={port}", f"--peer-secret={secret}", *everybody)
+            options = (f"--zone={zone}", f"--peer-port={port}", f"--peer-secret={secret}", *everybody, *more)
             started.append(await stack.enter_async_context(running(folder, *options)))
         yield started
 
@@ -233,4 +235,37 @@ async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
             connection.close()
             connection = await Connection.open(zonal.http_port)
         await asyncio.sleep(1 / 60)
+    connection.close()
+
+
+@pytest.mark.parametrize("fleet_failures", ["on", "dry-run"])
+async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Path, fleet_failures: str) -> None:
+    """Alone, each of six workers meets five failures before it leaves the endpoint."""
+    ports = free_ports(3)
+    zones = ("zone-a", "zone-b", "zone-c")
+    settings = {"zone_aware_routing": "false", "fleet_failures": fleet_failures, "ejection_time": "300s"}
+    async with (
+        shop(tmp_path, {"zone-a": 1, "zone-b": 1}, **settings) as opened,
+        replicas(opened, tmp_path, zones, ports, "--workers=2") as everybody,
+    ):
+        for zonal in everybody:
+            await comes(zonal, 2.0, "zonal_fleet_peers", state="up")
+        await opened.endpoints[0].stop()
+        watch = Stopwatch()
+        while sum([await value(zonal, "zonal_ejections") for zonal in everybody]) < 6:
+            assert watch.within(PATIENCE_SECONDS)
+            for _ in range(5):
+                await asyncio.gather(*(asks(zonal) for zonal in everybody))
+        failures = [await value(zonal, "zonal_retries") for zonal in everybody]
+    if fleet_failures == "on":
+        assert sum(failures) <= 18, failures
+    else:
+        assert sum(failures) >= 30, failures
+
+
+async def asks(zonal: Zonal) -> None:
+    """A request on a connection of its own, so that every worker gets some."""
+    connection = await Connection.open(zonal.http_port)
+    answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+    assert answer.status == 200
     connection.close()
