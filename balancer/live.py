@@ -27,7 +27,7 @@ from balancer.picking.failing import FailingEndpoints
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
-from balancer.sharing.peers import PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.verdicts import Surroundings
 
@@ -156,16 +156,16 @@ class Coming:
 class LiveTable:
     """Holds the view in use, and its settings for objects that know no views. `failing` are endpoints that fail."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_peers_of", "_random_below", "failing", "settings", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_others", "_random_below", "failing", "settings", "view")
 
-    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, peers_of: PeersOf = alone) -> None:
+    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, others: Others = NO_OTHERS) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes.
 
-        `peers_of` finds the other controllers of a backend under `adaptive`.
+        `others` are the other processes of this replica.
         """
         self._random_below = random_below
         self._make_gate = make
-        self._peers_of = peers_of
+        self._others = others
         self.failing = FailingEndpoints()
         self._drain: Drain | None = None
         self._keyring = Keyring()
@@ -257,7 +257,7 @@ class LiveTable:
             drain=coming.drain,
             random_below=self._random_below,
             keyring=coming.keyring,
-            peers_of=self._peers_of,
+            others=self._others,
             failing=self.failing,
         )
 

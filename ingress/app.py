@@ -126,7 +126,7 @@ class App:
         self._fleet.open()
         await controller.start()
         if self._cluster is not None:
-            await self._cluster.start(controller)
+            await self._cluster.start(controller, self._published, self._fleet.generation_in_use)
         # Not before: who refuses to start says why, and nothing else.
         _LOG.info("zonal %s begins, data plane %s", self._published.version, build_told())
         await self._fleet.start()

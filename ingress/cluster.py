@@ -22,7 +22,9 @@ from balancer.runtime.supervising import kept_at_work
 from ingress.admin.doors import port_bound
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.following.controller import Controller
+from ingress.following.publishing import Published
 from ingress.following.zone_modes import ModeChange
+from ingress.objects.kinds import OPTIONAL_KINDS, Kind
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import CannotFollow
 from ingress.sources.events import SourceFindings
@@ -36,6 +38,8 @@ from ingress.writing.address_lookup import AddressLookup, FixedAddresses, NodeAd
 from ingress.writing.electing import ElectorTimes
 from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
+from ingress.writing.gateway.in_use import Judgement
+from ingress.writing.gateway.writer import GatewayCluster, GatewayPace, GatewayStatusWriter
 from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import Notice, is_present, notices_of
 from ingress.writing.status_writer import StatusPace, StatusWriter
@@ -62,6 +66,7 @@ class Cluster:
         self._events: EventWriter | None = None
         self._statuses: StatusWriter | None = None
         self._webhook: web.AppRunner | None = None
+        self._gateways: GatewayStatusWriter | None = None
         self._controller: Controller | None = None
         self._told: tuple[Finding, ...] = ()
         self._objections: tuple[Notice, ...] = ()
@@ -92,11 +97,14 @@ class Cluster:
             raise CannotFollow(f"--source kubernetes: {error}; outside of a pod give --kubeconfig FILE") from None
         return cls(api, options, lookup=_lookup(api, options))
 
-    async def start(self, controller: Controller) -> None:
-        """Takes part in the election, writes, and serves the webhook. Raises `CannotListen`."""
+    async def start(self, controller: Controller, published: Published, in_use: Callable[[], int]) -> None:
+        """Takes part in the election, writes, and serves the webhook. Raises `CannotListen`.
+
+        `in_use` says which generation of what is `published` all workers serve.
+        """
         self._controller = controller
         if self._options.cluster.update_status:
-            self._start_writing(controller)
+            self._start_writing(controller, published, in_use)
             self._object()
         if self._options.cluster.webhook_port:
             await self._start_webhook()
@@ -105,6 +113,8 @@ class Cluster:
         """Takes all findings after a translation. Statuses may have changed."""
         if self._statuses is not None:
             self._statuses.wake()
+        if self._gateways is not None:
+            self._gateways.translated()
 
     def findings_told(self, findings: tuple[Finding, ...]) -> None:
         """Takes all findings that have lasted long enough. They become Events, at the start if it is still to come."""
@@ -155,7 +165,7 @@ class Cluster:
             await self._webhook.cleanup()
         await self._api.close()
 
-    def _start_writing(self, controller: Controller) -> None:
+    def _start_writing(self, controller: Controller, published: Published, in_use: Callable[[], int]) -> None:
         access, scale = self._options.cluster, self._options.cluster.time_scale
         elector = Elector(
             self._api,
@@ -173,8 +183,11 @@ class Cluster:
             leading=lambda: elector.leading,
             on_findings=partial(self._note, "events"),
         )
+        self.source.on_change = self._changed
         self._run(elector.run, "the election of a leader")
         self._run(self._events.run, "writing Events")
+        if self._options.context.gateway_ports:
+            self._start_gateways(controller, elector, published, in_use)
         if self._lookup is None:
             _LOG.info("no address to publish: give --publish-service or --publish-status-address")
             return
@@ -186,8 +199,26 @@ class Cluster:
             on_findings=partial(self._note, "status"),
             pace=_pace(self._lookup).scaled(scale),
         )
-        self.source.on_ingress = self._statuses.wake
         self._run(self._statuses.run, "writing statuses")
+
+    def _start_gateways(
+        self, controller: Controller, elector: Elector, published: Published, in_use: Callable[[], int]
+    ) -> None:
+        cluster = GatewayCluster(
+            inventory=lambda: controller.inventory,
+            versions=lambda: self.source.served,
+            judgement=lambda: _judgement(published),
+            in_use=in_use,
+            leading=lambda: elector.leading,
+        )
+        self._gateways = GatewayStatusWriter(
+            self._api,
+            cluster,
+            controller=self._options.context.controller_class,
+            on_findings=partial(self._note, "gateway status"),
+            pace=GatewayPace().scaled(self._options.cluster.time_scale),
+        )
+        self._run(self._gateways.run, "writing statuses of Gateway API")
 
     async def _start_webhook(self) -> None:
         access = self._options.cluster
@@ -209,8 +240,14 @@ class Cluster:
             config_map = self._controller.inventory.config_map(namespace, name)
         return review(body, context, config_map)
 
+    def _changed(self, kind: Kind) -> None:
+        if kind is Kind.INGRESS and self._statuses is not None:
+            self._statuses.wake()
+        elif kind in OPTIONAL_KINDS and self._gateways is not None:
+            self._gateways.wake()
+
     def _leader_changed(self, _leading: bool) -> None:
-        for writer in (self._statuses, self._events):
+        for writer in (self._statuses, self._gateways, self._events):
             if writer is not None:
                 writer.wake()
 
@@ -233,6 +270,12 @@ class Cluster:
         self._tasks.append(
             asyncio.get_running_loop().create_task(kept_at_work(run, what=what, told=partial(self._note_failure, what)))
         )
+
+
+def _judgement(published: Published) -> Judgement | None:
+    if published.publication is None:
+        return None
+    return Judgement(published.standings, published.publication.generation, published.seen_at)
 
 
 def _pace(lookup: AddressLookup) -> StatusPace:

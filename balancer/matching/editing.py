@@ -8,10 +8,12 @@ from balancer.http.edits import FieldSetter, ResponseEditor, SecureFieldSetter
 from balancer.http.messages import Fields
 from balancer.matching.cors import CorsEditor
 from balancer.matching.cors_policy import CorsPolicyEditor
+from balancer.matching.ordered_edits import EditPlan, OrderedEditor
 from balancer.matching.relocating import CookieEditor, LocationEditor
 from balancer.model.cors import CorsPolicy
 from balancer.model.edits import CorsFields, EditFields, ResponseRule, SetFields
 from balancer.model.relocation import RewriteCookies, RewriteLocation
+from balancer.model.scripts import OrderedEdits
 
 
 def make_editor(rule: ResponseRule) -> ResponseEditor:
@@ -23,10 +25,11 @@ def make_editor(rule: ResponseRule) -> ResponseEditor:
         case EditFields():
             gone = frozenset(name.lower().encode("ascii") for name in (*rule.remove, *(name for name, _ in rule.set)))
             return FieldSetter(_encoded((*rule.set, *rule.add)), replaces=False, removed=gone)
-        case CorsFields():
-            return CorsEditor(rule)
-        case CorsPolicy():
-            return CorsPolicyEditor(rule)
+        case OrderedEdits():
+            plan = EditPlan(rule)
+            return OrderedEditor(plan, [text.encode("latin-1") for text in plan.texts])
+        case CorsFields() | CorsPolicy():
+            return CorsEditor(rule) if isinstance(rule, CorsFields) else CorsPolicyEditor(rule)
         case RewriteLocation():
             return LocationEditor(rule)
         case RewriteCookies():

@@ -217,6 +217,17 @@ def compile_caseless(text: str) -> Pattern:
     return Pattern(text, _options(ignores_case=True))
 
 
+@lru_cache(maxsize=1024)
+def compile_capturing(text: str, *, ignores_case: bool = False) -> Pattern:
+    """As `compile_pattern`, but the pattern captures."""
+    if len(text) > CHARACTERS_MAX:
+        raise PatternError(_TOO_LARGE)
+    pattern = Pattern(text, _options(ignores_case=ignores_case))
+    if pattern.instructions > INSTRUCTIONS_MAX:
+        raise PatternError(_TOO_LARGE)
+    return pattern
+
+
 def _options(
     *, ignores_case: bool = False, never_capture: bool = False, memory_bytes: int = _MEMORY_BYTES
 ) -> re2.Options:

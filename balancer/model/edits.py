@@ -6,6 +6,7 @@ import msgspec
 
 from balancer.model.cors import CorsPolicy
 from balancer.model.relocation import RewriteCookies, RewriteLocation
+from balancer.model.scripts import OrderedEdits
 
 
 class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
@@ -53,5 +54,5 @@ class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
     fields: tuple[tuple[str, str], ...] = ()
 
 
-ResponseRule = SetFields | EditFields | CorsFields | CorsPolicy | RewriteLocation | RewriteCookies
+ResponseRule = SetFields | EditFields | OrderedEdits | CorsFields | CorsPolicy | RewriteLocation | RewriteCookies
 """Every kind of response edit that a route may have."""

@@ -19,6 +19,7 @@ from balancer.model.redirects import (
     SlashRedirect,
     TargetRedirect,
 )
+from balancer.model.scripts import HostScript, Script
 from balancer.model.tracing import Tracing
 
 
@@ -73,12 +74,14 @@ class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
 GateRule = (
     Tracing
     | BlockedClients
+    | HostScript
     | AppRoot
     | NameRedirect
     | SlashRedirect
     | TargetRedirect
     | CorsPreflight
     | CorsPolicyPreflight
+    | Script
     | RouteRedirect
     | RewrittenRedirect
     | HttpsRedirect
@@ -95,12 +98,14 @@ GateRule = (
 PHASES: tuple[type[GateRule], ...] = (
     Tracing,
     BlockedClients,
+    HostScript,
     AppRoot,
     NameRedirect,
     SlashRedirect,
     TargetRedirect,
     CorsPreflight,
     CorsPolicyPreflight,
+    Script,
     RouteRedirect,
     RewrittenRedirect,
     HttpsRedirect,

@@ -8,7 +8,7 @@ from balancer.picking.members cimport Pick
 
 
 cdef class BackendRuntime:
-    cdef public object _around, _chooser, _drain, _maker, _peers_of, _standing, _successor, backend, evacuation, failing, handshake, members
+    cdef public object _around, _chooser, _drain, _maker, _others, _standing, _successor, backend, evacuation, failing, handshake, members
     cdef public object random_below, silence
     cdef public dict _balancers, _past, _plans
     cdef public bint _unsettled, has_controllers, has_endpoints, http2

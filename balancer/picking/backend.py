@@ -19,7 +19,7 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
-from balancer.picking.evidence import client_place
+from balancer.picking.evidence import client_name
 from balancer.picking.failing import WATCHED_SECONDS, FailingEndpoints
 from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
@@ -30,7 +30,7 @@ from balancer.picking.plans import Chance, Plan, Site
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
-from balancer.sharing.peers import PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.zones.adaptive import SpillController
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.evacuation import Evacuation, ZoneChange
@@ -60,8 +60,8 @@ class BackendRuntime:
         "_chooser",
         "_drain",
         "_maker",
+        "_others",
         "_past",
-        "_peers_of",
         "_plans",
         "_standing",
         "_successor",
@@ -96,13 +96,13 @@ class BackendRuntime:
         random_below: RandomBelow,
         handshake: Handshake | None,
         silence: BackendSilence | None = None,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
         failing: FailingEndpoints | None = None,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
 
-        `handshake` is how connections to the members are made; None is plain HTTP. `peers_of` finds the peers of
-        controllers. `silence` None: nothing is known yet about connects. `failing` learns which endpoints fail.
+        `handshake` is how connections to the members are made; None is plain HTTP. `others` are the other processes of
+        this replica. `silence` None: nothing is known yet about connects. `failing` learns which endpoints fail.
         """
         self.backend = backend
         self.handshake = handshake
@@ -125,7 +125,7 @@ class BackendRuntime:
         # Balancers of plans in which neither randomness nor time counts. That of the backend's own policy is also under
         # None.
         self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
-        self._peers_of = peers_of
+        self._others = others
         self._maker = BalancerMaker(
             backend,
             around=around,
@@ -133,7 +133,7 @@ class BackendRuntime:
             health=health,
             random_below=random_below,
             evacuation=evacuation,
-            peers_of=peers_of,
+            others=others,
         )
         self._chooser = self._maker.chooser
         self._standing: Standing | None = None
@@ -150,7 +150,7 @@ class BackendRuntime:
         zones: ZoneFacts = _NO_FACTS,
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
         failing: FailingEndpoints | None = None,
     ) -> BackendRuntime:
         """A runtime without a past. Its rotations start at random places.
@@ -167,10 +167,10 @@ class BackendRuntime:
             health=BackendHealth(backend.ejection, (member.health for member in members.values())),
             load=Load(),
             budget=RetryBudget(backend),
-            evacuation=Evacuation(),
+            evacuation=Evacuation(backend.key, others),
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
-            peers_of=peers_of,
+            others=others,
             failing=failing,
         )
 
@@ -206,7 +206,7 @@ class BackendRuntime:
             random_below=self.random_below,
             handshake=handshake,
             silence=self.silence,
-            peers_of=self._peers_of,
+            others=self._others,
             failing=self.failing,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
@@ -313,8 +313,8 @@ class BackendRuntime:
         if self.failing is not None and outcome in FAILURES:
             self.failing.watch(self.backend.key, pick.member.label, endpoint, now)
         if outcome is not Outcome.UNKNOWN:
-            failed, place = outcome in FAILURES, client_place(asker.client)
-            evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, place=place, now=now)
+            failed, client = outcome in FAILURES, client_name(asker.client)
+            evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, client=client, now=now)
         return evacuation.news() if change is None else change
 
     def suspect(self, label: str, now: float, *, ejects: bool) -> Member | None:
@@ -338,8 +338,8 @@ class BackendRuntime:
             pick.observer.ended(pick, Outcome.FAILED, seconds=seconds, now=now)
         elif self._chooser.learns:
             self._chooser.observe(pick.member, Outcome.FAILED, seconds=seconds, now=now)
-        place = client_place(asker.client)
-        self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, place=place, now=now)
+        client = client_name(asker.client)
+        self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, client=client, now=now)
 
     def _members_after(self, backend: Backend) -> Mapping[str, Member]:
         """The members of `backend`: existing members with their new endpoints, and new members."""

@@ -10,8 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from balancer.matching.addresses import address_of
-from balancer.matching.clients import client_key
+from balancer.matching.clients import peer_key
 from balancer.picking.comparing import Comparison, Score
 
 MEMORY_SECONDS: Final = 10.0
@@ -217,7 +216,9 @@ def _fade(one: Experience, weight: float, now: float) -> None:
 
 def client_place(client: str) -> int:
     """Where a client is counted. Nobody can choose the place of an address, because Python's hashes are random."""
-    if ":" not in client:
-        return hash(client) % _PLACES
-    address = address_of(client)  # of IPv6 the network counts: every host there can use all of its addresses
-    return hash(client if address is None else client_key(address)) % _PLACES
+    return hash(client_name(client)) % _PLACES
+
+
+def client_name(client: str) -> bytes:
+    """What stands for a client: its address, of IPv6 the network, because a host there can use all addresses of it."""
+    return peer_key(client) if ":" in client else client.encode()

@@ -17,7 +17,7 @@ from balancer.picking.health import BackendHealth
 from balancer.picking.leaving import SpillingBalancer, Spillway, dearnesses, elsewhere
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow, TurnMaker, Turns
-from balancer.sharing.peers import Peers, PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others, Peers
 from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
 from balancer.zones.evacuation import Evacuation
@@ -34,7 +34,7 @@ class BalancerMaker:
         "_evacuation",
         "_health",
         "_members",
-        "_peers_of",
+        "_others",
         "_turn_maker",
         "chooser",
         "random_below",
@@ -49,7 +49,7 @@ class BalancerMaker:
         health: BackendHealth,
         random_below: RandomBelow,
         evacuation: Evacuation,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. Of `around`, own zone and prices count.
         `evacuation` knows the zones that are left because their answers fail.
@@ -60,7 +60,7 @@ class BalancerMaker:
         self._health = health
         self._evacuation = evacuation
         self.random_below = random_below
-        self._peers_of = peers_of
+        self._others = others
         self.chooser = Chooser(
             backend.load_balancing,
             limit=backend.max_concurrency_per_endpoint,
@@ -84,7 +84,7 @@ class BalancerMaker:
 
     def peers(self, policy: ZonePolicy) -> Peers:
         """Returns the other controllers of this backend under `policy` in the same zone."""
-        return self._peers_of(f"{self._backend.key} {self._around.own.zone} {policy!r}")
+        return self._others.peers_of(f"{self._backend.key} {self._around.own.zone} {policy!r}")
 
     def balancer(self, pools: Pools, after: Turns, policy: ZonePolicy) -> PoolBalancer:
         """Makes a balancer over `pools`, which `policy` chose. Its turns continue those of `after`."""

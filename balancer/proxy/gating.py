@@ -11,6 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Trailers
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, Go, Reply, Verdict, Waiting
@@ -31,6 +32,9 @@ class GatedRequest(Protocol):
 
     def gate_replied(self, reply: Reply) -> None:
         """A gate answers the request itself."""
+
+    def edit_response(self, editors: tuple[ResponseEditor, ...]) -> None:
+        """Let `editors` change the response, whoever answers."""
 
     def hold(self, release: Callable[[], None]) -> None:
         """Call `release` when the request is over, however it ends."""
@@ -95,6 +99,8 @@ class Gating:
         if isinstance(verdict, Go):
             if verdict.added or verdict.removed or verdict.editors:
                 self._add(verdict)
+            if verdict.always:
+                self._owner.edit_response(verdict.always)
             if verdict.release is not None:
                 self._owner.hold(verdict.release)
             if verdict.span is not None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from balancer.errors import WHO_MAY_PASS, AttemptError, ErrorKind, Refusal
+from balancer.http.edits import ResponseEditor
 from balancer.http.messages import RequestHead
 from balancer.http.streams import Outgoing
 from balancer.logs.tracing.spans import SpanContext
@@ -154,6 +155,9 @@ class Request(RequestContext):
 
     # Results of the route's gates (`gating.GatedRequest`).
 
+    def edit_response(self, editors: tuple[ResponseEditor, ...]) -> None:
+        self.editors += editors
+
     def record_span(self, span: SpanContext) -> None:
         self.account.span = span
 
@@ -254,6 +258,8 @@ class Request(RequestContext):
     def _reply(self, reply: Reply) -> None:
         """Answers as a gate says."""
         account = self.account
+        if reply.editors or reply.is_of_host:
+            self.editors = reply.editors if reply.is_of_host else self.editors + reply.editors
         account.error = reply.kind
         account.status = reply.status
         if reply.kind is not None and answering.wants_page(self, reply.kind, reply.status):

@@ -1,12 +1,15 @@
 """Says where each table lies in the memory that the processes of one replica share. No I/O.
 
 The memory begins with the secret of its keys. Then come the tables of due times, the totals of what passed, what
-controllers of `adaptive` tell each other, and the requests in flight. Pages that are never touched cost nothing.
+workers tell each other of load (`adaptive`) and of failures in zones, and the requests in flight. Pages that are never
+touched cost nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Final
 
 from balancer.sharing.books import SharedLimits
@@ -14,8 +17,11 @@ from balancer.sharing.counting import Counting, CountingTables
 from balancer.sharing.flight_table import FlightTable, flight_table_bytes, vacate_flights
 from balancer.sharing.guards import Beyond, Buffer, Guard
 from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
+from balancer.sharing.peers import Others
 from balancer.sharing.rate_table import SET_BYTES, RateTable
 from balancer.sharing.spending import SPENDING_BYTES, Spending
+from balancer.sharing.zone_peers import PLACES
+from balancer.sharing.zone_table import ZoneTable, vacate_zones, zone_table_bytes
 
 SECRET_BYTES: Final = 32
 
@@ -28,6 +34,7 @@ _SPENDING_AT: Final = _MINUTES_AT + _RATE_SETS * SET_BYTES
 _PEERS_AT: Final = _SPENDING_AT + SPENDING_BYTES
 # 32,768 clients with requests in flight.
 _FLIGHT_SETS: Final = 2**12
+_CLIENTS_REMEMBERED: Final = 256  # whose place was asked for; a hash costs more
 
 
 def memory_bytes(seats: int) -> int:
@@ -46,6 +53,7 @@ def vacate_seat(buffer: Buffer, *, seats: int, seat: int) -> None:
     """Drops what the process with `seat` counted in flight and told its peers. The process must be gone."""
     vacate_flights(buffer, _flights_at(seats), seat)
     vacate_peers(buffer, start=_PEERS_AT, seats=seats, seat=seat)
+    vacate_zones(buffer, start=_zones_at(seats), seats=seats, seat=seat)
 
 
 def counting_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard, now: Callable[[], int]) -> Counting:
@@ -76,10 +84,24 @@ def _tables_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard) -> Counti
     )
 
 
-def peers_in(buffer: Buffer, *, seats: int, seat: int) -> PeerTable:
-    """What controllers of `adaptive` tell each other, as the process with `seat` sees it."""
-    return PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat)
+def others_in(buffer: Buffer, *, seats: int, seat: int) -> Others:
+    """What the other processes know of backends and zones, as the process with `seat` sees it."""
+    secret = bytes(buffer[:SECRET_BYTES])
+
+    @lru_cache(maxsize=_CLIENTS_REMEMBERED)
+    def place_of(client: bytes) -> int:
+        return blake2b(client, digest_size=1, key=secret).digest()[0] % PLACES
+
+    return Others(
+        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat).peers,
+        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat).peers,
+        place_of,
+    )
+
+
+def _zones_at(seats: int) -> int:
+    return _PEERS_AT + peer_table_bytes(seats)
 
 
 def _flights_at(seats: int) -> int:
-    return _PEERS_AT + peer_table_bytes(seats)
+    return _zones_at(seats) + zone_table_bytes(seats)

@@ -16,11 +16,11 @@ from balancer.sharing.layout import (
     counting_in,
     limits_in,
     memory_bytes,
-    peers_in,
+    others_in,
     vacate_seat,
 )
 from balancer.sharing.locks import RangeLocks
-from balancer.sharing.peers import PeersOf
+from balancer.sharing.peers import Others
 
 # A place may have several workers that drain, beside the one that serves.
 _SEATS_A_WORKER: Final = 4
@@ -81,7 +81,7 @@ class Joined(NamedTuple):
     """The memory of the replica as the process of one seat uses it."""
 
     counting: Counting
-    peers_of: PeersOf
+    others: Others
 
 
 def join(seat: Seat) -> Joined:
@@ -90,7 +90,7 @@ def join(seat: Seat) -> Joined:
     guard = RangeLocks(seat.descriptor)
     return Joined(
         counting_in(memory, seats=seat.seats, seat=seat.number, guard=guard, now=time.monotonic_ns),
-        peers_in(memory, seats=seat.seats, seat=seat.number).peers,
+        others_in(memory, seats=seat.seats, seat=seat.number),
     )
 
 

@@ -6,7 +6,9 @@ Each worker sees only its part of the requests. A controller passes on what it s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
+
+from balancer.sharing.zone_peers import PLACES, ZonePeersOf, nobody_else
 
 
 class Seen(NamedTuple):
@@ -60,3 +62,23 @@ PeersOf = Callable[[str], Peers]
 def alone(_: str) -> Peers:
     """A `PeersOf` without others."""
     return ALONE
+
+
+def _own_place(client: bytes) -> int:
+    return hash(client) % PLACES
+
+
+class Others(NamedTuple):
+    """The other processes of this replica: peers of controllers, and of those who judge zones.
+
+    `place_of` says where a client, by its name in bytes, is counted, one of `PLACES`: the same in all processes, and
+    nobody outside can choose it.
+    """
+
+    peers_of: PeersOf = alone
+    zone_peers_of: ZonePeersOf = nobody_else
+    place_of: Callable[[bytes], int] = _own_place
+
+
+NO_OTHERS: Final = Others()
+"""There are no others."""

@@ -41,6 +41,9 @@ class Fleet(Protocol):
     def publish(self, publication: Publication) -> None:
         """Makes every worker serve `publication` as soon as it can. Never blocks, never fails."""
 
+    def generation_in_use(self) -> int:
+        """The newest publication that every accepting worker serves, or a newer one; 0 if there is none."""
+
     def readiness(self) -> str | None:
         """Why clients should not come; None if they may."""
 

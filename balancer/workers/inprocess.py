@@ -69,10 +69,11 @@ class InProcessFleet:
         self._failing = FailingRows()
         self._worker.tell_failing(self._failing.learn)
         self._swaps = Swaps(
-            used=lambda _: None,
+            used=self._used,
             failed=_tell_failure,
             later=asyncio.get_running_loop().call_later,
         )
+        self._in_use = 0
         self._sockets: dict[str, socket] = {}
         self._lag = LoopLag()
 
@@ -90,6 +91,10 @@ class InProcessFleet:
     def publish(self, publication: Publication) -> None:
         """Serves `publication` soon. If that fails because of a bug, the last publication stays."""
         self._swaps.take(publication.generation, self._worker.swapping(publication))
+
+    def generation_in_use(self) -> int:
+        """What the worker serves."""
+        return self._in_use
 
     def readiness(self) -> str | None:
         """Always None: if this loop can answer the question, it serves."""
@@ -141,6 +146,9 @@ class InProcessFleet:
             listener.close()
         self._access_log.close(_LOG_FLUSH_SECONDS)
         os.close(self._log)
+
+    def _used(self, generation: int) -> None:
+        self._in_use = generation
 
 
 def _tell_failure(generation: int, error: Exception) -> None:

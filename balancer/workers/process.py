@@ -160,7 +160,7 @@ class WorkerProcess:
             access_log=self._access_log,
             fallback=fallback,
             counting=self._shared.counting,
-            peers_of=self._shared.peers_of,
+            others=self._shared.others,
             compat_metrics=self._compat_metrics,
         )
         self._worker.tell_failing(lambda rows: self._say(Failing(rows)))

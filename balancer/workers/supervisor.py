@@ -131,6 +131,10 @@ class ProcessFleet:
             if worker.life.phase is not Phase.STANDING_BY:  # `Standby` feeds that one
                 worker.feed()
 
+    def generation_in_use(self) -> int:
+        """What every accepting worker serves; see `Fleet.generation_in_use`."""
+        return min((worker.generation for worker in self._accepting()), default=0)
+
     def readiness(self) -> str | None:
         """Why clients should not come: no worker accepts, or a worker would answer without a configuration. None if
         they may.

@@ -61,7 +61,7 @@ from balancer.runtime.steps import finished
 from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
-from balancer.sharing.peers import PeersOf, alone
+from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.workers.failing_telling import FailingTelling
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.messages import SuspectRow
@@ -105,13 +105,13 @@ class Worker:
         access_log: AccessLog,
         fallback: Certificate,
         counting: Counting | None = None,
-        peers_of: PeersOf = alone,
+        others: Others = NO_OTHERS,
         random_below: Callable[[int], int] = random.randrange,
         times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
-        `peers_of` finds the controllers of other workers. `compat_metrics`: metrics have the names of
+        `others` are the other workers. `compat_metrics`: metrics have the names of
         ingress-nginx as well.
         """
         self._loop = asyncio.get_running_loop()
@@ -126,8 +126,9 @@ class Worker:
             counting=counting or memory_alone().counting,
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
+            now=time.time,
         )
-        self.live = LiveTable(random_below, gate_maker(tools), peers_of)
+        self.live = LiveTable(random_below, gate_maker(tools), others)
         self._deadlines = Deadlines(self._loop)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)

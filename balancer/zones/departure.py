@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from balancer.zones.failures import FailureCount
 from balancer.zones.shares import LOCAL_LEAST, MovingShare, Pause
@@ -48,10 +48,46 @@ class DepartureStep(Enum):
     RETURNING = "returning"
 
 
-class Departure:
-    """How far one zone is left. `since` is when the last step began."""
+class DepartureState(NamedTuple):
+    """What a departure has come to, as words that others can take over. `stepped_at`: when the level changed."""
 
-    __slots__ = ("_alike_until", "_back", "_before", "_hold", "_latency_before", "_level", "_share", "since", "step")
+    stepped_at: float
+    since: float
+    level: float
+    step: float
+    direction: float
+    back_until: float
+    back_seconds: float
+    hold_until: float
+    hold_seconds: float
+    before_answers: float
+    before_failed: float
+    latency_answers: float
+    latency_seconds: float
+
+
+_STEPS: Final = tuple(DepartureStep)
+
+
+class Departure:
+    """How far one zone is left. `since` is when the last step began, `stepped_at` when the share last changed by one.
+
+    `heard_from`: before that nobody could have heard of the zone.
+    """
+
+    __slots__ = (
+        "_alike_until",
+        "_back",
+        "_before",
+        "_hold",
+        "_latency_before",
+        "_level",
+        "_share",
+        "heard_from",
+        "since",
+        "step",
+        "stepped_at",
+    )
 
     def __init__(self) -> None:
         self._share = MovingShare()
@@ -62,6 +98,8 @@ class Departure:
         self._latency_before = Average()
         self._alike_until = 0.0
         self.since = 0.0
+        self.stepped_at = 0.0
+        self.heard_from = 0.0
         self.step = DepartureStep.WELL
 
     @property
@@ -83,7 +121,8 @@ class Departure:
         """Takes a step if there is evidence for it. Returns whether it did, so that what comes is seen apart."""
         if not self._level:
             return self._stays(zone, now)
-        is_unheard = zone.mine.answers < _UNHEARD_ANSWERS and now >= self.since + _UNHEARD_SECONDS
+        heard_from = max(self.since, self.heard_from)
+        is_unheard = zone.mine.answers < _UNHEARD_ANSWERS and now >= heard_from + _UNHEARD_SECONDS
         if zone.is_alone or is_unheard:
             return self._go(0, now, DepartureStep.WELL)
         if zone.is_burden(self._before, self._latency_before):
@@ -149,4 +188,39 @@ class Departure:
         self._level = level
         self.step = step
         self.since = now
+        self.stepped_at = now
         return True
+
+    @property
+    def state(self) -> DepartureState:
+        """What others can take over."""
+        back, hold, before, latency = self._back, self._hold, self._before, self._latency_before
+        return DepartureState(
+            self.stepped_at,
+            self.since,
+            self._level,
+            _STEPS.index(self.step),
+            self._share.direction,
+            back.until,
+            back.seconds,
+            hold.until,
+            hold.seconds,
+            before.answers,
+            before.failed,
+            latency.count,
+            latency.seconds,
+        )
+
+    def take_over(self, state: DepartureState, now: float) -> None:
+        """Goes on from the state of somebody else, who saw more."""
+        self.stepped_at = state.stepped_at
+        self.since = state.since
+        self.heard_from = now
+        self._level = int(state.level)
+        self.step = _STEPS[int(state.step)]
+        self._share.take_over(LEVELS[self._level], int(state.direction))
+        self._back.take_over(state.back_until, state.back_seconds)
+        self._hold.take_over(state.hold_until, state.hold_seconds)
+        self._before = FailureCount(state.before_answers, state.before_failed)
+        self._latency_before = Average()
+        self._latency_before.take(state.latency_answers, state.latency_seconds * state.latency_answers, memory=inf)

@@ -1,8 +1,9 @@
 """Decides which zones requests of one backend leave because their answers fail, and how many requests leave.
 
 A zone is left if a larger share of its answers fails than of other zones, for the same backend at the same time. If all
-are alike, nobody leaves. Where other zones get no requests, a few requests go there to compare. Does not know endpoints
-or randomness; time is an argument, in seconds of a clock that never goes back.
+are alike, nobody leaves. Where other zones get no requests, a few requests go there to compare. All workers of a
+replica decide by what they know together (`judged.py`). Does not know endpoints or randomness; time is an argument, in
+seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import NamedTuple
 
-from balancer.zones.departure import Departure, DepartureStep
+from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.zones.departure import DepartureStep
 from balancer.zones.failures import FailureCount, FailureWindow, total
+from balancer.zones.judged import Beginning, JudgedZone
 from balancer.zones.strain import Average
 from balancer.zones.weighing import Weighing
 
@@ -60,10 +63,13 @@ class Evacuation:
     always the same object. `version` grows with each change of it. `is_on`: some policy of the backend obeys.
     """
 
-    __slots__ = ("_at", "_failed_at", "_news", "_zones", "is_awake", "is_on", "left", "version")
+    __slots__ = ("_at", "_failed_at", "_key", "_news", "_sharing", "_zones", "is_awake", "is_on", "left", "version")
 
-    def __init__(self) -> None:
-        self._zones: dict[str, _Zone] = {}
+    def __init__(self, key: str = "", others: Others = NO_OTHERS) -> None:
+        """`key` names the backend for the `others`."""
+        self._key = key
+        self._sharing = others
+        self._zones: dict[str, JudgedZone] = {}
         self._news: deque[ZoneChange] = deque()
         self._at = 0.0
         self._failed_at = 0.0
@@ -72,11 +78,8 @@ class Evacuation:
         self.left: dict[str, int] = {}
         self.version = 0
 
-    def ended(self, zone: str, *, failed: bool, seconds: float, now: float, place: int = 0) -> None:
-        """Learns that an attempt on `zone` ended after `seconds`; only while awake, or if it failed.
-
-        `place` is one of a few, by which clients are told apart.
-        """
+    def ended(self, zone: str, *, failed: bool, seconds: float, now: float, client: bytes = b"") -> None:
+        """Learns that an attempt on `zone` for a client ended after `seconds`; only while awake, or if it failed."""
         if not self.is_on:
             return
         if failed:
@@ -86,7 +89,7 @@ class Evacuation:
         seen = self._zones.get(zone)
         if seen is None:
             return  # its last endpoint has left
-        seen.window.note(failed=failed, seconds=seconds, place=place)
+        seen.note(failed=failed, seconds=seconds, place=self._sharing.place_of(client))
         if now - self._at >= _TICK_SECONDS:
             self._tick(now)
 
@@ -99,7 +102,7 @@ class Evacuation:
         nothing is judged. Of zones that are said to be `leaving`, less evidence is enough.
         """
         before = self._zones
-        self._zones = {zone: before.get(zone) or _Zone() for zone in sorted(frozenset(zones))}
+        self._zones = {zone: before.get(zone) or self._judged(zone) for zone in sorted(frozenset(zones))}
         for name, zone in self._zones.items():
             zone.is_leaving = name in leaving
         self.is_on = len(self._zones) > 1
@@ -112,30 +115,46 @@ class Evacuation:
             return ()
         return tuple(self._state(name, zone, now) for name, zone in self._zones.items())
 
-    def _state(self, name: str, zone: _Zone, now: float) -> ZoneState:
+    def _judged(self, zone: str) -> JudgedZone:
+        return JudgedZone(self._sharing.zone_peers_of(f"{self._key} {zone}"))
+
+    def _state(self, name: str, zone: JudgedZone, now: float) -> ZoneState:
         departure = zone.departure
-        seconds = now - (zone.begun_at if departure.is_leaving else departure.since)
-        begun = zone.begun if departure.is_leaving else None
+        seconds = now - (zone.begun.at if departure.is_leaving else departure.since)
+        begun = _told(name, zone.begun) if departure.is_leaving else None
         return ZoneState(name, departure.step, departure.share, zone.window.lately, self._others(name), seconds, begun)
 
     def _wake(self, now: float) -> None:
-        """What came before is not known, so counting begins with this failure."""
+        """What came before is not known, so counting begins with this failure, and with what other workers know."""
         self.is_awake = True
         self._at = now
         for zone in self._zones.values():
-            zone.window = FailureWindow()
+            zone.wake(now)
+        for name, zone in self._zones.items():
+            self._take_over(name, zone, now)
+        self._show()
 
     def _tick(self, now: float) -> None:
         elapsed = now - self._at
         self._at = now
         for zone in self._zones.values():
-            zone.window.pass_time(elapsed)
+            zone.pass_time(elapsed, now)
         for name, zone in self._zones.items():
-            self._judge(name, zone, now)
+            if not self._take_over(name, zone, now):
+                self._judge(name, zone, now)
+            zone.tell(now)
         self._show()
         self.is_awake = bool(self.left) or now - self._failed_at < _CALM_SECONDS
 
-    def _judge(self, name: str, zone: _Zone, now: float) -> None:
+    def _take_over(self, name: str, zone: JudgedZone, now: float) -> bool:
+        """Takes over the step of another worker, if there is a newer one than the own."""
+        if not zone.takes_over(now):
+            return False
+        for each in self._receiving(name):
+            each.latency = Average()
+        return True
+
+    def _judge(self, name: str, zone: JudgedZone, now: float) -> None:
         departure, others = zone.departure, self._receiving(name)
         was_leaving, weighing = departure.is_leaving, Weighing(zone.window, others, is_leaving=zone.is_leaving)
         if not departure.judge(weighing, now):
@@ -144,11 +163,10 @@ class Evacuation:
         for each in others:
             each.latency = Average()
         if departure.is_leaving and not was_leaving:
-            zone.begun_at = now
-            zone.begun = ZoneChange(name, ZoneTurn.BEGUN, weighing.mine, weighing.theirs)
-            self._news.append(zone.begun)
+            zone.begun = Beginning(now, weighing.mine, weighing.theirs)
+            self._news.append(_told(name, zone.begun))
         elif was_leaving and not departure.is_leaving:
-            self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun_at))
+            self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun.at))
 
     def _receiving(self, name: str) -> tuple[FailureWindow, ...]:
         """The zones where requests go that leave `name`: all that are not left themselves."""
@@ -169,14 +187,5 @@ class Evacuation:
             self.version += 1
 
 
-class _Zone:
-    """What is known about one zone, and how far it is left. `is_leaving`: its nodes are said to go away."""
-
-    __slots__ = ("begun", "begun_at", "departure", "is_leaving", "window")
-
-    def __init__(self) -> None:
-        self.window = FailureWindow()
-        self.departure = Departure()
-        self.begun_at = 0.0
-        self.is_leaving = False
-        self.begun: ZoneChange | None = None
+def _told(zone: str, begun: Beginning) -> ZoneChange:
+    return ZoneChange(zone, ZoneTurn.BEGUN, begun.own, begun.others)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from balancer.sharing.zone_peers import ZoneSeen
 from balancer.zones.strain import Average
 
 # What came in about so many seconds counts, if that is enough; else what came in the longer time.
@@ -85,11 +86,11 @@ class FailureWindow:
     def __init__(self) -> None:
         self._quick = FailureCount()
         self._slow = self._quick
-        self._answers = 0
-        self._failed = 0
-        self._well = 0
-        self.run = 0
+        self._answers = 0.0
+        self._failed = 0.0
+        self._well = 0.0
         self._seconds = 0.0
+        self.run = 0
         self._by_place: dict[int, FailureCount] = {}
         self.latency = Average()
 
@@ -105,6 +106,21 @@ class FailureWindow:
             self.run += 1
             self._seconds += seconds
 
+    def add(self, seen: ZoneSeen, part: float) -> None:
+        """Others saw these answers, of which this `part` counts, in an order that nobody knows."""
+        answers, failed = sum(seen.answers) * part, sum(seen.failed) * part
+        if not answers:
+            return
+        self._answers += answers
+        self._failed += failed
+        self._well += answers - failed
+        self._seconds += seen.seconds * part
+        self.run = 0 if failed else self.run + round(answers)
+        for place, (its_answers, its_failed) in enumerate(zip(seen.answers, seen.failed, strict=True)):
+            if its_answers:
+                count = FailureCount(its_answers * part, its_failed * part)
+                self._by_place[place] = total((self._by_place.get(place, _NOTHING), count))
+
     def pass_time(self, elapsed: float) -> None:
         """`elapsed` seconds have passed, in which came what was noted since the last call."""
         came = FailureCount(self._answers, self._failed)
@@ -118,9 +134,9 @@ class FailureWindow:
         self._quick = _faded(self._quick, elapsed / _QUICK_SECONDS, came)
         self._slow = _faded(self._slow, min(elapsed / _SLOW_SECONDS, rare), came)
         self.latency.take(self._well, self._seconds, memory=_LATENCY_ANSWERS)
-        self._answers = 0
-        self._failed = 0
-        self._well = 0
+        self._answers = 0.0
+        self._failed = 0.0
+        self._well = 0.0
         self._seconds = 0.0
 
     @property

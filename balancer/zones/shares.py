@@ -46,6 +46,11 @@ class MovingShare:
         """The share is `value` from now on, within its bounds."""
         self.value = max(0.0, min(value, self.most))
 
+    def take_over(self, value: float, direction: int) -> None:
+        """The share is `value`, after a step in `direction` that somebody else took."""
+        self.move(value)
+        self.direction = direction
+
     def step(self, direction: int, seconds: float) -> float:
         """Notes a step in `direction` for `seconds`. Returns which part of the step to take."""
         turned = direction == -self.direction
@@ -82,6 +87,11 @@ class Pause:
         """The try was in vain: waits from now on. The next wait is twice as long."""
         self.until = now + self.seconds
         self.seconds = min(2.0 * self.seconds, self._most)
+
+    def take_over(self, until: float, seconds: float) -> None:
+        """Waits until then, and the next wait is of `seconds`."""
+        self.until = until
+        self.seconds = seconds
 
     def shorten(self) -> None:
         """The try was worth it: the next wait is the shortest again."""

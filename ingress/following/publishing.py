@@ -47,6 +47,7 @@ class Published:
         "_translated",
         "findings",
         "publication",
+        "seen_at",
         "standings",
     )
 
@@ -57,6 +58,8 @@ class Published:
         self.findings: tuple[Finding, ...] = ()
         self.standings: tuple[ObjectStanding, ...] = ()
         """What statuses of Gateway API should say."""
+        self.seen_at = 0
+        """The stamp of the inventory that the standings judge."""
         self._translated: tuple[Finding, ...] | None = None  # before the first publication
         self._own = own
         self._seen: tuple[Finding, ...] = ()
@@ -84,6 +87,7 @@ class Published:
         """Serves the model if it differs from the last one. Returns whether it did. Findings are kept in any case."""
         last = self.publication
         self.standings = translation.standings
+        self.seen_at = translation.seen_at
         if translation.findings is not self._translated:  # endpoints change often, and findings do not change with them
             self._translated = translation.findings
             self._put_together()

@@ -33,6 +33,7 @@ from ingress.objects.kinds import (
     Secret,
     Service,
 )
+from ingress.objects.metadata import Reported
 from ingress.objects.names import LABEL, SUBDOMAIN
 
 Document = Mapping[Any, Any]
@@ -122,9 +123,14 @@ def _type_of(document: Document) -> tuple[str, str]:
 
 def _converted(document: Document, record: type[KubernetesObject]) -> KubernetesObject:
     try:
-        return msgspec.convert(_without_nulls(document, {}), type=record)
+        fields = _without_nulls(document, {})
+        if issubclass(record, Reported) and isinstance(fields, dict) and "status" in fields:
+            fields = {**fields, "status": msgspec.Raw(msgspec.json.encode(fields["status"]))}
+        return msgspec.convert(fields, type=record)
     except RecursionError:
         raise ObjectError(f"{record.kind.value} is malformed: it is nested too deeply") from None
+    except TypeError:
+        raise ObjectError(f"{record.kind.value} is malformed: its status has keys that are no texts") from None
     except UnicodeError:
         raise ObjectError(f"{record.kind.value} is malformed: it holds lone surrogates, which are no text") from None
     except msgspec.ValidationError as error:

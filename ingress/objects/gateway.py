@@ -11,7 +11,7 @@ from typing import ClassVar
 import msgspec
 
 from ingress.objects.gateway_references import GATEWAY_GROUP, ObjectReference, ParentReference, SecretReference
-from ingress.objects.metadata import Int32, Kind, Metadata, Wire
+from ingress.objects.metadata import Int32, Kind, Metadata, Reported, Wire
 
 
 class Namespace(Wire, frozen=True):
@@ -28,7 +28,7 @@ class GatewayClassSpec(Wire, frozen=True):
     parameters_ref: ObjectReference | None = None
 
 
-class GatewayClass(Wire, frozen=True):
+class GatewayClass(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 GatewayClass."""
 
     kind: ClassVar[Kind] = Kind.GATEWAY_CLASS
@@ -170,7 +170,7 @@ class GatewaySpec(Wire, frozen=True):
     tls: GatewayTls = GatewayTls()
 
 
-class Gateway(Wire, frozen=True):
+class Gateway(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 Gateway."""
 
     kind: ClassVar[Kind] = Kind.GATEWAY
@@ -185,7 +185,7 @@ class ListenerSetSpec(Wire, frozen=True):
     listeners: tuple[ListenerSpec, ...] = ()
 
 
-class ListenerSet(Wire, frozen=True):
+class ListenerSet(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 ListenerSet."""
 
     kind: ClassVar[Kind] = Kind.LISTENER_SET
@@ -248,7 +248,7 @@ class BackendTlsPolicySpec(Wire, frozen=True):
     validation: BackendTlsValidation = BackendTlsValidation()
 
 
-class BackendTlsPolicy(Wire, frozen=True):
+class BackendTlsPolicy(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 BackendTLSPolicy."""
 
     kind: ClassVar[Kind] = Kind.BACKEND_TLS_POLICY

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ingress.objects.gateway_references import ObjectReference, ParentReference, ServiceBackend, WeightedBackend
-from ingress.objects.metadata import Int32, Kind, Metadata, Wire
+from ingress.objects.metadata import Int32, Kind, Metadata, Reported, Wire
 
 
 class PathMatch(Wire, frozen=True):
@@ -187,7 +187,7 @@ class HttpRouteSpec(Wire, frozen=True):
     rules: tuple[HttpRule, ...] = (HttpRule(),)
 
 
-class HttpRoute(Wire, frozen=True):
+class HttpRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 HTTPRoute."""
 
     kind: ClassVar[Kind] = Kind.HTTP_ROUTE
@@ -213,7 +213,7 @@ class GrpcRouteSpec(Wire, frozen=True):
     rules: tuple[GrpcRule, ...] = ()
 
 
-class GrpcRoute(Wire, frozen=True):
+class GrpcRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 GRPCRoute."""
 
     kind: ClassVar[Kind] = Kind.GRPC_ROUTE
@@ -236,7 +236,7 @@ class TlsRouteSpec(Wire, frozen=True):
     rules: tuple[StreamRule, ...] = ()
 
 
-class TlsRoute(Wire, frozen=True):
+class TlsRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 TLSRoute."""
 
     kind: ClassVar[Kind] = Kind.TLS_ROUTE
@@ -251,7 +251,7 @@ class TcpRouteSpec(Wire, frozen=True):
     rules: tuple[StreamRule, ...] = ()
 
 
-class TcpRoute(Wire, frozen=True):
+class TcpRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 TCPRoute."""
 
     kind: ClassVar[Kind] = Kind.TCP_ROUTE

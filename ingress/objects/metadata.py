@@ -67,7 +67,8 @@ class Wire(msgspec.Struct, frozen=True, rename="camel", gc=False):
 class Metadata(Wire, frozen=True):
     """ObjectMeta. `sequence` is the place of the object in a manifest folder; 0 if the cluster dates objects.
 
-    `generation` counts changes of the spec. Statuses say which generation they judge.
+    `generation` counts changes of the spec. Statuses say which generation they judge. `finalizers` keep an object that
+    is being deleted.
     """
 
     name: str
@@ -79,4 +80,19 @@ class Metadata(Wire, frozen=True):
     annotations: dict[str, str] = {}
     sequence: int = 0
     deletion_timestamp: str | None = None
+    finalizers: tuple[str, ...] = ()
     generation: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
+
+
+NO_STATUS = msgspec.Raw()
+"""The status of an object that has none."""
+
+
+class Reported(Wire, frozen=True):
+    """An object whose status zonal writes. `status` is JSON as it came, because others write into it, too."""
+
+    status: msgspec.Raw = NO_STATUS
+
+    def __post_init__(self) -> None:
+        """Lets go of the text of the whole list, of which a decoded status is a part."""
+        msgspec.structs.force_setattr(self, "status", self.status.copy())

@@ -14,9 +14,11 @@ from balancer.logs.lineformats import unknown_variables
 from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
 from ingress.settings.near_names import near, suggestion
 from ingress.settings.reading import read_options
+from ingress.settings.snippet_keys import cluster_levels
 from ingress.settings.table.cluster import ClusterSettings, cluster_settings
 from ingress.settings.table.forwarding import check_forwarding
 from ingress.settings.table.option import OptionSource
+from ingress.settings.table.snippets import SnippetTexts
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS, Closes, Loss
 from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
@@ -50,7 +52,8 @@ def read_configmap(
         elif loss.is_asked_for(data[key]):
             lost.append(_Lost(key, loss, f"{key} is an ingress-nginx key that zonal does not support"))
     closing = [each.key for each in lost if _closes(each, settings, report)]
-    return msgspec.structs.replace(settings, closed=bool(closing)), findings.frozen()
+    levels = cluster_levels(reading.overrides.over(SnippetTexts()), report)
+    return msgspec.structs.replace(settings, closed=bool(closing), snippets=levels), findings.frozen()
 
 
 class _Lost(msgspec.Struct, frozen=True):

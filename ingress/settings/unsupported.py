@@ -75,7 +75,7 @@ UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
         closing(Severity.UNPROTECTED, "clients may send as much as they like", ZERO),
     ),
     **rows(
-        "server-snippet configuration-snippet modsecurity-snippet",
+        "modsecurity-snippet",
         closing(Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", EMPTY),
     ),
     **rows(

@@ -32,7 +32,7 @@ _PROTECTIVE: Mapping[str, Loss] = {
 _OPEN: Mapping[str, Loss] = {
     # A protection is missing that cannot be had by closing, or only in part.
     **rows(
-        "main-snippet http-snippet server-snippet location-snippet stream-snippet",
+        "main-snippet stream-snippet",
         Loss(
             Severity.UNPROTECTED, "redirects, access rules and header fields of the snippet are missing", nothing=EMPTY
         ),
@@ -78,7 +78,7 @@ _OPEN: Mapping[str, Loss] = {
         Loss(Severity.COSMETIC, "traces are sent over OTLP, as otlp-collector-host says", nothing=FALSE),
     ),
     **rows(
-        """allow-snippet-annotations default-type use-geoip use-geoip2
+        """default-type use-geoip use-geoip2
         geoip2-autoreload-in-minutes""",
         Loss(Severity.COSMETIC, "zonal does not have the feature", nothing=FALSE),
     ),

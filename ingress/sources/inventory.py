@@ -25,6 +25,7 @@ from ingress.objects.kinds import (
     Service,
     key_of,
 )
+from ingress.objects.metadata import Reported
 from ingress.sources.change_stamps import ChangeStamps
 from ingress.sources.events import Event, Removed, Replaced, Resolved, SourceFindings, Upserted
 
@@ -109,8 +110,8 @@ class Inventory:
     def apply(self, event: Event) -> bool:
         """Applies one event. Returns whether anything is different now. A replayed event changes nothing.
 
-        A new resourceVersion alone is not a difference, nor is a new status of an Ingress, because heartbeats and our
-        own status updates cause these. Both are kept.
+        A new resourceVersion alone is not a difference, nor are new finalizers, nor a new status of an object whose
+        status we write, because heartbeats and our own writes cause these. All are kept.
         """
         match event:
             case Replaced():
@@ -269,7 +270,11 @@ def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:
     known = before.metadata
     # Statuses of Gateway API name the generation. Of other objects it may count what is not read here.
     generation = after.metadata.generation if after.kind in OPTIONAL_KINDS else known.generation
-    aligned = msgspec.structs.replace(after.metadata, resource_version=known.resource_version, generation=generation)
+    aligned = msgspec.structs.replace(
+        after.metadata, resource_version=known.resource_version, generation=generation, finalizers=known.finalizers
+    )
     if isinstance(before, Ingress) and isinstance(after, Ingress):
+        return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
+    if isinstance(before, Reported) and isinstance(after, Reported):
         return before == msgspec.structs.replace(after, metadata=aligned, status=before.status)
     return before == msgspec.structs.replace(after, metadata=aligned)

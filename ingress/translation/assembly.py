@@ -71,9 +71,9 @@ class Translation(msgspec.Struct, frozen=True):
 
     `wanted` says which objects have to be known to carry out all of it. `plan` and `other_findings` (those that are not
     about slices) are for `with_endpoints`. `services` are those that anything refers to. `standings` are what
-    statuses of Gateway API should say. `is_partial`: some Secrets are seen as they were, and the next translation
-    judges more of them. `ends_at_epoch_seconds` is when a new translation is due although nothing has changed; None:
-    never.
+    statuses of Gateway API should say; `seen_at` is the stamp of the inventory that they judge. `is_partial`: some
+    Secrets are seen as they were, and the next translation judges more of them. `ends_at_epoch_seconds` is when a new
+    translation is due although nothing has changed; None: never.
     """
 
     model: RoutingModel
@@ -83,6 +83,7 @@ class Translation(msgspec.Struct, frozen=True):
     other_findings: tuple[Finding, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
     standings: tuple[ObjectStanding, ...] = ()
+    seen_at: int = 0
     is_partial: bool = False
     ends_at_epoch_seconds: float | None = None
 
@@ -186,7 +187,7 @@ def translate(
         findings=findings,
         now=now_epoch_seconds,
     )
-    made = _with_gateways(made, gateways)
+    made = msgspec.structs.replace(_with_gateways(made, gateways), seen_at=inventory.stamps.now)
     shelf.turns.saw(made.wanted.secrets, inventory)
     drains = settings.zone_facts.drains if settings.zone_aware_routing else ()
     ends_at = next_end(drains, now_epoch_seconds=now_epoch_seconds)
@@ -252,7 +253,7 @@ def _desired(
     claims = by_seniority(read)
     main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = settled_hosts(main, canaries, memories.readings, findings)
+    hosts = settled_hosts(main, canaries, memories.readings, settings.snippets, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,

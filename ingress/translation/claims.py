@@ -29,6 +29,7 @@ from balancer.model.redirects import (
 )
 from balancer.model.rewriting import PathReplacement, Rewriting
 from balancer.model.routes import INGRESS, Branch, Owner, PathKind, TrailingSlash
+from balancer.model.scripts import AnswerWith, HostScript, Script
 from ingress.findings import Subject, quote
 from ingress.objects.kinds import Metadata, ServicePortReference
 from ingress.settings.table.option import Overrides
@@ -117,7 +118,7 @@ class Claim(msgspec.Struct, frozen=True):
     @property
     def is_redirected(self) -> bool:
         """Whether every request is redirected, so that no Service is used. It may be missing on purpose."""
-        return any(isinstance(rule, _REDIRECT_EVERYTHING) for rule in self.gates)
+        return any(isinstance(rule, _REDIRECT_EVERYTHING) or _answers_all(rule) for rule in self.gates)
 
     @property
     def place(self) -> str:
@@ -125,6 +126,10 @@ class Claim(msgspec.Struct, frozen=True):
         if self.is_default:
             return f"default of host {quote(self.host)}"
         return f"{self.kind.value} path {quote(self.host + self.path)}"
+
+
+def _answers_all(rule: GateRule) -> bool:
+    return isinstance(rule, Script | HostScript) and any(isinstance(step, AnswerWith) for step in rule.steps)
 
 
 class ClientTlsClaim(msgspec.Struct, frozen=True):
@@ -152,7 +157,8 @@ class HostClaim(msgspec.Struct, frozen=True):
     an object wants TLS for the host. `certificate` None: the host has none of its own. `ciphers` is the OpenSSL list of
     handshakes for the host, if an object says one. `client_certificates` is what every path of the host asks of
     clients, `is_denied` says that this cannot be read, so the host is closed. `listener`, `configuration` and
-    `trailing_slash` are as in `Host`.
+    `trailing_slash` are as in `Host`. `unmatched_gates` and `unmatched_rules` are for requests that neither a path nor
+    a default of the host matches.
     """
 
     name: str
@@ -163,6 +169,8 @@ class HostClaim(msgspec.Struct, frozen=True):
     ciphers: str = ""
     client_certificates: ClientCertificates | None = None
     is_denied: bool = False
+    unmatched_gates: tuple[GateRule, ...] = ()
+    unmatched_rules: tuple[ResponseRule, ...] = ()
     listener: str = INGRESS
     configuration: str = INGRESS
     trailing_slash: TrailingSlash = TrailingSlash.APART

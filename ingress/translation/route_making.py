@@ -10,11 +10,12 @@ from functools import partial
 
 import msgspec
 
+from balancer.errors import ErrorKind
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
-from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route
+from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import ServiceReference
@@ -35,6 +36,10 @@ from ingress.translation.services.backends import AskedBackend, Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 _PATHS_CLOSED = "The paths that lead there answer 503."
+
+
+_NOBODY = Owner("", "", "")
+_NOWHERE = Route("/", PathKind.PREFIX, _NOBODY, (Branch(None, _NOBODY, ServiceName("", ""), error=ErrorKind.NO_ROUTE),))
 
 
 class MadeHost(msgspec.Struct, frozen=True):
@@ -158,6 +163,8 @@ class RouteMaker:
             listener=claimed.listener,
         )
         default = self._default if claimed.listener == INGRESS else None
+        if claimed.default is None and (claimed.unmatched_gates or claimed.unmatched_rules):
+            host = msgspec.structs.replace(host, default=_elsewhere(claimed, default or _NOWHERE))
         return protected(host, claimed, default, plain_paths=self._plain_paths)
 
     def _route(self, claim: Claim, *, has_tls: bool) -> Route:
@@ -247,6 +254,15 @@ class RouteMaker:
 
     def _report(self, owner: Owner) -> Report:
         return self._report_to.about(subject_of_owner(owner))
+
+
+def _elsewhere(claimed: HostClaim, default: Route) -> Route:
+    """What serves the requests of a host that no path of it matches."""
+    return msgspec.structs.replace(
+        default,
+        gates=in_phases((*default.gates, *claimed.unmatched_gates)),
+        response_rules=(*default.response_rules, *claimed.unmatched_rules),
+    )
 
 
 def _policies_of(host: Host) -> tuple[tuple[BackendKey, ZonePolicy], ...]:

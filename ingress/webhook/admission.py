@@ -83,6 +83,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "NotSupported": AdmissionEffect.WARNS,
     "IgnoredByOperator": AdmissionEffect.WARNS,
     "UnknownAnnotation": AdmissionEffect.WARNS,
+    "SnippetLineUseless": AdmissionEffect.WARNS,
     "ValueCapped": AdmissionEffect.WARNS,
     "SecretNeeded": AdmissionEffect.WARNS,
     "AuthUrlMissing": AdmissionEffect.WARNS,

@@ -12,7 +12,7 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -20,14 +20,11 @@ import msgspec
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.writing.address_lookup import AddressesUnknown, AddressLookup
 from ingress.writing.addresses import Addresses
-from ingress.writing.bucket import Bucket
-from ingress.writing.calling import MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
-from ingress.writing.statuses import CurrentStatus, PatchOutcome, Statuses, StatusPatch, outcome_of
+from ingress.writing.calling import Api, ApiAnswer
+from ingress.writing.patching import Patcher, Round
+from ingress.writing.statuses import CurrentStatus, PatchOutcome, Statuses, StatusPatch
 
 _LOG = logging.getLogger(__name__)
-
-_REFUSALS = 3
-"""The number of patches that one namespace may refuse before the rest of the namespace is skipped in this look."""
 
 _NOT_WRITTEN = "Clients and DNS may be told wrong addresses; traffic is served."
 
@@ -57,7 +54,7 @@ class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
 class StatusWriter:
     """Writes statuses while `run` runs and `leading` is true. Calls `standings` in the loop's thread.
 
-    Calls `on_findings` with all findings whenever they change. `written` and `failed` count patches.
+    Calls `on_findings` with all findings whenever they change.
     """
 
     def __init__(
@@ -70,22 +67,35 @@ class StatusWriter:
         on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
         pace: StatusPace | None = None,
     ) -> None:
-        self._api = api
         self._lookup = lookup
         self._standings = standings
         self._leading = leading
         self._on_findings = on_findings
         self._pace = pace or StatusPace()
         self._statuses = Statuses()
-        self._bucket = Bucket(burst=self._pace.at_once, per_second=self._pace.per_second)
+        self._patcher: Patcher[StatusPatch] = Patcher(
+            api,
+            leading=leading,
+            at_once=self._pace.at_once,
+            per_second=self._pace.per_second,
+            tell=self._note,
+        )
         self._addresses: Addresses = ()
         self._looked_up_at = -math.inf
         self._asked_at = -math.inf
         self._lookup_problem = ""
         self._findings: tuple[Finding, ...] = ()
         self._woken = asyncio.Event()
-        self.written = 0
-        self.failed = 0
+
+    @property
+    def written(self) -> int:
+        """The number of patches that were carried out."""
+        return self._patcher.written
+
+    @property
+    def failed(self) -> int:
+        """The number of patches that were not, but for objects that are gone."""
+        return self._patcher.failed
 
     def wake(self) -> None:
         """Makes the writer look soon, because an Ingress or the leader has changed."""
@@ -136,11 +146,10 @@ class StatusWriter:
             return self._pace.interval_seconds
         findings = Findings()
         await self._find_addresses(findings)
-        turn = _Turn(self._statuses.due(self._standings(), self._addresses))
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(min(self._pace.at_once, turn.count)):
-                workers.create_task(self._work(turn))
-        turn.report(findings)
+        due = self._statuses.due(self._standings(), self._addresses)
+        # A random order each time, so that refused patches do not block the others for ever.
+        turn = await self._patcher.carry_out(random.sample(due, k=len(due)))
+        _note_refusals(turn.refused, findings)
         self._say(findings.frozen())
         return self._pause_seconds(turn)
 
@@ -167,40 +176,11 @@ class StatusWriter:
                     effect=_NOT_WRITTEN,
                 )
 
-    async def _work(self, turn: _Turn) -> None:
-        for patch in turn.patches:
-            await self._wait_for_token()
-            # checked right before each write, because the last write must end before another replica leads
-            if not self._leading():
-                turn.stop()
-            elif not turn.skips(patch):
-                await self._write(patch, turn)
-
-    async def _wait_for_token(self) -> None:
-        now = time.monotonic()
-        wait_seconds = self._bucket.wait_seconds(now)
-        self._bucket.take(now)
-        await asyncio.sleep(wait_seconds)
-
-    async def _write(self, patch: StatusPatch, turn: _Turn) -> None:
-        answer = await self._answer(patch)
-        outcome = outcome_of(answer.status)
+    def _note(self, patch: StatusPatch, outcome: PatchOutcome, _: ApiAnswer) -> None:
         if outcome is PatchOutcome.WRITTEN:
             self._statuses.written(patch)
-            self.written += 1
-        elif outcome is not PatchOutcome.GONE:
-            self.failed += 1
-            _LOG.info("the status of %s/%s is not written: %s", patch.namespace, patch.name, answer.problem)
-        turn.note(patch, outcome, answer=answer)
 
-    async def _answer(self, patch: StatusPatch) -> ApiAnswer:
-        try:
-            return await ask(self._api, "PATCH", patch.path, body=patch.body, content_type=MERGE_PATCH)
-        except NoApiAnswer as error:
-            _LOG.info("the API server gave no answer to a status: %s", error)
-            return ApiAnswer(status=503)  # what a server answers that is unavailable now
-
-    def _pause_seconds(self, turn: _Turn) -> float:
+    def _pause_seconds(self, turn: Round[StatusPatch]) -> float:
         if not turn.is_unfinished:
             return self._pace.interval_seconds
         return min(max(self._pace.retry_seconds, turn.retry_after_seconds), self._pace.interval_seconds)
@@ -211,44 +191,14 @@ class StatusWriter:
             self._on_findings(findings)
 
 
-class _Turn:
-    """The patches of one look, shared by concurrent writers, and their outcomes."""
-
-    def __init__(self, patches: tuple[StatusPatch, ...]) -> None:
-        self.count = len(patches)
-        # A random order each time, so that refused patches do not block the others for ever.
-        self.patches: Iterator[StatusPatch] = iter(random.sample(patches, k=len(patches)))
-        self.is_unfinished = False
-        self.retry_after_seconds = 0.0
-        self._refused: dict[str, list[int]] = {}
-
-    def skips(self, patch: StatusPatch) -> bool:
-        """Whether the namespace has refused so many patches that asking again in this look is useless."""
-        return len(self._refused.get(patch.namespace, ())) >= _REFUSALS
-
-    def stop(self) -> None:
-        """Ends writing in this look."""
-        for _ in self.patches:
-            pass
-
-    def note(self, patch: StatusPatch, outcome: PatchOutcome, *, answer: ApiAnswer) -> None:
-        """Notes the outcome of one patch."""
-        if outcome is PatchOutcome.REFUSED:
-            self._refused.setdefault(patch.namespace, []).append(answer.status)
-        if outcome in (PatchOutcome.CHANGED, PatchOutcome.BUSY):
-            self.is_unfinished = True
-            self.retry_after_seconds = max(self.retry_after_seconds, answer.retry_after_seconds or 0.0)
-        if outcome is PatchOutcome.BUSY:
-            self.stop()  # more patches would only add load
-
-    def report(self, findings: Findings) -> None:
-        """Adds what a person has to change: one finding for each namespace, however many patches it refused."""
-        for namespace, statuses in self._refused.items():
-            findings.add(
-                Subject("Namespace", "", namespace),
-                reason="StatusRefused",
-                message=f"The status of its Ingresses is refused with HTTP {min(statuses)}: allow patch of "
-                "ingresses/status, and see what admission webhooks say.",
-                severity=Severity.DEGRADED,
-                effect=_NOT_WRITTEN,
-            )
+def _note_refusals(refused: Mapping[str, Sequence[int]], findings: Findings) -> None:
+    """Adds what a person has to change: one finding for each namespace, however many patches it refused."""
+    for namespace, statuses in refused.items():
+        findings.add(
+            Subject("Namespace", "", namespace),
+            reason="StatusRefused",
+            message=f"The status of its Ingresses is refused with HTTP {min(statuses)}: allow patch of "
+            "ingresses/status, and see what admission webhooks say.",
+            severity=Severity.DEGRADED,
+            effect=_NOT_WRITTEN,
+        )

@@ -53,6 +53,16 @@ class StatusPatch(msgspec.Struct, frozen=True, kw_only=True):
         return _PATH.format(namespace=self.namespace, name=self.name)
 
     @property
+    def group(self) -> str:
+        """The namespace, which may refuse every patch."""
+        return self.namespace
+
+    @property
+    def told(self) -> str:
+        """The Ingress in words."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
     def body(self) -> bytes:
         """A JSON merge patch (RFC 7396) with a resourceVersion: if the Ingress has changed meanwhile, the answer is
         409.

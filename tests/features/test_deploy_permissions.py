@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from ingress.objects.converting import record_of
 from ingress.objects.kinds import OPTIONAL_KINDS
+from ingress.objects.metadata import Reported
 from ingress.sources.kubernetes.resources import RESOURCES
 from tests.features.deploying.permissions import Grant, grants, unbound
 from tests.features.deploying.rendering import CHOICES, MANIFESTS, chart, documents, manifests
@@ -87,11 +89,23 @@ def test_the_manifests_grant_exactly_what_is_called() -> None:
     assert grants(manifests()) == sorted(EXPECTED["default"])
 
 
-def test_gateway_api_is_read_with_a_role_that_nobody_gets_unasked() -> None:
-    own = documents((MANIFESTS / "rbac-gateway.yaml").read_text())
-    resources = (RESOURCES[kind] for kind in OPTIONAL_KINDS)
+_GATEWAY = "gateway.networking.k8s.io"
+
+
+def _gateways() -> Iterator[Grant]:
+    """What Gateway API needs: reading it, and the parts that can be left out."""
+    resources = [RESOURCES[kind] for kind in OPTIONAL_KINDS]
     names = tuple(f"{each.group}/{each.plural}" if each.group else each.plural for each in resources)
-    assert grants(own) == sorted(_each("zonal-gateway", "", names, _READ))
+    yield from _each("zonal-gateway", "", names, _READ)
+    reported = [RESOURCES[kind] for kind in OPTIONAL_KINDS if issubclass(record_of(kind), Reported)]
+    statuses = tuple(f"{each.group}/{each.plural}/status" for each in reported)
+    yield from _each("zonal-gateway-status", "", statuses, ("patch",))
+    yield Grant("zonal-gateway-classes", "", f"{_GATEWAY}/gatewayclasses", "patch")
+
+
+def test_gateway_api_has_roles_that_nobody_gets_unasked() -> None:
+    own = documents((MANIFESTS / "rbac-gateway.yaml").read_text())
+    assert grants(own) == sorted(_gateways())
     assert unbound(own) == []
 
 

@@ -19,9 +19,11 @@ from balancer.matching.gates.policy_preflight import PolicyPreflightGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.route_redirect import RouteRedirectGate
+from balancer.matching.gates.scripts import ScriptGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
+from balancer.matching.ordered_edits import Clock
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
@@ -45,6 +47,7 @@ from balancer.model.redirects import (
     TargetRedirect,
 )
 from balancer.model.routes import Route
+from balancer.model.scripts import HostScript, Script
 from balancer.model.tracing import Tracing
 from balancer.sharing.counting import Counting
 
@@ -63,6 +66,7 @@ class GateTools(NamedTuple):
     counting: Counting | None = None
     sign_in: SignIn | None = None
     random_bits: RandomBits = _no_bits
+    now: Clock | None = None
 
 
 _NO_TOOLS = GateTools()
@@ -101,8 +105,8 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
-        case Tracing():
-            return TracingGate(rule, tools.random_bits)
+        case Tracing() | Script() | HostScript():
+            return TracingGate(rule, tools.random_bits) if isinstance(rule, Tracing) else ScriptGate(rule, tools.now)
         case BlockedClients():
             return BlockingGate(rule)
         case (

@@ -43,8 +43,8 @@ class Go(NamedTuple):
     """The request goes on. Its endpoint gets the `added` fields, and none of the client's fields named in `removed`.
 
     Names in `removed` are in lower case. Added fields of an earlier gate are not removed. `editors` change the response
-    to this request. `release` is called once when the request is over, however it ends. With a `span`, the request is
-    recorded under it at its end.
+    to this request, and `always` do so even where a later gate answers it. `release` is called once when the request is
+    over, however it ends. With a `span`, the request is recorded under it at its end.
     """
 
     added: Fields = ()
@@ -52,6 +52,7 @@ class Go(NamedTuple):
     editors: tuple[ResponseEditor, ...] = ()
     release: Callable[[], None] | None = None
     span: SpanContext | None = None
+    always: tuple[ResponseEditor, ...] = ()
 
 
 PASSED: Final = Go()
@@ -68,13 +69,16 @@ class Reply(NamedTuple):
     """The request is answered with this response, such as a redirect.
 
     `fields` lack Date and Content-Length, and Content-Type where `body` is None: a small page for the status then.
-    `kind` is the error that log and metrics name; None: the answer is no error.
+    `kind` is the error that log and metrics name; None: the answer is no error. `editors` change the answer, after
+    those of the route, or instead of them: `is_of_host`.
     """
 
     status: int
     fields: Fields = ()
     body: bytes | None = None
     kind: ErrorKind | None = None
+    editors: tuple[ResponseEditor, ...] = ()
+    is_of_host: bool = False
 
 
 Verdict = Go | Deny | Reply

@@ -14,7 +14,7 @@ import msgspec
 from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, Option
 from ingress.settings.unsupported import closing
-from ingress.settings.values import InvalidValue
+from ingress.settings.values import InvalidValue, go_boolean
 
 _WORDS_MOST = 1000
 
@@ -29,14 +29,23 @@ class Risk(IntEnum):
 
 
 class AnnotationPolicy(msgspec.Struct, frozen=True):
-    """An Ingress may have annotations up to `most_risk`, whose values contain none of `words`."""
+    """An Ingress may have annotations up to `most_risk`, whose values contain none of `words`.
+
+    `permits_snippets`: snippets are among them, if their risk is.
+    """
 
     words: tuple[str, ...] = ()
     most_risk: Risk = Risk.HIGH
+    permits_snippets: bool = False
+
+    @property
+    def allows_snippets(self) -> bool:
+        """Whether an Ingress may have snippets."""
+        return self.permits_snippets and self.most_risk >= Risk.CRITICAL
 
     @property
     def forbids_nothing(self) -> bool:
-        """Whether no supported annotation is forbidden. (zonal supports no critical ones.)"""
+        """Whether no supported annotation is forbidden. (Of snippets, which are critical, their reader says it.)"""
         return not self.words and self.most_risk >= Risk.HIGH
 
 
@@ -99,7 +108,16 @@ ANNOTATION_POLICY_OPTIONS = (
         grammar=risk,
         default="High",
         doc="`Low`, `Medium`, `High` or `Critical`: an Ingress is closed (503) if it has an annotation of ingress-nginx"
-        " with a higher risk. Snippets, which are critical, are never carried out",
+        " with a higher risk. Snippets are critical",
         if_invalid=closing(Severity.UNPROTECTED, "annotations of every risk that zonal carries out are allowed"),
+    ),
+    Option(
+        name="allow-snippet-annotations",
+        sources=CLUSTER,
+        fills=(AnnotationPolicy, "permits_snippets"),
+        grammar=go_boolean,
+        default="false",
+        doc='`"true"`: Ingresses may have snippets, together with `annotations-risk-level: Critical`. Whoever writes'
+        " one says what clients and endpoints of a host get; zonal runs no text of theirs",
     ),
 )

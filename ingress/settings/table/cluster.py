@@ -23,6 +23,7 @@ from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
 from ingress.settings.table.routes import cluster_policy
+from ingress.settings.table.snippets import ClusterLevels
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.tls_keys import KeyBounds
 from ingress.settings.table.tracing import ExportSettings, TracingSettings, export_settings
@@ -35,7 +36,8 @@ class ClusterSettings(msgspec.Struct, frozen=True):
 
     `zones`, and of `zone_facts` all but prices, count only while `zone_aware_routing` is true. `route_policy`,
     `redirects`, `relocation`, `tracing`, `affinity` and `ingress_limits` are the defaults of every Ingress. `zones` and
-    `backend` are those of every backend. `spans` says where spans go, `keys` how large keys may be.
+    `backend` are those of every backend. `spans` says where spans go, `keys` how large keys may be, and
+    `snippets` what every path gets by lines of nginx.
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
@@ -64,6 +66,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     tracing: TracingSettings = TracingSettings()
     spans: ExportSettings = ExportSettings()
     keys: KeyBounds = KeyBounds()
+    snippets: ClusterLevels = ClusterLevels()
     closed: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()

@@ -32,6 +32,7 @@ from ingress.settings.table.relocation import RELOCATION_OPTIONS
 from ingress.settings.table.responses import RESPONSE_OPTIONS
 from ingress.settings.table.rewriting import REWRITE_OPTIONS
 from ingress.settings.table.routes import ROUTE_OPTIONS
+from ingress.settings.table.snippets import SNIPPET_OPTIONS
 from ingress.settings.table.source_ranges import SOURCE_RANGE_OPTIONS
 from ingress.settings.table.tls_keys import TLS_KEY_OPTIONS
 from ingress.settings.table.tracing import TRACING_OPTIONS
@@ -66,6 +67,7 @@ OPTIONS: tuple[Option, ...] = (
     *ACCESS_LOG_OPTIONS,
     *TRACING_OPTIONS,
     *CORS_OPTIONS,
+    *SNIPPET_OPTIONS,
     *IGNORING_OPTIONS,
 )
 """Every option, in the order of the documentation."""

@@ -78,8 +78,10 @@ class KubernetesSource:
         self._news = asyncio.Event()
         self._tasks: dict[Scope, asyncio.Task[None]] = {}
         self._last_event_at: dict[Kind, float] = {}
-        self.on_ingress: Callable[[], None] = lambda: None
-        """Called whenever an Ingress or its status has changed."""
+        self.on_change: Callable[[Kind], None] = lambda _: None
+        """Called with the kind of each object that has changed, whatever of it."""
+        self.served: Mapping[Kind, str] = {}
+        """The version at which each kind of Gateway API is followed; an empty one means that the kind is absent."""
         self._optional = gateway_scopes(options.namespaces) if options.gateways else {}
         optional = (scope for scopes in self._optional.values() for scope in scopes)
         self._gathering = Gathering((*_first_scopes(options), NODES, *optional), own_node=options.node_name)
@@ -186,6 +188,7 @@ class KubernetesSource:
         """Takes the changes of `ServedKinds.look`. With another version, the objects of the one before stay until the
         first list.
         """
+        self.served = {**self.served, **changes}
         for kind, version in changes.items():
             for scope in self._optional[kind]:
                 if version:
@@ -228,8 +231,7 @@ class KubernetesSource:
     def _take(self, event: ScopeEvent) -> None:
         if not isinstance(event, ScopeState):
             self._last_event_at[event.scope.kind] = asyncio.get_running_loop().time()
-            if event.scope.kind is Kind.INGRESS:
-                self.on_ingress()
+            self.on_change(event.scope.kind)
         heals = self._gathering.has_unreadable(event.scope)
         self._add(self._gathering.apply(event, now_epoch_seconds=time.time()))
         if isinstance(event, ScopeReplaced) and event.passed_by:

@@ -29,6 +29,7 @@ from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
+from ingress.settings.table.snippets import SnippetTexts
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS
 from ingress.settings.values import InvalidValue
@@ -39,6 +40,7 @@ from ingress.translation.ingress.cors import cors_rules
 from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
+from ingress.translation.ingress.snippets import OwnSnippets, read_snippets
 from ingress.translation.services.service_annotations import note_unknown
 
 _CANARY_CLOSED = "The canary gets no requests."
@@ -53,7 +55,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
     Secrets are not among them: `sign_in`, `access` and `client_tls` say what they shall be. `targets` and `aliases` are
     about the hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
-    the Service.
+    the Service, `snippets` what its lines of nginx do.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -74,6 +76,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     client_tls: ClientTlsOptions = ClientTlsOptions()
     custom_fields: CustomFields = CustomFields()
     stand_in: StandInClaim = StandInClaim()
+    snippets: OwnSnippets = OwnSnippets()
     refused: Refused = Refused()
 
     @property
@@ -126,6 +129,10 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         options = _with_redirects(options, report)
     options = _with_relocation(options, settings, report)
     refused = _refused(ingress, reading.refused, settings, canary=options.canary, report=report)
+    snippets = OwnSnippets() if options.canary else _snippets(overrides, settings, report)
+    if snippets.is_refused:
+        refused = refused.closing_paths()
+    options = msgspec.structs.replace(options, snippets=snippets)
     if _note_forbidden(annotations, settings, canary=options.canary, report=report):
         refused = refused.closing_paths()
     return msgspec.structs.replace(options, refused=refused) if refused != options.refused else options
@@ -158,6 +165,14 @@ def _with_relocation(options: IngressOptions, settings: ClusterSettings, report:
         )
         return options
     return msgspec.structs.replace(options, response_rules=(*options.response_rules, *rules)) if rules else options
+
+
+def _snippets(overrides: Overrides, settings: ClusterSettings, report: Report) -> OwnSnippets:
+    texts = overrides.over(SnippetTexts())
+    if texts == SnippetTexts():
+        return OwnSnippets()
+    ignored = settings.ignored_annotations
+    return read_snippets(texts, settings.annotation_policy, ignored=ignored, closed_effect=_PATHS_CLOSED, report=report)
 
 
 def _note_forbidden(annotations: Mapping[str, str], settings: ClusterSettings, *, canary: bool, report: Report) -> bool:

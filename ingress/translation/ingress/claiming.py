@@ -152,8 +152,7 @@ def claims_of(
     except Denied:
         options = _closed(options)
     placing = partial(placed_rule, auth, report=report) if auth is not None else None
-    open_paths = settings.access.open_paths
-    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, references=references, open_paths=open_paths)
+    reader = _Reader(ingress.metadata, options, tls, sign_in, placing, references=references, settings=settings)
     claims = reader.claims(named)
     return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
 
@@ -161,7 +160,17 @@ def claims_of(
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
-    __slots__ = ("_auth_of", "_metadata", "_open_paths", "_options", "_owner", "_references", "_sign_in", "_tls")
+    __slots__ = (
+        "_auth_of",
+        "_hides_fields",
+        "_metadata",
+        "_open_paths",
+        "_options",
+        "_owner",
+        "_references",
+        "_sign_in",
+        "_tls",
+    )
 
     def __init__(
         self,
@@ -172,16 +181,17 @@ class _Reader:
         auth_of: _AuthOf | None,
         *,
         references: References,
-        open_paths: tuple[str, ...],
+        settings: ClusterSettings,
     ) -> None:
-        """Paths that begin with one of `open_paths` need no sign-in. `auth_of` gives rules of external auth."""
+        """`auth_of` gives rules of external auth. `settings` say which paths need no sign-in."""
+        self._hides_fields = bool(settings.proxy.hidden_fields)
         self._auth_of = auth_of
         self._references = references
         self._metadata = metadata
         self._options = options
         self._tls = tls
         self._sign_in = sign_in
-        self._open_paths = open_paths
+        self._open_paths = settings.access.open_paths
         self._owner = Owner(Kind.INGRESS.value, metadata.namespace, metadata.name)
 
     def claims(self, named: IngressClaims) -> OwnClaims:
@@ -206,6 +216,7 @@ class _Reader:
             hosts=named.hosts,
             ciphers=self._options.host_tls.ciphers,
             aliases=self._options.aliases,
+            server_snippet=self._options.snippets.server,
             twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             config_maps=self._config_maps(),
@@ -230,6 +241,10 @@ class _Reader:
             stand_in=options.stand_in,
             closed=options.closed,
             is_expression=meaning.is_expression,
+            snippet=options.snippets.location,
+            url_form=options.redirects.form,
+            hides_fields=self._hides_fields,
+            is_enough_any=options.access.any_is_enough,
             rewriting=meaning.rewriting,
             mirroring=options.overrides.over(MirrorSettings()).mirroring(),
         )

@@ -130,17 +130,23 @@ class Handler:
         return stored
 
     def _written(self, request: web.BaseRequest, call: Call, resource: Resource, body: bytes) -> web.StreamResponse:
-        store, key, code = self.store, (call.namespace, call.name), 200
+        store, key, code, manager = self.store, (call.namespace, call.name), 200, _manager(call)
         if call.verb == "create" and not call.name:
-            stored, code = writes.create(store, resource, call.namespace, body), 201
+            stored, code = writes.create(store, resource, call.namespace, body, manager=manager), 201
         elif call.verb == "update":
             is_new = store.find(resource.kind, key) is None
-            stored = writes.update(store, resource, key, subresource=call.subresource, body=body)
+            stored = writes.update(store, resource, key, subresource=call.subresource, body=body, manager=manager)
             code = 201 if is_new else 200
         elif call.verb == "patch":
             media = request.content_type
             stored, is_new = writes.patch(
-                store, resource, key, subresource=call.subresource, content_type=media, body=body
+                store,
+                resource,
+                key,
+                subresource=call.subresource,
+                content_type=media,
+                body=body,
+                manager=manager,
             )
             code = 201 if is_new else 200
         elif call.verb == "delete":
@@ -204,6 +210,11 @@ def _call(request: web.BaseRequest) -> Call:
             accept=request.headers.get("Accept", ""),
         )
     )
+
+
+def _manager(call: Call) -> str:
+    """Who writes: what the query says. Without it nobody is noted, where a real server would name the program."""
+    return call.query.get("fieldManager", "")
 
 
 def _token(request: web.BaseRequest) -> str:

@@ -68,7 +68,7 @@ def put(store: Store, resource: Resource, document: Document) -> Stored:
     return _write(store, resource, document | {"metadata": metadata}, old, given=given)
 
 
-def create(store: Store, resource: Resource, namespace: str, body: bytes) -> Stored:
+def create(store: Store, resource: Resource, namespace: str, body: bytes, *, manager: str = "") -> Stored:
     """POST. Raises `RefusedError` with 400, 409 or 422."""
     document = _placed(resource, decoded(body), namespace)
     metadata = document["metadata"]
@@ -84,10 +84,10 @@ def create(store: Store, resource: Resource, namespace: str, body: bytes) -> Sto
     check(resource, document)
     if store.find(resource.kind, (namespace, metadata["name"])):
         raise already_exists(resource, metadata["name"])
-    return _write(store, resource, document, None)
+    return _write(store, resource, managed(document, manager, ""), None)
 
 
-def update(store: Store, resource: Resource, key: Key, *, subresource: str, body: bytes) -> Stored:
+def update(store: Store, resource: Resource, key: Key, *, subresource: str, body: bytes, manager: str = "") -> Stored:
     """PUT. Raises `RefusedError` with 400, 404, 409 or 422."""
     document = _placed(resource, decoded(body), key[0])
     check_times(resource, document)
@@ -98,17 +98,25 @@ def update(store: Store, resource: Resource, key: Key, *, subresource: str, body
     if old is None:
         if not resource.creates_on_update or subresource:
             raise not_found(resource, key[1])
-        return _write(store, resource, _stored_shape(resource, document), None)
+        return _write(store, resource, managed(_stored_shape(resource, document), manager, ""), None)
     if not document["metadata"].get("resourceVersion") and resource.needs_version_to_update:
         problem = Problem(
             "metadata.resourceVersion", "FieldValueInvalid", "Invalid value: 0x0: must be specified for an update"
         )
         raise invalid(resource.kind, resource.group, key[1], [problem])
-    return _replace(store, resource, old, document=_stored_shape(resource, document), subresource=subresource)
+    shaped = _stored_shape(resource, document)
+    return _replace(store, resource, old, document=shaped, subresource=subresource, manager=manager)
 
 
 def patch(
-    store: Store, resource: Resource, key: Key, *, subresource: str, content_type: str, body: bytes
+    store: Store,
+    resource: Resource,
+    key: Key,
+    *,
+    subresource: str,
+    content_type: str,
+    body: bytes,
+    manager: str = "",
 ) -> tuple[Stored, bool]:
     """PATCH; also whether it created the object, as applying does. Raises `RefusedError`: 400, 404, 409, 415, 422."""
     apply = _PATCHES.get(content_type)
@@ -119,7 +127,7 @@ def patch(
     change = decoded(body) if content_type != "application/json-patch+json" else _operations(body)
     old = store.find(resource.kind, key)
     if old is None and content_type == _APPLY:
-        return create(store, resource, key[0], msgspec.json.encode(change)), True
+        return create(store, resource, key[0], msgspec.json.encode(change), manager=manager), True
     if old is None:
         raise not_found(resource, key[1])
     before = as_core(old.document) if resource is CORE_EVENT else old.document
@@ -129,7 +137,7 @@ def patch(
         document = document | {"metadata": document["metadata"] | {"resourceVersion": ""}}
     check_times(resource, document)
     shaped = _stored_shape(resource, document)
-    return _replace(store, resource, old, document=shaped, subresource=subresource), False
+    return _replace(store, resource, old, document=shaped, subresource=subresource, manager=manager), False
 
 
 def _operations(body: bytes) -> Any:
@@ -150,6 +158,10 @@ def delete(store: Store, resource: Resource, key: Key, body: bytes) -> Stored:
         if wanted.get(field, actual) != actual:
             problem = f"Precondition failed: {is_called} in precondition: {wanted[field]}, "
             raise conflict(resource, key[1], f"{problem}{is_called} in object meta: {actual}")
+    metadata = old.document["metadata"]
+    if metadata.get("finalizers"):
+        at = metadata.get("deletionTimestamp") or _now()
+        return store.write(resource.kind, old.document | {"metadata": metadata | {"deletionTimestamp": at}})
     return store.remove(resource.kind, key)
 
 
@@ -171,7 +183,9 @@ def _stored_shape(resource: Resource, document: Document) -> Document:
     return from_core(document) if resource is CORE_EVENT else document
 
 
-def _replace(store: Store, resource: Resource, old: Stored, *, document: Document, subresource: str) -> Stored:
+def _replace(
+    store: Store, resource: Resource, old: Stored, *, document: Document, subresource: str, manager: str
+) -> Stored:
     metadata = document["metadata"]
     if metadata.get("resourceVersion") not in (None, "", str(old.version)):
         raise conflict(resource, old.key[1])
@@ -183,27 +197,50 @@ def _replace(store: Store, resource: Resource, old: Stored, *, document: Documen
     elif resource.has_status and "status" in old.document:
         document = document | {"status": old.document["status"]}
     check(resource, document)
-    return _write(store, resource, document, old, is_idle_if_equal=True)
+    whole = _whole(store, resource, document, old)
+    if _is_same(whole, old.document):
+        return old
+    if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+        return store.remove(resource.kind, old.key)
+    return store.write(_stored_as(resource).kind, managed(whole, manager, subresource))
+
+
+def managed(document: Document, manager: str, subresource: str) -> Document:
+    """The document with `manager` as the one that wrote it last; without a name nobody is noted."""
+    if not manager:
+        return document
+    known = document["metadata"].get("managedFields", [])
+    kept = [each for each in known if (each["manager"], each.get("subresource", "")) != (manager, subresource)]
+    entry = {"manager": manager, "operation": "Update", "time": _now()}
+    entry |= {"subresource": subresource} if subresource else {}
+    return document | {"metadata": document["metadata"] | {"managedFields": [*kept, entry]}}
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _stored_as(resource: Resource) -> Resource:
+    return EVENT if resource is CORE_EVENT else resource
 
 
 def _write(
-    store: Store,
-    resource: Resource,
-    document: Document,
-    old: Stored | None,
-    *,
-    is_idle_if_equal: bool = False,
-    given: Document | None = None,
+    store: Store, resource: Resource, document: Document, old: Stored | None, *, given: Document | None = None
 ) -> Stored:
-    stored_as = EVENT if resource is CORE_EVENT else resource
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return store.write(_stored_as(resource).kind, _whole(store, resource, document, old, given=given))
+
+
+def _whole(
+    store: Store, resource: Resource, document: Document, old: Stored | None, *, given: Document | None = None
+) -> Document:
+    """The document with what the server adds to it."""
+    stored_as = _stored_as(resource)
     address = f"10.96.{store.version // 250 % 250}.{store.version % 250 + 1}"
     whole = completed(stored_as, document, cluster_ip=_address(old) or address)
-    identity = old.document["metadata"] if old else {"uid": str(uuid.uuid4()), "creationTimestamp": now}
+    identity = old.document["metadata"] if old else {"uid": str(uuid.uuid4()), "creationTimestamp": _now()}
     whole = identified(stored_as, whole, old.document if old else None, identity=identity | (given or {}))
-    if old is not None and is_idle_if_equal and _is_same(whole, old.document):
-        return old
-    return store.write(stored_as.kind, whole)
+    known = (old.document if old else document)["metadata"].get("managedFields")
+    return whole | {"metadata": whole["metadata"] | {"managedFields": known}} if known else whole
 
 
 def _address(old: Stored | None) -> str:

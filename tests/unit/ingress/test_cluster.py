@@ -62,7 +62,7 @@ def notes(server: ApiServer) -> list[str]:
 async def test_what_came_of_age_before_the_start_becomes_an_event_once_the_replica_leads(tmp_path: Path) -> None:
     async with served() as server, replica_of(server, tmp_path) as (cluster, controller):
         assert notes(server) == []
-        await cluster.start(controller)
+        await cluster.start(controller, Published(lambda _: None), lambda: 0)
         await until(lambda: notes(server) == [NOTE])
         assert cluster.leading
 
@@ -73,7 +73,7 @@ async def test_it_waits_for_the_lease_that_another_replica_holds(tmp_path: Path)
         async with replica_of(server, tmp_path) as (cluster, controller):
             async with running(other.run()):
                 await until(lambda: other.leading)
-                await cluster.start(controller)
+                await cluster.start(controller, Published(lambda _: None), lambda: 0)
                 await server.until_calls(_asks_for_the_lease, 2)
                 assert notes(server) == []
                 assert cluster.leading is False

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 
+import msgspec
+
 from balancer.model.client_tls import ClientCertificates
-from balancer.model.redirects import AppRoot, SlashRedirect
+from balancer.model.edits import ResponseRule
+from balancer.model.gates import GateRule
+from balancer.model.redirects import AppRoot, SlashRedirect, UrlForm
 from balancer.model.routes import PathKind
+from ingress.settings.snippets.levels import Level
 from ingress.translation.claims import CertificateClaim, Claim, Claims, HostClaim
 
 
@@ -16,12 +21,18 @@ class PlaceClaim(Claim, frozen=True):
     `is_expression`: `path` is written as a regular expression, which makes all paths of the host expressions. Then
     `expression` and `long_expression` are filled in; until then, the expression of `rewriting` is as the Ingress writes
     it. `app_root` is for the path `/` of the host, whichever Ingress claims it. `slash_redirect` is for the path
-    without its final slash, if no Ingress claims it.
+    without its final slash, if no Ingress claims it. `snippet` is what the Ingress says in lines of nginx, and
+    `url_form` the form of URLs to which they redirect. `hides_fields`: the ConfigMap hides fields of endpoints.
+    `is_enough_any`: one of several rules about access is enough.
     """
 
     is_expression: bool = False
     app_root: AppRoot | None = None
     slash_redirect: SlashRedirect | None = None
+    snippet: Level = Level()
+    url_form: UrlForm = UrlForm()
+    hides_fields: bool = False
+    is_enough_any: bool = False
 
 
 class OwnClaims(Claims, frozen=True):
@@ -32,6 +43,7 @@ class OwnClaims(Claims, frozen=True):
     `ciphers` is the OpenSSL list of handshakes for these hosts, if the Ingress says one.
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
     of each host, with or without `www.`, redirects to the host with this status.
+    `server_snippet` is what the Ingress says for its hosts in lines of nginx, None: nothing.
     `is_canary`: the Ingress claims only places that others have; its claims have one branch, which they may get.
     """
 
@@ -43,7 +55,15 @@ class OwnClaims(Claims, frozen=True):
     aliases: tuple[str, ...] = ()
     twin_status: int = 0
     certificates: tuple[CertificateClaim, ...] = ()
+    server_snippet: Level | None = None
     is_canary: bool = False
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """What holds for the requests of a host that no path matches."""
+
+    gates: tuple[GateRule, ...] = ()
+    response_rules: tuple[ResponseRule, ...] = ()
 
 
 class SettledHost:
@@ -52,7 +72,8 @@ class SettledHost:
     `has_tls`: an Ingress wants TLS for the host. `expressions` are the winners in the order in which they are tried,
     None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
     default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
-    says that this cannot be read.
+    says that this cannot be read. `elsewhere` is what judges and edits requests that no path matches, if there is no
+    default: gates and response rules.
     """
 
     __slots__ = (
@@ -61,6 +82,7 @@ class SettledHost:
         "ciphers",
         "client_certificates",
         "default",
+        "elsewhere",
         "expressions",
         "has_tls",
         "is_denied",
@@ -77,6 +99,7 @@ class SettledHost:
         self.ciphers = ""
         self.client_certificates: ClientCertificates | None = None
         self.is_denied = False
+        self.elsewhere: Elsewhere | None = None
 
     def winner(self, claim: PlaceClaim) -> PlaceClaim | None:
         """The winner of the place that `claim` names."""
@@ -109,4 +132,6 @@ class SettledHost:
             ciphers=served.ciphers,
             client_certificates=served.client_certificates,
             is_denied=served.is_denied,
+            unmatched_gates=served.elsewhere.gates if served.elsewhere is not None else (),
+            unmatched_rules=served.elsewhere.response_rules if served.elsewhere is not None else (),
         )

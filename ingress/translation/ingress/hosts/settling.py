@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ingress.findings import Findings
+from ingress.settings.table.snippets import ClusterLevels
 from ingress.translation.claims import HostClaim
 from ingress.translation.ingress.hosts.app_roots import add_app_roots
 from ingress.translation.ingress.hosts.conflicts import attach, note_uncovered_hosts, settle
@@ -15,16 +16,21 @@ from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.expressions import find_expressions
 from ingress.translation.ingress.hosts.host_protection import protect_hosts
 from ingress.translation.ingress.hosts.other_names import add_other_names, served_as
+from ingress.translation.ingress.hosts.placed_snippets import place_snippets
 from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.slashes import add_slash_redirects
 
 
 def settled_hosts(
-    main: Collection[OwnClaims], canaries: Collection[OwnClaims], readings: Readings, findings: Findings
+    main: Collection[OwnClaims],
+    canaries: Collection[OwnClaims],
+    readings: Readings,
+    snippets: ClusterLevels,
+    findings: Findings,
 ) -> tuple[HostClaim, ...]:
     """Every host with the winners of its places, those of older Ingresses first.
 
-    `main` and `canaries` come by seniority.
+    `main` and `canaries` come by seniority. `snippets` are those of the ConfigMap.
     """
     hosts = settle(main, findings)
     attach(canaries, hosts, findings)
@@ -33,5 +39,6 @@ def settled_hosts(
     protect_hosts(hosts, main, findings)
     add_other_names(hosts, main, findings)
     add_slash_redirects(hosts.values())
+    place_snippets(hosts, main, snippets, findings)
     add_app_roots(hosts.values(), findings)
     return tuple(settled.claim(name, served_as(name, hosts)) for name, settled in hosts.items())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.http.edits import FieldSetter
+from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.origin import Origin
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
@@ -64,6 +64,7 @@ class Owner:
         self.waited: list[Gating] = []
         self.broken = 0
         self.spans: list[SpanContext] = []
+        self.editors: tuple[ResponseEditor, ...] = ()
         self.held: list[Callable[[], None]] = []
         self.gating = Gating(self, gates, ASKED)
         self.gating.begin()
@@ -79,6 +80,9 @@ class Owner:
 
     def hold(self, release: Callable[[], None]) -> None:
         self.held.append(release)
+
+    def edit_response(self, editors: tuple[ResponseEditor, ...]) -> None:
+        self.editors += editors
 
     def record_span(self, span: SpanContext) -> None:
         self.spans.append(span)
@@ -201,4 +205,12 @@ def test_a_span_is_told_even_if_a_later_gate_refuses() -> None:
     span = SpanContext("1" * 32, "2" * 16, "", sampled=True, operation="", origin=ASKED.origin)
     owner = Owner(Saying(Go(span=span)), Saying(DENIED))
     assert owner.spans == [span]
+    assert owner.told == [ErrorKind.SOURCE_DENIED]
+
+
+def test_editors_for_every_answer_count_even_if_a_later_gate_refuses() -> None:
+    editor = FieldSetter(((b"X-A", b"1"),))
+    owner = Owner(Saying(Go(always=(editor,))), Saying(Deny(ErrorKind.SOURCE_DENIED)))
+
+    assert owner.editors == (editor,)
     assert owner.told == [ErrorKind.SOURCE_DENIED]

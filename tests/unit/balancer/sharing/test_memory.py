@@ -132,7 +132,7 @@ from balancer.sharing.memory import Seat, join
 from balancer.sharing.peers import Seen
 
 seat, now = json.loads(sys.argv[1])
-peers = join(Seat(*seat)).peers_of("shop/cart:80 zone-a")
+peers = join(Seat(*seat)).others.peers_of("shop/cart:80 zone-a")
 heard = peers.exchange(Seen(10, 8, 7, 0.14, 2, 0.05), share=0.3, baseline=0.02, now=now)
 print(json.dumps(heard.share))
 """
@@ -152,7 +152,7 @@ def told_by_a_process(seat: Seat, now: float) -> object:
 def test_processes_hear_each_other_until_a_seat_is_given_back() -> None:
     memory = SharedMemory(1)
     own, other = memory.take(), memory.take()
-    here = join(own).peers_of("shop/cart:80 zone-a")
+    here = join(own).others.peers_of("shop/cart:80 zone-a")
     here.exchange(Seen(), share=0.1, baseline=0.02, now=1.0)
     assert told_by_a_process(other, 1.5) == pytest.approx(0.1)
     assert here.exchange(Seen(), share=0.1, baseline=0.02, now=2.1).share == pytest.approx(0.3)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from balancer.sharing.layout import memory_bytes, others_in
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
 from tests.bench.zones.scenarios import Scenario
@@ -21,8 +22,8 @@ Failing = Mapping[str, float]
 class Traffic:
     """Clients of a proxy in zone a. Requests avoid zones as they are left, and go to any other zone alike."""
 
-    def __init__(self, zones: str = "abc", *, seed: int = 1) -> None:
-        self.evacuation = Evacuation()
+    def __init__(self, zones: str = "abc", *, seed: int = 1, evacuation: Evacuation | None = None) -> None:
+        self.evacuation = Evacuation() if evacuation is None else evacuation
         self.evacuation.follow(zones)
         self.now = 0.0
         self.news: list[ZoneChange] = []
@@ -162,3 +163,72 @@ def test_a_zone_that_is_said_to_go_away_is_left_sooner_and_never_without_failure
     calm.evacuation.follow("abc", leaving="a")
     calm.run(10.0, {})
     assert (calm.share(), calm.news) == (0.0, [])
+
+
+def workers(count: int) -> list[Traffic]:
+    """The clients of several workers of one replica."""
+    memory = bytearray(memory_bytes(count))
+    sharing = (others_in(memory, seats=count, seat=seat) for seat in range(count))
+    return [Traffic(seed=seat, evacuation=Evacuation("shop/cart:80", each)) for seat, each in enumerate(sharing)]
+
+
+def test_a_worker_that_had_no_requests_leaves_a_zone_with_its_first_failure() -> None:
+    busy, idle = workers(2)
+    busy.run(10.0, {"a": 0.4})
+    idle.now = busy.now
+    assert idle.run(5.0, {"a": 0.4}) < 0.03
+    assert idle.share() == pytest.approx(0.97)
+    (told,) = [state for state in idle.evacuation.states(idle.now) if state.zone == "a"]
+    assert told.begun is not None and told.begun.own.ratio > 0.3
+    assert [change.turn for change in busy.news + idle.news] == [ZoneTurn.BEGUN], "one replica tells it once"
+
+
+def test_workers_that_take_turns_leave_a_zone_and_return_together() -> None:
+    """One connection, which moves from worker to worker with each second."""
+    both = workers(2)
+
+    def take_turns(seconds: int, failing: Failing) -> float:
+        errors = 0.0
+        for second in range(seconds):
+            here, there = both[second % 2], both[(second + 1) % 2]
+            errors += here.run(1.0, failing)
+            there.now = here.now
+        return errors / seconds
+
+    take_turns(5, {"a": 0.4})
+    assert take_turns(10, {"a": 0.4}) < 0.02
+    take_turns(25, {})
+    assert [each.evacuation.left for each in both] == [{}, {}]
+    turns = sorted(change.turn.value for each in both for change in each.news)
+    assert turns == [ZoneTurn.BEGUN.value, ZoneTurn.ENDED.value]
+
+
+def test_many_workers_with_few_requests_each_know_what_they_know_together() -> None:
+    every = workers(8)
+    errors = 0.0
+    for turn in range(2400):
+        here = every[turn % len(every)]
+        if turn >= 1600:
+            errors += here.run(0.01, {"a": 0.4})
+        else:
+            here.run(0.01, {"a": 0.4})
+        every[(turn + 1) % len(every)].now = here.now
+    assert errors / 800 < 0.03
+
+
+def test_where_all_zones_are_alike_workers_stay_together_too() -> None:
+    both = workers(2)
+    for turn in range(60):
+        here, there = both[turn % 2], both[(turn + 1) % 2]
+        here.run(1.0, dict.fromkeys("abc", 0.4))
+        there.now = here.now
+    assert max(each.share() for each in both) <= 0.1
+
+
+def test_a_worker_that_comes_after_the_repair_does_not_leave() -> None:
+    busy, idle = workers(2)
+    busy.run(10.0, {"a": 0.4})
+    busy.run(120.0, {})
+    idle.now = busy.now
+    idle.run(5.0, {"a": 0.02})
+    assert idle.share() == 0.0

@@ -45,7 +45,7 @@ def test_what_protects_or_decides_who_answers_closes_something() -> None:
         ("global-rate-limit", "0", False),
         ("global-rate-limit", "5", True),
         ("auth-snippet", "", True),
-        ("server-snippet", "", False),
+        ("modsecurity-snippet", "", False),
     ],
 )
 def test_some_values_ask_for_nothing_that_is_missing(name: str, value: str, is_asked_for: bool) -> None:

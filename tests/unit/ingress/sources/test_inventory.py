@@ -87,12 +87,12 @@ def test_a_new_status_of_an_ingress_is_kept_and_changes_nothing() -> None:
 def test_a_new_generation_counts_where_a_status_names_it_and_nowhere_else() -> None:
     for record, kind in ((Gateway, True), (Service, False)):
         known = Inventory()
-        known.apply(Upserted(record(Metadata("x", "shop", generation=1))))
-        assert known.apply(Upserted(record(Metadata("x", "shop", generation=2)))) is kind
+        known.apply(Upserted(record(metadata=Metadata("x", "shop", generation=1))))
+        assert known.apply(Upserted(record(metadata=Metadata("x", "shop", generation=2)))) is kind
 
 
 def test_objects_are_read_by_their_record() -> None:
-    gateway = Gateway(Metadata("gw", "infra"))
+    gateway = Gateway(metadata=Metadata("gw", "infra"))
     known = inventory(gateway, service())
     assert list(known.of(Gateway)) == [gateway]
     assert not known.of(HttpRoute)

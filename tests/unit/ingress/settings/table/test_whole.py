@@ -29,6 +29,7 @@ from ingress.settings.table.redirects import HostAliases, RedirectTargets
 from ingress.settings.table.responses import BrotliSettings, GzipSettings
 from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.routes import RetrySettings
+from ingress.settings.table.snippets import SnippetTexts
 from ingress.settings.table.tls_keys import KeyBounds
 from ingress.settings.table.tracing import CollectorSettings, TracingSettings
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS, OPTIONS, SERVICE_OPTIONS
@@ -45,6 +46,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         RedirectTargets(),
         HostAliases(),
         CLUSTER.annotation_policy,
+        SnippetTexts(),
         CLUSTER.route_policy,
         CLUSTER.proxy,
         CLUSTER.backend,
@@ -174,4 +176,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    assert closing == others | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS | AUTH
+    snippets = {"configuration-snippet", "server-snippet"}
+    assert closing == others | snippets | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS | AUTH

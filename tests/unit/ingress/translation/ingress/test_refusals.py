@@ -19,7 +19,7 @@ def refused(said: dict[str, str], *ignored: str) -> tuple[Refused, tuple[Finding
 
 @pytest.mark.parametrize(
     "name",
-    ["stream-snippet", "server-snippet", "configuration-snippet", "auth-snippet"],
+    ["stream-snippet", "modsecurity-snippet", "auth-snippet"],
 )
 def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> None:
     closed, (finding,) = refused({name: "x"})

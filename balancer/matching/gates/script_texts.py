@@ -1,0 +1,79 @@
+"""Reads the texts of scripts: with variables of the request, variables that the script sets, and captures. No I/O.
+
+Names are compiled once, at the swap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from balancer.matching.gates.external_auth.texts import compile_asked_text
+from balancer.matching.gates.verdicts import Asked
+from balancer.matching.variables import UnknownVariable
+
+_REFERENCE = re.compile(r"\$(?:([1-9])|\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
+_UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class ScriptRun:
+    """A script at work on one request: what was asked, its variables, and what its last expression captured."""
+
+    __slots__ = ("asked", "captures", "variables")
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.captures: tuple[bytes, ...] = ()
+        self.variables: dict[str, bytes] = {}
+
+
+ScriptText = Callable[[ScriptRun], bytes]
+"""Returns the value of a text."""
+
+
+def compile_script_text(text: str, variables: Collection[str] = (), groups: int = 0) -> ScriptText:
+    """A function that evaluates `text`. Raises `UnknownVariable`.
+
+    Known are the variables of `compile_asked_text`, those of `variables`, which the script sets, and as many captures
+    as `groups`. A variable that no step has set is empty, as in nginx.
+    """
+    parts: list[ScriptText] = []
+    end = 0
+    for match in _REFERENCE.finditer(text):
+        parts += _literal(text[end : match.start()])
+        parts.append(_reference(match, variables, groups))
+        end = match.end()
+    parts += _literal(text[end:])
+    if len(parts) == 1:
+        return parts[0]
+    return lambda run: b"".join([part(run) for part in parts])
+
+
+def safe_value(value: bytes) -> bytes:
+    """`value` with control bytes percent-encoded: the decoded path of a request may hold line breaks."""
+    return _UNSAFE.sub(lambda match: b"%%%02X" % match[0][0], value) if _UNSAFE.search(value) else value
+
+
+def has_variables(text: str) -> bool:
+    """Whether the value of `text` depends on the request."""
+    return "$" in text
+
+
+def _literal(text: str) -> list[ScriptText]:
+    if "$" in text:
+        raise UnknownVariable("$ only stands before the name of a variable")
+    value = text.encode()
+    return [lambda run: value] if value else []
+
+
+def _reference(match: re.Match[str], variables: Collection[str], groups: int) -> ScriptText:
+    if match[1]:
+        place = int(match[1]) - 1
+        if place >= groups:
+            raise UnknownVariable(f"${match[1]} has no group of an expression right before it")
+        return lambda run: run.captures[place] if place < len(run.captures) else b""
+    name = match[2] or match[3]
+    if name in variables:
+        return lambda run: run.variables.get(name, b"")
+    value_of = compile_asked_text(f"${{{name}}}")
+    return lambda run: value_of(run.asked)

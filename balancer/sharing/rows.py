@@ -1,0 +1,177 @@
+"""Lays out rows of words in which the processes of one replica tell each other what they see of one thing. No I/O.
+
+A table has sets of ways, a way has a row for each seat. A row is written by one process only, so there are no locks. It
+holds a tag (what it is about), the time, words of a state, and running totals of what was seen. Every value is an
+aligned word, which x86-64 and 64-bit ARM write and read whole. A reader that meets a row between two writes is wrong by
+a few answers. Rows that make no sense are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from math import inf
+from typing import Final, NamedTuple
+
+from balancer.sharing.guards import Buffer
+
+_WAYS: Final = 4
+_WORD_BYTES: Final = 8
+_TAG, _AT, _STATE = 0, 1, 2
+# A number that a float holds exactly.
+_TAG_BITS: Final = 52
+
+# A row that was not written for so long belongs to somebody who is gone.
+_ABANDONED_SECONDS: Final = 60.0
+# How often a process looks for new rows of others.
+_LOOK_SECONDS: Final = 1.0
+
+
+class RowShape(NamedTuple):
+    """How many sets a table has, and how many words of a state and of totals a row has."""
+
+    sets: int
+    state: int
+    totals: int
+
+    @property
+    def words(self) -> int:
+        """The words of a row."""
+        return _STATE + self.state + self.totals
+
+    def table_bytes(self, seats: int) -> int:
+        """The size of the table for `seats` processes. Pages that are never touched cost nothing."""
+        return self.sets * _WAYS * seats * self.words * _WORD_BYTES
+
+
+def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int) -> None:
+    """Empties the rows of `seat` of the table at the offset `start`. The process of the seat must be gone."""
+    with memoryview(buffer) as whole, whole.cast("B") as octets:
+        table = octets[start : start + shape.table_bytes(seats)]
+        with table, table.cast("d") as words:
+            step = seats * shape.words
+            for tag in range(seat * shape.words, shape.sets * _WAYS * step, step):
+                if words[tag]:
+                    words[tag] = 0.0
+
+
+class RowTable:
+    """The memory as one process sees it, from its seat."""
+
+    __slots__ = ("_seat", "_seats", "_shape", "_words")
+
+    def __init__(self, buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int) -> None:
+        """The table has `shape.table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
+
+        Raises ValueError if the buffer is shorter.
+        """
+        size = shape.table_bytes(seats)
+        octets = memoryview(buffer).cast("B")[start : start + size]
+        if len(octets) < size:
+            raise ValueError("the memory is too short for its seats")
+        self._words = octets.cast("d")
+        self._shape = shape
+        self._seats = seats
+        self._seat = seat
+
+    def talk(self, key: str) -> Talk:
+        """What this process tells about `key`, and what it hears of the others."""
+        hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES).digest(), "big")
+        tag = float((hashed >> (64 - _TAG_BITS)) or 1)
+        width = self._shape.words
+        step = self._seats * width
+        first = hashed % self._shape.sets * _WAYS * step
+        ways = [range(way, way + step, width) for way in range(first, first + _WAYS * step, step)]
+        return Talk(
+            self._words,
+            tag,
+            self._shape,
+            own=tuple(rows[self._seat] for rows in ways),
+            others=tuple(row for rows in ways for seat, row in enumerate(rows) if seat != self._seat),
+        )
+
+
+class Talk:
+    """What the processes say about one thing. A process without room for a row of its own hears, and is not heard."""
+
+    __slots__ = ("_known", "_look_at", "_others", "_own", "_row", "_shape", "_tag", "_totals", "_words")
+
+    def __init__(
+        self,
+        words: memoryview[float],
+        tag: float,
+        shape: RowShape,
+        *,
+        own: tuple[int, ...],
+        others: tuple[int, ...],
+    ) -> None:
+        """`own` are the rows that this seat may use, `others` the rows where others may write about the same."""
+        self._words = words
+        self._tag = tag
+        self._shape = shape
+        self._own = own
+        self._others = others
+        self._row: int | None = None
+        self._totals = [0.0] * shape.totals
+        self._known: dict[int, list[float]] = {}
+        self._look_at = 0.0
+
+    def tell(self, state: Sequence[float], now: float, news: Sequence[float] = ()) -> None:
+        """Tells the others the present state, and what was seen since the last call."""
+        words, row = self._words, self._row
+        if row is None or words[row] != self._tag:
+            row = self._claimed(now)
+            self._row = row
+            if row is None:
+                return
+        totals_at, totals = row + _STATE + self._shape.state, self._totals
+        for number, value in enumerate(news):
+            totals[number] += value
+        for number, value in enumerate(totals):
+            words[totals_at + number] = value
+        words[row + _AT] = now
+        for number, value in enumerate(state, row + _STATE):
+            words[number] = value
+        words[row + _TAG] = self._tag  # last, so that others never read the totals of somebody else
+
+    def hear(self, now: float) -> Sequence[float]:
+        """What the others saw since the last call, in sum. What a row holds when it is found is not news."""
+        if now >= self._look_at:
+            self._look(now)
+        words = self._words
+        sums: Sequence[float] = [0.0] * self._shape.totals
+        for row, before in self._known.items():
+            if words[row] != self._tag:
+                continue
+            totals = self._read(row)
+            news = [after - earlier for after, earlier in zip(totals, before, strict=True)]
+            self._known[row] = totals
+            if all(0.0 <= value < inf for value in news):
+                sums = [one + other for one, other in zip(sums, news, strict=True)]
+        return sums
+
+    def states(self) -> list[tuple[float, Sequence[float]]]:
+        """The state of each of those who were heard, with the time at which it was told."""
+        words, end = self._words, _STATE + self._shape.state
+        return [
+            (words[row + _AT], words[row + _STATE : row + end].tolist())
+            for row in self._known
+            if words[row] == self._tag
+        ]
+
+    def _claimed(self, now: float) -> int | None:
+        """A row for this process; None while things that are in use have all of them."""
+        words = self._words
+        return next(
+            (row for row in self._own if not words[row] or words[row + _AT] < now - _ABANDONED_SECONDS),
+            None,
+        )
+
+    def _look(self, now: float) -> None:
+        words, tag = self._words, self._tag
+        self._look_at = now + _LOOK_SECONDS
+        found = [row for row in self._others if words[row] == tag]
+        self._known = {row: self._known.get(row) or self._read(row) for row in found}
+
+    def _read(self, row: int) -> list[float]:
+        return list(self._words[row + _STATE + self._shape.state : row + self._shape.words])

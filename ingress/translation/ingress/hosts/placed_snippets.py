@@ -1,0 +1,110 @@
+"""Gives every path what the snippets of its levels say: those of the ConfigMap, of its host and of its Ingress.
+
+Closes a path where nginx would mix a snippet with something else in a way that zonal does not know. Runs when paths and
+redirects to a final slash are settled. Source: ingress-nginx v1.15.1, rootfs/etc/nginx/template/nginx.tmpl.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from balancer.errors import ErrorKind
+from balancer.model.gates import in_phases
+from balancer.model.routes import Branch, Owner, PathKind, ServiceName
+from ingress.findings import Findings, Severity, quote
+from ingress.settings.snippets.levels import Level
+from ingress.settings.table.snippets import ClusterLevels
+from ingress.translation.claims import BranchClaim, subject_of_owner
+from ingress.translation.ingress.hosts.settled import Elsewhere, OwnClaims, PlaceClaim, SettledHost
+from ingress.translation.ingress.snippet_meanings import CannotPlace, Levels, meaning_of
+
+_EFFECT = "The path answers 503."
+_NOBODY = Owner("", "", "")
+
+
+def place_snippets(
+    hosts: Mapping[str, SettledHost], claims: Iterable[OwnClaims], cluster: ClusterLevels, findings: Findings
+) -> None:
+    """Carries out the snippets of every host. `claims` come by seniority."""
+    servers = _server_levels(claims, findings)
+    for name, settled in hosts.items():
+        if settled.alias_of is not None or _is_twin(settled):
+            continue
+        own = servers.get(name)
+        server = cluster.server if own is None else own.followed_by(cluster.server)
+        asking = (*settled.paths.values(), *(() if settled.default is None else (settled.default,)))
+        if cluster.says_nothing and own is None and all(each.snippet.is_empty for each in asking):
+            continue
+        has_root = any(each.app_root is not None for each in asking)
+        levels = Levels(cluster.http, server, cluster.location, redirects_root=has_root)
+        _place(settled, levels, findings)
+
+
+def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, Level]:
+    """What the oldest snippet of each host says."""
+    servers: dict[str, Level] = {}
+    for each in claims:
+        for name in each.hosts if each.server_snippet is not None else ():
+            snippet = each.server_snippet or Level()
+            if servers.setdefault(name, snippet) != snippet:
+                findings.add(
+                    subject_of_owner(each.owner),
+                    reason="Conflict",
+                    message=f"An older Ingress has the server-snippet of host {quote(name)}.",
+                    severity=Severity.DEGRADED,
+                    effect="The server-snippet of this Ingress has no effect for that host, in ingress-nginx neither.",
+                )
+    return servers
+
+
+def _is_twin(settled: SettledHost) -> bool:
+    """Whether the host only redirects to its other name; ingress-nginx has no snippets there."""
+    return not settled.paths and settled.default is not None and settled.default.is_redirected
+
+
+def _place(settled: SettledHost, levels: Levels, findings: Findings) -> None:
+    changed = {id(each): _placed(each, levels, findings) for each in settled.paths.values()}
+    settled.paths = {place: changed[id(each)] for place, each in settled.paths.items()}
+    if settled.expressions is not None:
+        settled.expressions = tuple(
+            changed[id(each)] if id(each) in changed else _placed(each, levels, findings)
+            for each in settled.expressions
+        )
+    if settled.default is not None:
+        settled.default = _placed(settled.default, levels, findings)
+    else:
+        settled.elsewhere = _elsewhere(levels)
+
+
+def _placed(claim: PlaceClaim, levels: Levels, findings: Findings) -> PlaceClaim:
+    if claim.closed:
+        return claim
+    try:
+        meaning = meaning_of(claim, levels)
+    except CannotPlace as problem:
+        findings.add(
+            subject_of_owner(claim.owner),
+            reason="ClosedByAnnotation",
+            message=f"A snippet does not fit the {claim.place}: {problem}.",
+            effect=_EFFECT,
+            severity=Severity.CLOSED,
+        )
+        return msgspec.structs.replace(claim, closed=True)
+    return msgspec.structs.replace(
+        claim,
+        gates=in_phases((*claim.gates, *meaning.gates)),
+        response_rules=(*claim.response_rules, *meaning.response_rules),
+    )
+
+
+def _elsewhere(levels: Levels) -> Elsewhere | None:
+    """What requests get that no path of the host matches: only what holds for the whole host."""
+    branch = BranchClaim(Branch(None, _NOBODY, ServiceName("", ""), error=ErrorKind.NO_ROUTE), None)
+    nowhere = PlaceClaim(owner=_NOBODY, host="", path="/", kind=PathKind.PREFIX, branches=(branch,))
+    try:
+        found = meaning_of(nowhere, levels)
+    except CannotPlace:
+        return None  # closed where a path matches; here nothing is served
+    return Elsewhere(found.gates, found.response_rules) if found.gates or found.response_rules else None

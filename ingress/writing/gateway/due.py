@@ -1,0 +1,246 @@
+"""Decides which objects of Gateway API have to be written now: their statuses, and the finalizer of GatewayClasses.
+
+What was judged once is not judged again before the object or its standing changes. Who writes, and when the answer
+comes, is for others; times are arguments, in monotonic seconds. Objects that became due last come first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from ingress.objects.gateway import BackendTlsPolicy, Gateway, GatewayClass, ListenerSet
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.kinds import Kind, KubernetesObject, key_of
+from ingress.objects.metadata import Reported
+from ingress.sources.inventory import Inventory
+from ingress.sources.kubernetes.resources import RESOURCES, path_of
+from ingress.translation.gateway.standings import Status
+from ingress.writing.gateway.contests import Contests, Key
+from ingress.writing.gateway.in_use import Judgement
+from ingress.writing.gateway.merging import due_patch, stale_patch
+from ingress.writing.statuses import PatchOutcome
+
+FINALIZER: Final = "gateway-exists-finalizer.gateway.networking.k8s.io"
+"""Keeps a GatewayClass as long as Gateways use it (GatewayClass, "spec.controllerName")."""
+
+GATEWAY_SECONDS: Final = 1.0
+"""Between two writes of one Gateway, whose attachedRoutes change with every route."""
+
+REFUSED_SECONDS: Final = 60.0
+"""Until a write that was refused is tried again, because a person has to change something first."""
+
+_KINDS: Final[tuple[type[KubernetesObject], ...]] = (
+    GatewayClass,
+    Gateway,
+    ListenerSet,
+    HttpRoute,
+    GrpcRoute,
+    TlsRoute,
+    TcpRoute,
+    BackendTlsPolicy,
+)
+_ENTRIES: Final = {
+    Kind.HTTP_ROUTE: "parents",
+    Kind.GRPC_ROUTE: "parents",
+    Kind.TLS_ROUTE: "parents",
+    Kind.TCP_ROUTE: "parents",
+    Kind.BACKEND_TLS_POLICY: "ancestors",
+}
+
+
+class ObjectWrite(msgspec.Struct, frozen=True):
+    """One merge patch. `wanted` is the whole status that the patch leads to; None: our entries go.
+
+    `version` is the resourceVersion that was judged: if the object has changed meanwhile, the answer is 409.
+    """
+
+    kind: Kind
+    namespace: str
+    name: str
+    version: str
+    path: str
+    fields: Mapping[str, object]
+    wanted: Status | None = None
+    is_finalizer: bool = False
+
+    @property
+    def key(self) -> Key:
+        """Kind, namespace and name of the object."""
+        return self.kind.value, self.namespace, self.name
+
+    @property
+    def group(self) -> str:
+        """The right that the write needs, and where."""
+        plural = RESOURCES[self.kind].plural
+        right = plural if self.is_finalizer else f"{plural}/status"
+        return f"{right} in {self.namespace}" if self.namespace else right
+
+    @property
+    def told(self) -> str:
+        """The object in words."""
+        place = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind.value} {place}"
+
+    @property
+    def body(self) -> bytes:
+        """A JSON merge patch (RFC 7396)."""
+        metadata = {"resourceVersion": self.version}
+        if self.is_finalizer:
+            return msgspec.json.encode({"metadata": metadata | dict(self.fields)})
+        return msgspec.json.encode({"metadata": metadata, "status": self.fields})
+
+
+class Due(msgspec.Struct, frozen=True):
+    """The writes that are due now, and when a further one is at the latest that has to wait."""
+
+    writes: tuple[ObjectWrite, ...] = ()
+    next_at: float = math.inf
+
+
+class _ObjectMemory(msgspec.Struct):
+    """What is remembered of one object.
+
+    `settled` is the version and status for which nothing is due; `answered` the version that needs no other write
+    before the watch reports what became of it. `said` is what was written last.
+    """
+
+    uid: str
+    settled: tuple[str, Status | None] | None = None
+    answered: str = ""
+    said: tuple[Status | None] | None = None
+    not_before: float = 0.0
+    turn: int = 0
+
+
+class DueWrites:
+    """Remembers what was judged and written. One for the life of a process."""
+
+    __slots__ = ("_controller", "_memories", "_turn", "contests")
+
+    def __init__(self, controller: str) -> None:
+        self._controller = controller
+        self._memories: dict[Key, _ObjectMemory] = {}
+        self._turn = 0
+        self.contests = Contests()
+
+    def due(
+        self,
+        inventory: Inventory,
+        judgement: Judgement,
+        versions: Mapping[Kind, str],
+        *,
+        now: float,
+        written_at: str,
+    ) -> Due:
+        """What has to be written by `judgement`. Objects that have changed since then wait for the next one.
+
+        `versions` are those at which the API server serves kinds. `written_at` is the present time as the API writes
+        times.
+        """
+        self._turn += 1
+        wanted = {(each.kind, each.namespace, each.name): each.status for each in judgement.standings}
+        used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
+        found: list[tuple[int, ObjectWrite]] = []
+        known: set[Key] = set()
+        next_at = math.inf
+        for item in _reported(inventory, versions):
+            key = (item.kind.value, *key_of(item))
+            known.add(key)
+            memory = self._memory(key, item.metadata.uid)
+            if inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
+                continue
+            status = wanted.get(key)
+            write = self._write(item, status, memory, version=versions[item.kind], written_at=written_at)
+            if write is None and isinstance(item, GatewayClass) and status is not None:
+                write = self._finalizer(item, memory, version=versions[item.kind], is_used=item.metadata.name in used)
+            if write is None:
+                continue
+            memory.turn = memory.turn or self._turn
+            may_at = max(memory.not_before, self.contests.waits_until(key))
+            if may_at > now:
+                next_at = min(next_at, may_at)
+            else:
+                found.append((memory.turn, write))
+        for key in self._memories.keys() - known:
+            del self._memories[key]
+        found.sort(key=lambda each: (-each[0], each[1].key))
+        return Due(tuple(write for _, write in found), next_at)
+
+    def noted(self, write: ObjectWrite, outcome: PatchOutcome, now: float) -> None:
+        """Takes what became of a write."""
+        memory = self._memories.get(write.key)
+        if memory is None:
+            return
+        if outcome is PatchOutcome.REFUSED:
+            memory.not_before = now + REFUSED_SECONDS
+        if outcome in (PatchOutcome.WRITTEN, PatchOutcome.CHANGED):
+            memory.answered = write.version
+        if outcome is not PatchOutcome.WRITTEN:
+            return
+        memory.turn = 0
+        if write.kind is Kind.GATEWAY:
+            memory.not_before = now + GATEWAY_SECONDS
+        if not write.is_finalizer:
+            if memory.said == (write.wanted,):
+                self.contests.rewrote(write.key, now)
+            memory.said = (write.wanted,)
+
+    def collection(self, key: Key, versions: Mapping[Kind, str]) -> str:
+        """The path of the collection that an object is in."""
+        kind = Kind(key[0])
+        return path_of(kind, key[1], version=versions[kind])
+
+    def _memory(self, key: Key, uid: str) -> _ObjectMemory:
+        memory = self._memories.get(key)
+        if memory is None or memory.uid != uid:
+            memory = self._memories[key] = _ObjectMemory(uid)
+        return memory
+
+    def _write(
+        self, item: KubernetesObject, status: Status | None, memory: _ObjectMemory, *, version: str, written_at: str
+    ) -> ObjectWrite | None:
+        metadata = item.metadata
+        if not isinstance(item, Reported) or memory.answered == metadata.resource_version:
+            return None
+        if memory.settled is not None and memory.settled == (metadata.resource_version, status):
+            return None
+        fields = self._fields(item, status, written_at)
+        if fields is None:
+            memory.settled = metadata.resource_version, status
+            memory.turn = 0
+            return None
+        path = f"{path_of(item.kind, metadata.namespace, version=version)}/{metadata.name}/status"
+        return ObjectWrite(
+            item.kind, metadata.namespace, metadata.name, metadata.resource_version, path, fields, wanted=status
+        )
+
+    def _fields(self, item: KubernetesObject, status: Status | None, written_at: str) -> dict[str, object] | None:
+        assert isinstance(item, Reported)
+        if status is None:
+            field = _ENTRIES.get(item.kind)
+            return stale_patch(item.status, field, self._controller) if field is not None else None
+        return due_patch(
+            item.status, status, namespace=item.metadata.namespace, controller=self._controller, now=written_at
+        )
+
+    def _finalizer(
+        self, item: GatewayClass, memory: _ObjectMemory, *, version: str, is_used: bool
+    ) -> ObjectWrite | None:
+        metadata = item.metadata
+        others = [each for each in metadata.finalizers if each != FINALIZER]
+        has = len(others) < len(metadata.finalizers)
+        if has == is_used or (is_used and metadata.deletion_timestamp) or memory.answered == metadata.resource_version:
+            return None
+        fields = {"finalizers": [*metadata.finalizers, FINALIZER] if is_used else others}
+        path = f"{path_of(item.kind, version=version)}/{metadata.name}"
+        return ObjectWrite(item.kind, "", metadata.name, metadata.resource_version, path, fields, is_finalizer=True)
+
+
+def _reported(inventory: Inventory, versions: Mapping[Kind, str]) -> Iterator[KubernetesObject]:
+    for record in _KINDS:
+        if versions.get(record.kind):
+            yield from inventory.of(record)

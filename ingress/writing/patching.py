@@ -1,0 +1,144 @@
+"""Carries out patches while this replica leads: some at once, at a steady rate, and no more than a server bears.
+
+Does not know what a patch says, nor when one is due.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from ingress.writing.bucket import Bucket
+from ingress.writing.calling import MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
+from ingress.writing.statuses import PatchOutcome, outcome_of
+
+_LOG = logging.getLogger(__name__)
+
+_REFUSALS = 3
+"""The number of patches of one group that may be refused before the rest of the group is skipped in this round."""
+
+FIELD_MANAGER = "zonal"
+"""The name under which the API server notes our writes."""
+
+
+class Patch(Protocol):
+    """One merge patch. Patches of one `group` are refused for the same reason. `told` names the object in the log."""
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def body(self) -> bytes: ...
+
+    @property
+    def group(self) -> str: ...
+
+    @property
+    def told(self) -> str: ...
+
+
+AnyPatch = TypeVar("AnyPatch", bound=Patch)
+
+
+class Round(Generic[AnyPatch]):
+    """The patches of one look, shared by concurrent writers, and their outcomes."""
+
+    def __init__(self, patches: Sequence[AnyPatch]) -> None:
+        self.count = len(patches)
+        self.patches: Iterator[AnyPatch] = iter(patches)
+        self.is_unfinished = False
+        self.retry_after_seconds = 0.0
+        self.refused: dict[str, list[int]] = {}
+        """The HTTP statuses that each group was refused with."""
+
+    def skips(self, patch: AnyPatch) -> bool:
+        """Whether the group has refused so many patches that asking again in this round is useless."""
+        return len(self.refused.get(patch.group, ())) >= _REFUSALS
+
+    def stop(self) -> None:
+        """Ends writing in this round."""
+        for _ in self.patches:
+            pass
+
+    def note(self, patch: AnyPatch, outcome: PatchOutcome, *, answer: ApiAnswer) -> None:
+        """Notes the outcome of one patch."""
+        if outcome is PatchOutcome.REFUSED:
+            self.refused.setdefault(patch.group, []).append(answer.status)
+        if outcome in (PatchOutcome.CHANGED, PatchOutcome.BUSY):
+            self.is_unfinished = True
+            self.retry_after_seconds = max(self.retry_after_seconds, answer.retry_after_seconds or 0.0)
+        if outcome is PatchOutcome.BUSY:
+            self.stop()  # more patches would only add load
+
+
+class Patcher(Generic[AnyPatch]):
+    """Writes while `leading` is true. `written` and `failed` count patches."""
+
+    def __init__(
+        self,
+        api: Api,
+        *,
+        leading: Callable[[], bool],
+        at_once: int,
+        per_second: float,
+        tell: Callable[[AnyPatch, PatchOutcome, ApiAnswer], None],
+    ) -> None:
+        """`tell` gets each patch with its outcome and the answer of the server."""
+        self._api = api
+        self._leading = leading
+        self._at_once = at_once
+        self._tell = tell
+        self._bucket = Bucket(burst=at_once, per_second=per_second)
+        self.written = 0
+        self.failed = 0
+
+    async def carry_out(self, patches: Iterable[AnyPatch]) -> Round[AnyPatch]:
+        """Carries out `patches`, in this order, as far as possible now."""
+        turn = Round(tuple(patches))
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(self._at_once, turn.count)):
+                workers.create_task(self._work(turn))
+        return turn
+
+    async def _work(self, turn: Round[AnyPatch]) -> None:
+        for patch in turn.patches:
+            await self._wait_for_token()
+            # checked right before each write, because the last write must end before another replica leads
+            if not self._leading():
+                turn.stop()
+            elif not turn.skips(patch):
+                await self._write(patch, turn)
+
+    async def _wait_for_token(self) -> None:
+        now = time.monotonic()
+        wait_seconds = self._bucket.wait_seconds(now)
+        self._bucket.take(now)
+        await asyncio.sleep(wait_seconds)
+
+    async def _write(self, patch: AnyPatch, turn: Round[AnyPatch]) -> None:
+        answer = await self._answer(patch)
+        outcome = outcome_of(answer.status)
+        if outcome is PatchOutcome.WRITTEN:
+            self.written += 1
+        elif outcome is not PatchOutcome.GONE:
+            self.failed += 1
+            _LOG.info("the status of %s is not written: %s", patch.told, answer.problem)
+        self._tell(patch, outcome, answer)
+        turn.note(patch, outcome, answer=answer)
+
+    async def _answer(self, patch: AnyPatch) -> ApiAnswer:
+        try:
+            return await ask(
+                self._api,
+                "PATCH",
+                patch.path,
+                query={"fieldManager": FIELD_MANAGER},
+                body=patch.body,
+                content_type=MERGE_PATCH,
+            )
+        except NoApiAnswer as error:
+            _LOG.info("the API server gave no answer to a status: %s", error)
+            return ApiAnswer(status=503)  # what a server answers that is unavailable now

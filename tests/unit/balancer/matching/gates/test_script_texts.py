@@ -1,0 +1,46 @@
+"""Texts of scripts: variables of requests and of scripts, captures, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.http.origin import Origin
+from balancer.matching.gates.script_texts import ScriptRun, compile_script_text, has_variables, safe_value
+from balancer.matching.gates.verdicts import Asked
+from balancer.matching.variables import UnknownVariable
+from balancer.model.entry_points import HTTP
+from tests.questions import question_of
+
+
+def run() -> ScriptRun:
+    origin = Origin(peer="192.0.2.1", entry_point=HTTP)
+    made = ScriptRun(Asked(question_of("http://shop.test/a?b=c").request, origin, False))
+    made.variables["own"] = b"mine"
+    made.captures = (b"one", b"two")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", b"plain"),
+        ("", b""),
+        ("$host${own}$1$2x", b"shop.testmineonetwox"),
+        ("$12", b"one2"),
+        ("$other", b""),
+        ("$scheme://$http_host$request_uri", b"http://shop.test/a?b=c"),
+    ],
+)
+def test_values(text: str, expected: bytes) -> None:
+    assert compile_script_text(text, {"own", "other"}, 2)(run()) == expected
+
+
+@pytest.mark.parametrize("text", ["$own", "$1", "$", "$ a", "${host", "$upstream_addr"])
+def test_unknown_names_are_refused(text: str) -> None:
+    with pytest.raises(UnknownVariable):
+        compile_script_text(text)
+
+
+def test_values_end_no_field() -> None:
+    assert safe_value(b"a\r\nb\tc") == b"a%0D%0Ab\tc"
+    assert has_variables("a$b") and not has_variables("ab")
