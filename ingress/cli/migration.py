@@ -34,7 +34,7 @@ _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
 @section(
     "Answer",
     option("--output", "-o", type=click.Choice(["text", "json", "sarif", "junit"]), default="text", help="For whom."),
-    option("--fail-on", type=click.Choice(_VERDICTS), default="misrouted", help=_FAIL_ON),
+    option("--fail-on", type=click.Choice(_VERDICTS), default="unprotected", help=_FAIL_ON),
 )
 @section(
     "How zonal will be started",
@@ -80,7 +80,9 @@ def check(**given: Any) -> None:
 
 @click.command(cls=Command)
 @click.argument("source", type=_FILE, metavar="DIR")
-@option("--output", "-o", "output", type=_FILE, required=True, help="A new folder for the manifests.", metavar="OUT")
+@option("--output", "-o", "output", type=_FILE, help="A new folder for the manifests.", metavar="OUT")
+@switch("--in-place", help="Change the class in the files of DIR, and nothing else.")
+@switch("--diff", help="Print what would be written, as a diff, and write nothing.")
 @option("--from", "controller", type=click.Choice(["ingress-nginx"]), default="ingress-nginx", help="Who serves.")
 @option("--ingress-class", default="nginx", help="The class whose Ingresses are moved.")
 @option("--configmap", default=_CONFIGMAP, help="The ConfigMap of the other controller.", metavar="NS/NAME")
@@ -90,7 +92,8 @@ def check(**given: Any) -> None:
 def migrate(**given: Any) -> None:
     """Write Ingresses of zonal's class beside those of another controller.
 
-    DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed.
+    DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed without
+    --in-place.
     """
     from ingress.migration.command import CannotCheck
     from ingress.migration.writing import MigrateOptions, run_migrate
@@ -98,6 +101,8 @@ def migrate(**given: Any) -> None:
 
     if not SUBDOMAIN.fullmatch(f"a-{given['suffix']}"):
         raise BadInput("--suffix takes lower case letters, digits, - and .")
+    if given["in_place"] is (given["output"] is not None):
+        raise BadInput("give --output OUT, a new folder, or --in-place")
     options = MigrateOptions(
         source=given["source"],
         output=given["output"],
@@ -107,6 +112,7 @@ def migrate(**given: Any) -> None:
         config_map=reference("--to-configmap", given["to_configmap"]) or "",
         class_name=given["to_class"],
         suffix=given["suffix"],
+        shows_diff=given["diff"],
     )
     try:
         run_migrate(options)

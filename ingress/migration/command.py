@@ -39,7 +39,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     kubeconfig: Path | None = None
     context: TranslationContext = TranslationContext()
     form: str = "text"
-    fail_on: IngressOutcome | None = IngressOutcome.MISROUTED
+    fail_on: IngressOutcome | None = IngressOutcome.UNPROTECTED
 
 
 def run_check(options: CheckOptions) -> int:

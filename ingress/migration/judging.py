@@ -12,6 +12,7 @@ from balancer.model.publication import RoutingModel
 from ingress.findings import HARM, Finding, Severity
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
 from ingress.migration.regex_hosts import regex_hosts
+from ingress.migration.today import changing, same
 from ingress.migration.verdicts import (
     ConfigMapReview,
     IngressOutcome,
@@ -51,6 +52,7 @@ def review(
     classes = classes_of(inventory.of(IngressClass), context.controller_class)
     known = sorted(inventory.of(Ingress), key=key_of)
     ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
+    served = frozenset("/".join(key_of(each)) for each in known if each not in ours)
     about = _by_subject(each for each in translation.findings if each.reason not in _AS_BEFORE)
     closed = _closed_places(translation.model)
     namespace, _, name = context.configmap.partition("/")
@@ -59,14 +61,14 @@ def review(
     told = {_subject(each): [*about.get(_subject(each), ()), *_of_services(each, about)] for each in ours}
     taken = {finding for findings in told.values() for finding in findings}
     return Review(
-        ingresses=tuple(_ingress(each, told[_subject(each)], closed, origins) for each in ours),
+        ingresses=tuple(_ingress(each, told[_subject(each)], served, closed, origins) for each in ours),
         config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
         regex_hosts=regex_hosts(translation.model, ours),
         others=tuple(
             finding
             for subject, found in about.items()
             if subject not in reviewed and subject[0] not in _NOT_JUDGED
-            for finding in found
+            for finding in changing(found)
             if finding not in taken
         ),
         assumed=assumed,
@@ -80,8 +82,9 @@ def _is_checked(ingress: Ingress, context: TranslationContext) -> bool:
 
 
 def _ingress(
-    ingress: Ingress, findings: Sequence[Finding], closed: frozenset[_Place], origins: Origins
+    ingress: Ingress, findings: Sequence[Finding], others: frozenset[str], closed: frozenset[_Place], origins: Origins
 ) -> IngressReview:
+    as_today, findings = same(findings, others), changing(findings, others)
     names = annotation_reviews(ingress.metadata.annotations, findings)
     remarks = [*unnamed(names, findings), *_closed_by_others(ingress, closed, findings)]
     namespace, name = key_of(ingress)
@@ -93,6 +96,7 @@ def _ingress(
         hosts=tuple(dict.fromkeys(rule.host for rule in ingress.spec.rules)),
         annotations=names,
         remarks=tuple(remarks),
+        as_today=as_today,
     )
 
 

@@ -1,16 +1,18 @@
 """Makes the manifest that zonal serves of one that another controller serves: a second object beside the first.
 
-Keeps everything that says what is served, and leaves out what only the API server writes. Does not know files.
+Keeps everything that says what is served, and leaves out what belongs to somebody else. Does not know files.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from ingress.migration.belongings import OF_OWNERS, OF_THE_SERVER, foreign
 from ingress.objects.names import SUBDOMAIN
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION
@@ -35,8 +37,6 @@ SUGGESTED: Mapping[str, str] = {
 }
 """Annotations that ingress-nginx ignores, and what their author may want. They are kept as they are."""
 
-_OF_THE_SERVER = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _NAME_MOST = 253
 _DIGEST_LENGTH = 8
 
@@ -48,21 +48,25 @@ class Moved(msgspec.Struct, frozen=True):
     changes: tuple[str, ...]
 
 
-def moved_ingress(document: Mapping[str, Any], *, class_name: str, suffix: str) -> Moved:
+def moved_ingress(document: RawObject, *, class_name: str, suffix: str) -> Moved:
     """The Ingress with the class `class_name` and a name that ends in `suffix`."""
-    metadata, changes = dict(document["metadata"]), []
-    for field in _OF_THE_SERVER:
-        metadata.pop(field, None)
+    new = copy.deepcopy(document)
+    metadata, changes = new["metadata"], list[str]()
+    changes += _without_foreign(metadata)
     metadata["name"] = name_beside(metadata["name"], suffix)
-    given = {name: value for name, value in (metadata.pop("annotations", None) or {}).items() if name != _LAST_APPLIED}
+    given = metadata.get("annotations") or {}
     if given.pop(CLASS_ANNOTATION, None) is not None:
         changes.append(f"{CLASS_ANNOTATION} is spec.ingressClassName now.")
     changes += _renamed(given)
     changes += [f"{name} has no effect in ingress-nginx: {SUGGESTED[name]}." for name in _named(given, SUGGESTED)]
-    if given:
-        metadata["annotations"] = given
-    spec = {**(document.get("spec") or {}), "ingressClassName": class_name}
-    return Moved({**_without_status(document), "metadata": metadata, "spec": spec}, tuple(changes))
+    for field in ("labels", "annotations"):
+        if not metadata.get(field):
+            metadata.pop(field, None)
+    new.pop("status", None)
+    if not new.get("spec"):
+        new["spec"] = {}
+    new["spec"]["ingressClassName"] = class_name
+    return Moved(new, tuple(changes))
 
 
 def moved_config_map(document: Mapping[str, Any], *, namespace: str, name: str) -> RawObject:
@@ -71,7 +75,9 @@ def moved_config_map(document: Mapping[str, Any], *, namespace: str, name: str) 
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": namespace},
-        "data": dict(document.get("data") or {}),
+        "data": {
+            str(key): str(text) if isinstance(text, str) else text for key, text in (document.get("data") or {}).items()
+        },
     }
 
 
@@ -98,5 +104,15 @@ def _named(annotations: Mapping[str, Any], table: Mapping[str, str]) -> list[str
     return [name for name in table if NGINX_PREFIX + name in annotations]
 
 
-def _without_status(document: Mapping[str, Any]) -> RawObject:
-    return {key: value for key, value in document.items() if key != "status"}
+def _without_foreign(metadata: RawObject) -> Iterator[str]:
+    """Takes away in place what belongs to the API server and to other programs."""
+    for field in OF_THE_SERVER:
+        metadata.pop(field, None)
+    for field in OF_OWNERS:
+        if metadata.pop(field, None):
+            yield f"metadata.{field} is left out: the new Ingress belongs to nobody else."
+    for field in ("labels", "annotations"):
+        for name, owner in tuple(foreign(metadata.get(field) or {})):
+            del metadata[field][name]
+            if owner:
+                yield f"{name} is left out: it belongs to {owner}."

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from ingress.findings import Finding, printable
+from ingress.migration.today import because
 from ingress.migration.verdicts import ConfigMapReview, IngressReview, NameReview, Review
 
 _LINE_LIMIT = 4000
@@ -37,7 +38,12 @@ def as_json(review: Review) -> str:
 def ingress_lines(each: IngressReview) -> list[str]:
     """One Ingress: its verdict, its annotations, and its other findings."""
     place = f" ({each.file})" if each.file else ""
-    return [f"{each.full_name}{place}: {each.verdict.value}", *_names(each.annotations), *_remarks(each.remarks)]
+    return [
+        f"{each.full_name}{place}: {each.verdict.value}",
+        *_names(each.annotations),
+        *_remarks(each.remarks),
+        *_same(each.as_today),
+    ]
 
 
 def config_map_lines(each: ConfigMapReview) -> list[str]:
@@ -47,6 +53,11 @@ def config_map_lines(each: ConfigMapReview) -> list[str]:
     place = f" ({each.file})" if each.file else ""
     head = f"ConfigMap {each.name}{place}: {each.verdict.value}"
     return [head, *_names(each.keys), *_remarks(each.remarks)]
+
+
+def _same(findings: Iterable[Finding]) -> Iterator[str]:
+    for finding in findings:
+        yield f"  same as today, because {because(finding)}: {finding.message}"
 
 
 def _regex_hosts(review: Review) -> list[str]:

@@ -5,7 +5,7 @@ Values only. Does not know how a verdict is found, nor how a check is printed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 import msgspec
@@ -74,7 +74,7 @@ class NameReview(msgspec.Struct, frozen=True, kw_only=True):
 class IngressReview(msgspec.Struct, frozen=True, kw_only=True):
     """One Ingress. `file` is relative to the folder that was read; empty for an Ingress of a cluster.
 
-    `remarks` are the findings that no name explains.
+    `remarks` are the findings that no name explains. `as_today` are findings about what ingress-nginx does as well.
     """
 
     namespace: str
@@ -84,6 +84,7 @@ class IngressReview(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     annotations: tuple[NameReview, ...] = ()
     remarks: tuple[Finding, ...] = ()
+    as_today: tuple[Finding, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -136,7 +137,24 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
         works = sum(harm == IngressOutcome.WORKS.harm for harm in harms)
         differ = sum(IngressOutcome.WORKS.harm < harm <= IngressOutcome.DEGRADED.harm for harm in harms)
         need = len(harms) - works - differ
-        return f"{works} of {_ingresses(len(harms))} as they are, {differ} differ, {need} need you."
+        counted = f"{works} of {_ingresses(len(harms))} as they are, {differ} differ, {need} need you."
+        return " ".join([counted, *self._beside()])
+
+    def _beside(self) -> Iterator[str]:
+        """What needs a decision beside the Ingresses."""
+        if self.config_map.verdict.harm >= IngressOutcome.DEGRADED.harm:
+            verdict = self.config_map.verdict.value
+            about = [
+                key for key in self.config_map.keys if key.standing in {NameStanding.IGNORED, NameStanding.REFUSED}
+            ]
+            yield f"The ConfigMap is {verdict} ({_number(len(about), 'key')} not carried out)."
+        harmful = sum(outcome_of([finding]).harm >= IngressOutcome.UNPROTECTED.harm for finding in self.others)
+        if harmful:
+            yield f"{_number(harmful, 'finding')} about other objects {'needs' if harmful == 1 else 'need'} you."
+
+
+def _number(number: int, of: str) -> str:
+    return f"{number} {of}" if number == 1 else f"{number} {of}s"
 
 
 def _ingresses(number: int) -> str:

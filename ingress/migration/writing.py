@@ -1,36 +1,37 @@
 """Runs `zonal migrate`: writes manifests for zonal beside those of another controller, and lists decisions for people.
 
-Writes only into a new or empty folder. Does not know flags.
+Writes only into a new or empty folder, unless it changes the class in place. Does not know flags.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import yaml
 
 from ingress.findings import printable
+from ingress.migration.belongings import is_solver
 from ingress.migration.checking import judged_dump
+from ingress.migration.class_changes import change_classes
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import Dump, read_dump
+from ingress.migration.manifest_files import CannotKeep, added_lines, documents_of, save
 from ingress.migration.moving import Moved, RawObject, moved_config_map, moved_ingress
 from ingress.migration.texts import config_map_lines, ingress_lines
 from ingress.migration.verdicts import IngressOutcome, IngressReview, Review
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
-from ingress.sources.documents import Unparsable, parse
+from ingress.sources.documents import Unparsable
 from ingress.sources.folder import FolderUnreadable
-from ingress.sources.manifests import flattened
 
 _LINE_LIMIT = 4000
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9/.-]*")
-_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 _CONFIG_MAP_FILE = "zonal-configmap.yaml"
+_IN_PLACE = (
+    "Once they are applied, zonal alone serves these Ingresses. Git, or the same command with the classes exchanged, is"
+    " the way back."
+)
 _SIDE_BY_SIDE = (
     "Once they are applied, both controllers serve these Ingresses, each by its class. Start zonal with "
     "--update-status=false until the switch, because ExternalDNS reads the status of both. docs/migrate.md has the "
@@ -42,14 +43,16 @@ class MigrateOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to move, and where to. `context.ingress_class` is the class of the other controller.
 
     `config_map` is the `namespace/name` that zonal reads. `class_name` is zonal's class, and names end in `suffix`.
+    `output` None: the class is changed in place. `shows_diff`: nothing is written, and the change is printed.
     """
 
     source: Path
-    output: Path
+    output: Path | None
     context: TranslationContext = TranslationContext()
     config_map: str = "zonal/zonal"
     class_name: str = "zonal"
     suffix: str = "zonal"
+    shows_diff: bool = False
 
 
 def run_migrate(options: MigrateOptions) -> None:
@@ -59,12 +62,25 @@ def run_migrate(options: MigrateOptions) -> None:
         found = judged_dump(dump, options.context, now_epoch_seconds=time.time())
         if not found.ingresses:
             raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move")
-        _prepare(options.output)
-        lines = [*_write_ingresses(found, options), *_write_config_map(dump, found, options)]
-    except (OSError, FolderUnreadable, Unparsable) as error:
+        lines = _moved(dump, found, options)
+    except (OSError, FolderUnreadable, Unparsable, CannotKeep) as error:
         raise CannotCheck(str(error)) from None
-    lines += [*_needing(found), _SIDE_BY_SIDE, found.summary]
+    if not options.shows_diff:
+        lines += [*_needing(found), _SIDE_BY_SIDE if options.output is not None else _IN_PLACE, found.summary]
     print("\n".join(printable(line, limit=_LINE_LIMIT) for line in lines))
+
+
+def _moved(dump: Dump, found: Review, options: MigrateOptions) -> list[str]:
+    """Writes what is asked for. Returns what to say about it."""
+    if options.output is None:
+        return [
+            *change_classes(
+                found, options.source, options.class_name, options.context.ingress_class, options.shows_diff
+            )
+        ]
+    if not options.shows_diff:
+        _prepare(options.output)
+    return [*_write_ingresses(found, options), *_write_config_map(dump, found, options)]
 
 
 def _prepare(output: Path) -> None:
@@ -79,12 +95,29 @@ def _write_ingresses(found: Review, options: MigrateOptions) -> Iterator[str]:
         files.setdefault(each.file, {})[each.namespace, each.name] = each
     for file, reviews in sorted(files.items()):
         moved: list[Moved] = []
+        solvers: list[str] = []
         for key, document in _ingresses_in(_place(options.source, file)):
-            if key in reviews:
-                del reviews[key]  # a second one in the same file does not count
+            if key not in reviews:
+                continue
+            del reviews[key]  # a second one in the same file does not count
+            if is_solver(document):
+                solvers.append("/".join(key))
+            else:
                 moved.append(moved_ingress(document, class_name=options.class_name, suffix=options.suffix))
-        target = Path(file if file.endswith((".yaml", ".yml")) else f"{file}.yaml")
-        _save(options.output / target, [each.document for each in moved])
+        yield from _written(file, moved, options)
+        for name in solvers:
+            yield f"{file}: Ingress {name} is left out: cert-manager made it for a challenge, and deletes it again."
+
+
+def _written(file: str, moved: list[Moved], options: MigrateOptions) -> Iterator[str]:
+    if not moved:
+        return
+    target = Path(file if file.endswith((".yaml", ".yml")) else f"{file}.yaml")
+    documents = [each.document for each in moved]
+    if options.shows_diff:
+        yield from added_lines(target, documents, is_json=file.endswith(".json"))
+    elif options.output is not None:
+        save(options.output / target, documents, is_json=file.endswith(".json"))
         for new in moved:
             yield f"{target}: Ingress {new.document['metadata']['name']}"
             yield from (f"  {change}" for change in new.changes)
@@ -97,11 +130,15 @@ def _write_config_map(dump: Dump, found: Review, options: MigrateOptions) -> Ite
     if (Kind.CONFIG_MAP, namespace, name) in dump.origins:
         yield f"ConfigMap {options.config_map} exists already: add the keys of {found.config_map.name} to it by hand."
         return
-    for document in _documents(_place(options.source, found.config_map.file)):
+    for document in documents_of(_place(options.source, found.config_map.file)):
         place = document.get("metadata", {})
         if document.get("kind") == "ConfigMap" and found.config_map.name == f"{place.get('namespace')}/{place['name']}":
-            _save(options.output / _CONFIG_MAP_FILE, [moved_config_map(document, namespace=namespace, name=name)])
-            yield f"{_CONFIG_MAP_FILE}: ConfigMap {options.config_map}"
+            moved = [moved_config_map(document, namespace=namespace, name=name)]
+            if options.shows_diff:
+                yield from added_lines(Path(_CONFIG_MAP_FILE), moved, is_json=True)
+            elif options.output is not None:
+                save(options.output / _CONFIG_MAP_FILE, moved, is_json=True)
+                yield f"{_CONFIG_MAP_FILE}: ConfigMap {options.config_map}"
             return
 
 
@@ -121,47 +158,8 @@ def _place(source: Path, file: str) -> Path:
     return source / file if source.is_dir() else source
 
 
-def _ingresses_in(place: Path) -> Iterator[tuple[tuple[str, str], Mapping[str, Any]]]:
-    for document in _documents(place):
+def _ingresses_in(place: Path) -> Iterator[tuple[tuple[str, str], RawObject]]:
+    for document in documents_of(place):
         if document.get("kind") == "Ingress":
             metadata = document["metadata"]
             yield (metadata.get("namespace") or "default", metadata["name"]), document
-
-
-def _documents(place: Path) -> Iterator[Mapping[str, Any]]:
-    """The objects of a file that was read before, so that it parses."""
-    for document in parse(place.read_bytes(), is_json=place.suffix == ".json"):
-        for each in flattened(document) if document is not None else ():
-            if isinstance(each, Mapping) and isinstance(each.get("metadata"), Mapping) and each["metadata"].get("name"):
-                yield each
-
-
-def _save(place: Path, documents: list[RawObject]) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with place.open("x", encoding="utf-8") as opened:
-        yaml.dump_all(
-            documents,
-            opened,
-            Dumper=_QuotingDumper,
-            sort_keys=False,
-            allow_unicode=True,
-            width=120,
-            explicit_start=True,
-        )
-
-
-class _QuotingDumper(yaml.SafeDumper):
-    """Writes every text that is not plain letters in quotes, because other parsers read `1e3` or `0o7` as numbers."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        """Writes out what several places share."""
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    is_plain = _PLAIN.fullmatch(text) is not None and text.lower() not in _WORDS
-    style = None if is_plain else "|" if "\n" in text else '"'
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_QuotingDumper.add_representer(str, _text)

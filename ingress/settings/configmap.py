@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.logs.lineformats import unknown_variables
 from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
-from ingress.settings.near_names import near, suggestion
+from ingress.settings.near_names import suggestion
 from ingress.settings.reading import read_options
 from ingress.settings.snippet_keys import cluster_levels
 from ingress.settings.table.cluster import ClusterSettings, cluster_settings
@@ -92,7 +92,7 @@ def _note_unknown(key: str, report: Report) -> None:
         reason="UnknownKey",
         message=f"{quote(key)} is not a key of this ConfigMap: correct or remove it.{suggestion(key, _KNOWN)}",
         effect="The key has no effect.",
-        severity=Severity.UNPROTECTED if near(key, _KNOWN) in _CLOSING else Severity.DEGRADED,
+        severity=Severity.DEGRADED,
     )
 
 

@@ -105,23 +105,22 @@ def refuse(unread: Mapping[str, str], *, into: Refusals) -> Refused:
 
 
 def _refuse_unknown(name: str, meant: str, into: Refusals) -> None:
-    """Closes an unknown name if it belongs to a protective family, or resembles a protective name most."""
-    loss = _LOSSES.get(meant)
-    if name.startswith(_PROTECTIVE_FAMILIES):
-        loss = _FAMILY_LOSS
-    elif loss is None or loss.severity is not Severity.UNPROTECTED or loss.closes is not Closes.PATHS:
+    """Closes an unknown name only if it belongs to a protective family: ingress-nginx ignores all others, too."""
+    if not name.startswith(_PROTECTIVE_FAMILIES):
         return into.note_unknown(name, meant)
     hint = f", and is most like {meant}" if meant else ""
-    into.note(name, loss, f"Annotation {quote(NGINX_PREFIX + name)} is not known{hint}")
+    into.note(name, _FAMILY_LOSS, f"Annotation {quote(NGINX_PREFIX + name)} is not known{hint}")
 
 
 def _is_known(name: str) -> bool:
     return name in UNSUPPORTED_ANNOTATIONS or name in SATISFIED_ANNOTATIONS or name in FOREIGN_ANNOTATIONS
 
 
-_LOSSES: Mapping[str, Loss] = {
-    **{option.name: option.if_invalid for option in INGRESS_OPTIONS.values() if option.prefix == NGINX_PREFIX},
-    **UNSUPPORTED_ANNOTATIONS,
-}
 # The names that an unknown name may stand for.
-_KNOWN = frozenset({*_LOSSES, *SATISFIED_ANNOTATIONS})
+_KNOWN = frozenset(
+    {
+        *(option.name for option in INGRESS_OPTIONS.values() if option.prefix == NGINX_PREFIX),
+        *UNSUPPORTED_ANNOTATIONS,
+        *SATISFIED_ANNOTATIONS,
+    }
+)

@@ -127,7 +127,7 @@ def _note_unanswered(
                 f"{_offered(slices)}: give the port the same name in the Service and in the EndpointSlice."
             )
         case _Cause.REFUSED:
-            reason = "NoReadyEndpoint"
+            reason = "EndpointRefused"
             message = (
                 f"Service {name} has no endpoint on {place} whose address may be used: "
                 "correct the addresses that the findings about its EndpointSlices name."

@@ -41,6 +41,17 @@ def test_a_folder_of_ingresses_that_work_is_a_success(tmp_path: Path, capsys: py
     assert out.endswith("1 of 1 Ingress works as they are, 0 differ, 0 need you.\n")
 
 
+def test_a_lost_protection_of_the_configmap_fails_and_is_in_the_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = folder(tmp_path, nginx("web"), settings(server_snippet="location /x { deny all; }"))
+    assert ended(given) == 1
+    said = (
+        "1 of 1 Ingress works as they are, 0 differ, 0 need you. The ConfigMap is unprotected (1 key not carried out)."
+    )
+    assert capsys.readouterr().out.endswith(f"{said}\n")
+
+
 @pytest.mark.parametrize(
     ("fail_on", "status"),
     [("works-differently", 1), ("degraded", 0), ("unprotected", 0), ("misrouted", 0), ("closed", 0), ("never", 0)],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ingress.migration.texts import as_text
 from ingress.migration.verdicts import IngressOutcome, NameStanding
 from tests.integration.manifests import endpoint_slice, service
 from tests.unit.ingress.migration.dumped import PlacedEndpoint, checked, nginx, of, settings
@@ -32,20 +33,22 @@ def test_the_worst_finding_decides(tmp_path: Path) -> None:
     }
 
 
-def test_a_finding_that_no_annotation_explains_is_a_remark(tmp_path: Path) -> None:
+def test_a_conflict_that_ingress_nginx_settles_alike_is_the_same(tmp_path: Path) -> None:
     found = checked(tmp_path, nginx("web"), nginx("late"))
     assert {each.name: each.verdict for each in found.ingresses} == {
         "web": IngressOutcome.WORKS,
-        "late": IngressOutcome.MISROUTED,
+        "late": IngressOutcome.WORKS,
     }
-    assert [remark.reason for remark in of(found, "late").remarks] == ["Conflict"]
+    assert [each.reason for each in of(found, "late").as_today] == ["Conflict"]
 
 
-def test_a_service_without_an_endpoint_closes_the_ingress_that_names_it(tmp_path: Path) -> None:
+def test_a_service_without_an_endpoint_is_503_today_too(tmp_path: Path) -> None:
     slices = endpoint_slice(PlacedEndpoint("other"))
     found = checked(tmp_path, nginx("web"), service("cart"), service("other"), slices)
-    assert of(found, "web").verdict is IngressOutcome.CLOSED
-    assert [remark.kind for remark in of(found, "web").remarks] == ["Service"]
+    assert of(found, "web").verdict is IngressOutcome.WORKS
+    assert [each.kind for each in of(found, "web").as_today] == ["Service"]
+    assert "same as today, because ingress-nginx answers 503" in as_text(found)
+    assert found.summary == "1 of 1 Ingress works as they are, 0 differ, 0 need you."
     assert [finding for finding in found.others if finding.kind == "Service"] == []
 
 

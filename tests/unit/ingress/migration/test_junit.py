@@ -22,7 +22,9 @@ from tests.unit.ingress.migration.dumped import checked, nginx, settings
     ],
 )
 def test_a_case_fails_from_a_verdict_on(tmp_path: Path, fail_on: IngressOutcome | None, failing: set[str]) -> None:
-    found = checked(tmp_path, nginx("web", affinity="cookie"), nginx("late"), settings(keep_alive="60"))
+    found = checked(
+        tmp_path, nginx("web", affinity="cookie"), nginx("late", "/late", server_alias="~^a"), settings(keep_alive="60")
+    )
     suite = ElementTree.fromstring(as_junit(found, fail_on=fail_on)).find("testsuite")
     assert suite is not None
     cases = {case.get("name"): case for case in suite.iter("testcase")}

@@ -98,3 +98,22 @@ def test_every_name_stays_a_name_of_its_own(name: str) -> None:
     assert SUBDOMAIN.fullmatch(found)
     assert found.endswith("-zonal")
     assert found != name_beside("x" * 252, "zonal")
+
+
+def test_what_belongs_to_somebody_else_is_left_out_and_said() -> None:
+    old = nginx("web", affinity="cookie")
+    old["metadata"] |= {
+        "finalizers": ["a/b"],
+        "ownerReferences": [{"kind": "Shop", "name": "a"}],
+        "labels": {"argocd.argoproj.io/instance": "shop", "app.kubernetes.io/managed-by": "Helm", "app": "shop"},
+    }
+    old["metadata"]["annotations"] |= {"meta.helm.sh/release-name": "shop", "argocd.argoproj.io/tracking-id": "x"}
+    new = moved_ingress(old, class_name="zonal", suffix="z")
+    assert new.document["metadata"] == {
+        "name": "web-z",
+        "namespace": "shop",
+        "labels": {"app": "shop"},
+        "annotations": {PREFIX + "affinity": "cookie"},
+    }
+    assert len(new.changes) == 6
+    assert "argocd.argoproj.io/instance is left out: it belongs to Argo CD." in new.changes

@@ -64,8 +64,8 @@ def test_a_name_that_is_a_word_is_named_only_at_the_beginning_of_a_finding() -> 
 
 
 def test_a_refusal_that_the_translation_did_not_make_is_none_unless_findings_were_cut_off() -> None:
-    assert reviewed("configuration-snippet", "deny all;").standing is SATISFIED
-    assert reviewed("configuration-snippet", "deny all;", finding(MORE)).standing is REFUSED
+    assert reviewed("modsecurity-snippet", "deny all;").standing is SATISFIED
+    assert reviewed("modsecurity-snippet", "deny all;", finding(MORE)).standing is REFUSED
 
 
 def test_annotations_of_others_are_left_out_and_those_of_zonal_are_not() -> None:

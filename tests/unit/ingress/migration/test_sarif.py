@@ -30,7 +30,14 @@ def validated() -> Callable[[Review], dict[str, Any]]:
 
 
 def test_every_ingress_is_a_result_at_its_file(validated: Callable[[Review], dict[str, Any]], tmp_path: Path) -> None:
-    run = validated(checked(tmp_path, nginx("web", affinity="cookie"), nginx("late"), settings(keep_alive="60")))
+    run = validated(
+        checked(
+            tmp_path,
+            nginx("web", affinity="cookie"),
+            nginx("late", "/late", server_alias="~^a"),
+            settings(keep_alive="60"),
+        )
+    )
     results = {each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"]: each for each in run["results"]}
     assert {name: (each["ruleId"], each["kind"], each["level"]) for name, each in results.items()} == {
         "Ingress/shop/web": ("ingress-works-differently", "fail", "note"),

@@ -13,10 +13,12 @@ from tests.unit.ingress.migration.dumped import checked, nginx, settings
 
 
 def test_each_ingress_is_followed_by_its_annotations_and_the_summary_is_last(tmp_path: Path) -> None:
-    found = checked(tmp_path, nginx("web", affinity="cookie"), nginx("late"), settings(keep_alive="60"))
+    found = checked(
+        tmp_path, nginx("web", affinity="cookie"), nginx("late", "/late", server_alias="~^a"), settings(keep_alive="60")
+    )
     lines = as_text(found).split("\n")
     assert lines[0] == "shop/late (all.yaml): misrouted"
-    assert lines[1].startswith("  Conflict (misrouted): ")
+    assert lines[1].startswith("  server-alias  ignored: ")
     assert lines[3] == "shop/web (all.yaml): works differently"
     assert lines[4].startswith("  affinity  differs: ")
     assert lines[4].endswith("[cookie]")

@@ -117,7 +117,7 @@ def test_what_needs_somebody_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_what_becomes_of_the_keys_of_the_configmap_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ManifestFolder(tmp_path / "old").write("all.yaml", nginx("web"), settings(server_snippet="deny all;"))
+    ManifestFolder(tmp_path / "old").write("all.yaml", nginx("web"), settings(server_snippet="location / {}"))
     migrate(tmp_path)
     said = capsys.readouterr().out
     assert "ConfigMap ingress-nginx/ingress-nginx-controller (all.yaml): unprotected" in said
@@ -136,3 +136,26 @@ def test_nothing_is_written_over_and_nothing_to_move_is_no_success(tmp_path: Pat
         migrate(tmp_path)
     with pytest.raises(CannotCheck, match="cannot read"):
         run_migrate(MigrateOptions(source=tmp_path / "missing", output=tmp_path / "x", context=CONTEXT))
+
+
+def test_comments_stay_and_ingresses_of_challenges_are_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ManifestFolder(tmp_path / "old").write("web.yaml", nginx("web"))
+    web = tmp_path / "old" / "web.yaml"
+    web.write_text(f"# The shop.\n{web.read_text()}")
+    solver = nginx("cm-acme-1", "/.well-known/acme-challenge/x")
+    solver["metadata"]["labels"] = {"acme.cert-manager.io/http01-solver": "true"}
+    ManifestFolder(tmp_path / "old").write("solver.yaml", solver)
+    out = migrate(tmp_path)
+    assert "# The shop." in (out / "web.yaml").read_text()
+    assert not (out / "solver.yaml").exists()
+    assert "solver.yaml: Ingress shop/cm-acme-1 is left out: cert-manager made it" in capsys.readouterr().out
+
+
+def test_a_diff_shows_new_files_and_writes_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ManifestFolder(tmp_path / "old").write("web.yaml", nginx("web"), settings(keep_alive="60"))
+    assert not migrate(tmp_path, shows_diff=True).exists()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("+++")] == ["+++ b/web.yaml", "+++ b/zonal-configmap.yaml"]
+    assert all(line[0] in "+-@" for line in lines)

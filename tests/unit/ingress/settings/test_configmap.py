@@ -227,7 +227,7 @@ def test_a_name_to_ignore_that_closes_nothing_is_said() -> None:
 def test_a_slip_in_the_name_of_a_key_is_asked_about() -> None:
     _, (finding,) = read_configmap({"whitelist-source-ranges": "10.0.0.0/8"})
     assert finding.message.endswith('Did you mean "whitelist-source-range"?')
-    assert finding.severity is Severity.UNPROTECTED
+    assert finding.severity is Severity.DEGRADED
 
 
 def test_what_is_satisfied_by_design_is_no_finding() -> None:

@@ -283,7 +283,7 @@ def test_what_the_operator_ignores_is_allowed_with_a_warning() -> None:
     ignoring = review(asked, CONTEXT, config_map(ignore_annotations="server-snippet"))
     assert isinstance(ignoring, bytes)
     assert checked(ignoring)["allowed"]
-    assert "zonal does not support" in checked(ignoring)["warnings"][0]
+    assert "is not allowed by the operator" in checked(ignoring)["warnings"][0]
 
 
 def test_a_secret_of_another_namespace_is_refused_unless_the_operator_allows_it() -> None:

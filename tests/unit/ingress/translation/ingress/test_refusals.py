@@ -51,9 +51,16 @@ def test_what_the_operator_ignores_is_served_and_the_finding_says_what_that_mean
     assert (finding.reason, finding.severity) == ("IgnoredByOperator", severity)
 
 
-@pytest.mark.parametrize("name", ["auth-something-new", "limit-something", "whitelist-source-ranges", "server-snipet"])
-def test_a_slip_in_the_name_of_a_protection_closes(name: str) -> None:
+@pytest.mark.parametrize("name", ["auth-something-new", "limit-something"])
+def test_an_unknown_name_of_a_protective_family_closes(name: str) -> None:
     assert refused({name: "x"})[0].paths
+
+
+@pytest.mark.parametrize("name", ["proxy-set-headers", "whitelist-source-ranges", "server-snipet"])
+def test_no_name_is_judged_by_its_likeness(name: str) -> None:
+    closed, (finding,) = refused({name: "x"})
+    assert closed == Refused()
+    assert (finding.reason, finding.severity) == ("UnknownAnnotation", Severity.DEGRADED)
 
 
 def test_another_slip_is_asked_about() -> None:

@@ -59,7 +59,7 @@ def empty(name: str = "cart-1") -> EndpointSlice:
             ['port 80 named "http"', 'one without a name, "web"', "same name"],
         ),
         ((endpoint_slice("cart-1", endpoint(ready=False)),), None, "NoReadyEndpoint", ["is ready on port 80", "pods"]),
-        ((endpoint_slice("cart-1", endpoint("127.0.0.1")),), None, "NoReadyEndpoint", ["address may be used"]),
+        ((endpoint_slice("cart-1", endpoint("127.0.0.1")),), None, "EndpointRefused", ["address may be used"]),
         ((endpoint_slice("cart-1", endpoint(ready=False)), empty("cart-2")), None, "NoReadyEndpoint", ["is ready"]),
     ],
 )

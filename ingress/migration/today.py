@@ -1,0 +1,47 @@
+"""Says which findings are no change: ingress-nginx does the same about the same objects.
+
+One table, by the reason of the finding. Source: ingress-nginx v1.15.1, controller.go (createServers,
+getBackendServers). Does not know what a verdict is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from ingress.findings import Finding
+from ingress.objects.kinds import Kind
+
+_NO_ENDPOINT = "ingress-nginx answers 503 for a Service without a ready endpoint, too, or asks default-backend"
+_OLDER = "ingress-nginx serves the older Ingress, too"
+
+AS_TODAY: Mapping[str, str] = {
+    "NoReadyEndpoint": _NO_ENDPOINT,
+    "EndpointSliceMissing": _NO_ENDPOINT,
+    "EndpointPortMissing": _NO_ENDPOINT,
+    "ServiceMissing": "ingress-nginx answers 503 for a Service that does not exist, too",
+    "ServicePortMissing": "ingress-nginx answers 503 for a port that the Service does not have, too",
+    "Conflict": _OLDER,
+}
+"""Why nothing changes, as a clause, by the reason of a finding."""
+
+_ABOUT = frozenset({Kind.INGRESS.value, Kind.SERVICE.value})
+
+
+def because(finding: Finding, others: Collection[str] = ()) -> str:
+    """Why a finding is about no change, as a clause; empty if the finding is about a change.
+
+    `others` are the full names of Ingresses that ingress-nginx does not serve: what these win, changes.
+    """
+    if finding.kind not in _ABOUT or not {word.rstrip(":.,") for word in finding.message.split()}.isdisjoint(others):
+        return ""
+    return AS_TODAY.get(finding.reason, "")
+
+
+def changing(findings: Iterable[Finding], others: Collection[str] = ()) -> tuple[Finding, ...]:
+    """The findings that are about a change."""
+    return tuple(finding for finding in findings if not because(finding, others))
+
+
+def same(findings: Iterable[Finding], others: Collection[str] = ()) -> tuple[Finding, ...]:
+    """The findings that are about no change."""
+    return tuple(finding for finding in findings if because(finding, others))
