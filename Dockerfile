@@ -18,6 +18,7 @@ RUN ["python", "-m", "pip", "--python", "/opt/zonal", "install", "--no-cache-dir
 COPY pyproject.toml README.md LICENSE ./
 COPY balancer balancer
 COPY ingress ingress
+COPY zonal zonal
 COPY zonal_hooks zonal_hooks
 COPY typed typed
 RUN ["python", "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", "/wheels", "."]

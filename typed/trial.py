@@ -20,7 +20,7 @@ from typed.installed import ROOT, install, made_wheel
 from typed.modules import types_below
 from typed.tree import copy_folder
 
-_PACKAGES = ("balancer", "ingress", "zonal_hooks")
+_PACKAGES = ("balancer", "ingress", "zonal", "zonal_hooks")
 _NAMES = ("-o", "addopts=", "--collect-only", "-q")
 _SHOWN = 40
 

@@ -137,9 +137,16 @@ def configure_logs(*, level: str, log_format: str, worker: int | None = None) ->
 
 
 def _is_worth_telling(record: logging.LogRecord) -> bool:
-    """Whether it is anything but a malformed request, which aiohttp tells as an error with a traceback."""
-    kind = record.exc_info[0] if record.exc_info else None
-    return kind is None or kind.__module__ != _ABOUT_REQUESTS
+    """Whether it is anything but a malformed request, which aiohttp tells as an error with a traceback.
+
+    What is wrong with a body stands behind another exception, as its cause.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    while error is not None:
+        if type(error).__module__ == _ABOUT_REQUESTS:
+            return False
+        error = error.__cause__
+    return True
 
 
 class _UnraisableHook:

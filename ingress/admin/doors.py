@@ -72,9 +72,10 @@ async def open_doors(
     bound: int = PORT_MOST,
     tls: ssl.SSLContext | None = None,
     times: DoorTimes = USUAL_TIMES,
-    auto_decompress: bool = True,
 ) -> web.AppRunner:
     """Serves `app` on `listener`, and closes `listener` at the end. Returns what `cleanup()` stops.
+
+    Bodies of requests stay as they come: nobody who asks here compresses, and a small body could become a large one.
 
     At most `bound` connections are open. Beyond `bound` a new one takes the place of another one (see `Crowd`).
     """
@@ -87,7 +88,7 @@ async def open_doors(
         shutdown_timeout=_SHUTDOWN_SECONDS,
         keepalive_timeout=times.idle_seconds,
         lingering_time=times.linger_seconds,
-        auto_decompress=auto_decompress,
+        auto_decompress=False,
     )
     await runner.setup()
     doors.open(runner)

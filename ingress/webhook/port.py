@@ -80,7 +80,6 @@ async def start_webhook(
         bound=bound,
         tls=served.listener_context,
         times=DoorTimes(head_seconds=read_seconds, idle_seconds=read_seconds, linger_seconds=_LINGER_SECONDS),
-        auto_decompress=False,
     )
     return runner, found
 

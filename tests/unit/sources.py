@@ -25,7 +25,11 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PYTHON_FILES = [
     *SOURCES.values(),
     *TESTS,
-    *(path for folder in ("deploy", "tools", "typed", "zonal_hooks") for path in sorted((ROOT / folder).rglob("*.py"))),
+    *(
+        path
+        for folder in ("deploy", "tools", "typed", "zonal", "zonal_hooks")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    ),
 ]
 
 

@@ -118,7 +118,7 @@ def _show_live(watch: Lookout, options: TopOptions) -> int:
     try:
         from ingress.cli.terminal.live import run_live
     except ImportError:
-        raise CannotShow("a live view needs rich: pip install 'zonal-ingress[top]', or use --once") from None
+        raise CannotShow("a live view needs rich (pip install rich): install it, or use --once") from None
     return run_live(watch, options)
 
 

@@ -13,7 +13,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.tracing import TracingSettings
 
-_EXTRA = "zonal-ingress[otel]"
+_EXTRA = "otel"
 _EFFECT = "Requests have no spans; traceparent of the client goes on unchanged."
 
 
@@ -21,7 +21,7 @@ def with_export(settings: ClusterSettings, report: Report, *, can_export: bool) 
     """`settings` with the collector in the settings of the proxy, if spans can be sent."""
     spans = settings.spans
     if spans.export is not None and not can_export:
-        obstacle = f"this process lacks OpenTelemetry's exporters: install {_EXTRA}."
+        obstacle = f"this process lacks OpenTelemetry's exporters: install the wheel with the extra {_EXTRA}."
         spans = msgspec.structs.replace(spans, export=None, obstacle=obstacle)
     if settings.tracing.enabled and spans.obstacle:
         _note(spans.obstacle, report)

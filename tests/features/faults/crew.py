@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from tests.fakes.clients import RawClient, Response
 from tests.features.faults.load import Ledger, Load, request_of
@@ -29,6 +30,7 @@ from tests.integration.running import Zonal, running, until
 SIZES_BYTES = (1024, 65536, 0, 1024)  # 0 is a POST
 _PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.02
+_IDLE_SECONDS = 30.0
 _TAKEN_IN_WITHIN_SECONDS = 2.0
 _SPARE_TABLES = 1  # of counters: a successor counts in another one than whom it relieves, and that one stays
 
@@ -125,13 +127,15 @@ async def crewed(
 class TracedLoad(Load):
     """Load that remembers on which of our ports it failed; 0 stands for a connection that was refused.
 
-    As a client should, it uses no kept connection that it could know to be closed.
+    As a client should, it uses no kept connection that it could know to be closed, or that has been idle for long: the
+    proxy may be about to close that one, and the end would cross the request (RFC 9112 9.3.1).
     """
 
     def __init__(self, port: int, *, prefix: str = "", keeps: bool = True, source: str = "") -> None:
         super().__init__(port, prefix=prefix, keeps=keeps, source=source)
         self.cut_ports: list[int] = []
         self.sent = 0
+        self._used_at = WeakKeyDictionary[RawClient, float]()
 
     async def _answer(self, request: bytes) -> Response:
         self._drop_closed()
@@ -140,15 +144,19 @@ class TracedLoad(Load):
         try:
             if not self._idle:
                 self._idle.append(await self._connected())
-            port = port_of(self._idle[-1])  # the one that is used next
-            return await super()._answer(request)
+            client = self._idle[-1]  # the one that is used next
+            port = port_of(client)
+            response = await super()._answer(request)
+            self._used_at[client] = time.monotonic()
+            return response
         except BaseException:
             self.cut_ports.append(port)
             raise
 
     def _drop_closed(self) -> None:
+        old = time.monotonic() - _IDLE_SECONDS
         for client in tuple(self._idle):
-            if _is_closed(client):
+            if _is_closed(client) or self._used_at.get(client, old) < old:
                 client.writer.close()
                 self._idle.remove(client)
 

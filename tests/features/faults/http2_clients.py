@@ -10,6 +10,7 @@ from typing import Any, cast
 from h2.errors import ErrorCodes
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
 from h2.exceptions import StreamClosedError
+from h2.settings import SettingCodes
 
 from tests.fakes.clients import Response
 from tests.features.faults.http2_ends import Fields, Http2End, fields_of
@@ -43,9 +44,12 @@ class Begun:
 class Http2Client(Http2End):
     """One connection to the proxy, with prior knowledge."""
 
-    def __init__(self, says_first: bytes = b"") -> None:
-        """`says_first` comes before the preface."""
+    def __init__(self, says_first: bytes = b"", *, window_bytes: int = 0) -> None:
+        """`says_first` comes before the preface. `window_bytes` are of the connection and of each stream, 0 for those
+        with which HTTP/2 begins.
+        """
         super().__init__(is_client=True)
+        self._window_bytes = window_bytes
         self._says_first = says_first
         self._asked: dict[int, Begun] = {}
         self._is_left = False
@@ -70,6 +74,10 @@ class Http2Client(Http2End):
         self.port = transport.get_extra_info("sockname")[1]
         cast("asyncio.Transport", transport).write(self._says_first)
         super().connection_made(transport)
+        if self._window_bytes:
+            self.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: self._window_bytes})
+            self.h2.increment_flow_control_window(self._window_bytes - self.h2.inbound_flow_control_window)
+            self.flush()
 
     async def ask(self, request: bytes) -> Response:
         """The answer to a request that is written for HTTP/1.1. Who waits no longer for it resets its stream."""

@@ -8,6 +8,10 @@ from tests.fakes.clients import Response
 from tests.features.faults.crew import TracedLoad
 from tests.features.faults.http2_clients import Http2Client, NotProcessedError
 
+# Common clients have at least as much. With the 64 KiB that HTTP/2 begins with, fifty answers of that size take fifty
+# round trips, of which each waits for a turn of the proxy and one of the client.
+_WINDOW_BYTES = 1024 * 1024
+
 
 class Http2Load(TracedLoad):
     """The same requests over HTTP/2, many at a time on each connection. `cut_ports` and `source` as there."""
@@ -34,7 +38,10 @@ class Http2Load(TracedLoad):
                 return client
         try:
             _, client = await asyncio.get_running_loop().create_connection(
-                Http2Client, "127.0.0.1", self._port, local_addr=(self._source, 0) if self._source else None
+                lambda: Http2Client(window_bytes=_WINDOW_BYTES),
+                "127.0.0.1",
+                self._port,
+                local_addr=(self._source, 0) if self._source else None,
             )
         except OSError:
             self.cut_ports.append(0)

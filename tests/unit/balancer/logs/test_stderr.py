@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from aiohttp.http_exceptions import BadHttpMessage
+from aiohttp.http_exceptions import BadHttpMessage, TransferEncodingError
+from aiohttp.web_protocol import RequestPayloadError
 
 from balancer.connections.tls import ServerNames, self_signed
 from balancer.logs.stderr import configure_logs
@@ -87,6 +88,14 @@ def test_malformed_requests_are_for_people_who_look_closely(
     configure_logs(level=level, log_format="json")
     logging.getLogger("aiohttp.server").error("Error handling request", exc_info=BadHttpMessage("Host : a"))
     assert capsys.readouterr().err.count("\n") == lines
+
+
+def test_a_malformed_body_is_not_told_either(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs(level="info", log_format="text")
+    error = RequestPayloadError("the body cannot be read")
+    error.__cause__ = TransferEncodingError("no size of a chunk")
+    logging.getLogger("aiohttp.server").error("Unhandled exception", exc_info=error)
+    assert capsys.readouterr().err == ""
 
 
 def test_other_errors_while_aiohttp_serves_are_told(capsys: pytest.CaptureFixture[str]) -> None:

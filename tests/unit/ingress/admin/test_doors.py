@@ -185,6 +185,24 @@ async def test_a_body_that_never_comes_ends_the_connection() -> None:
             assert await client.hears() == b""
 
 
+@pytest.mark.parametrize("coding", [b"gzip", b"deflate"])
+@pytest.mark.parametrize("pieces", [1, 2], ids=["at once", "after the head"])
+async def test_a_body_that_is_not_what_its_coding_says_is_no_error_of_ours(
+    coding: bytes, pieces: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    head = (
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Encoding: %b\r\nContent-Length: 5\r\n\r\n" % coding
+    )
+    async with doors() as port:
+        with closing(await Client.come(port, says=head + b"hello" * (2 - pieces))) as client:
+            assert (await client.hears()).startswith(b"HTTP/1.1 200")
+            with suppress(ConnectionError):
+                await client.say(b"hello" * (pieces - 1))
+            while await client.hears():
+                pass
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("reads", [0, 65536], ids=["nothing", "a little now and then"])
 async def test_an_answer_that_is_hardly_read_ends(reads: int) -> None:
     async with doors(times=PATIENT._replace(unread_seconds=0.2)) as port:

@@ -34,7 +34,7 @@ def test_a_flag_without_a_collector_is_a_finding() -> None:
 
 def test_a_flag_without_the_library_says_what_to_install() -> None:
     settings, (finding,) = exporting(can_export=False, enable_opentelemetry="true", otlp_collector_host="otel")
-    assert "zonal-ingress[otel]" in finding.message
+    assert "the extra otel" in finding.message
     assert (settings.proxy.spans, settings.tracing.gates(settings.spans)) == (None, ())
 
 
