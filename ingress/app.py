@@ -45,6 +45,7 @@ from ingress.following.finding_telling import FindingTelling
 from ingress.following.publishing import Published
 from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
+from ingress.replicas.members import places_of
 from ingress.replicas.picks import picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
@@ -221,6 +222,7 @@ class App:
                 self._fleet.limits,
                 self._fleet.failing,
                 self._fleet.suspect,
+                self._places,
             ),
         )
         await conversation.start()
@@ -228,6 +230,10 @@ class App:
         self._answers.fleet_facts = conversation.facts
         conversing = asyncio.create_task(conversation.run())
         stack.callback(conversing.cancel)
+
+    def _places(self) -> tuple[str, ...]:
+        """Where other replicas are, as the Service of all of them tells."""
+        return places_of(self._objects(), self._options.context.own_service, port=self._options.peer_port or 0)
 
     def _picks(self, services: frozenset[str]) -> dict[str, int]:
         return picks_by_service(self._totals, self._fleet.tables(), services)

@@ -12,15 +12,13 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
-import msgspec
-
 from balancer.model.endpoints import Backend
 from balancer.model.handshakes import Handshake, Keyring
-from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy
 from balancer.picking.balancers import Balancer, PoolBalancer
 from balancer.picking.budget import RetryBudget
 from balancer.picking.evidence import client_name
-from balancer.picking.failing import WATCHED_SECONDS, FailingEndpoints
+from balancer.picking.failing import FailingEndpoints
 from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
@@ -317,18 +315,6 @@ class BackendRuntime:
             evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, client=client, now=now)
         return evacuation.news() if change is None else change
 
-    def suspect(self, label: str, now: float, *, ejects: bool) -> Member | None:
-        """Learns that others have seen failures of the endpoint `label` lately. Returns it if that ejects it.
-
-        `ejects`: they agree that the endpoint fails.
-        """
-        member = self.members.get(label)
-        if member is None or self.failing is None:
-            return None
-        if self.failing.watch(self.backend.key, label, member.health, now):
-            self.health.suspect(member.health, now, now + WATCHED_SECONDS)
-        return member if ejects and self.health.eject_suspect(member.health, now) else None
-
     def left(self, pick: Pick, now: float, seconds: float, asker: Asker = NOBODY) -> None:
         """Learns that a request waited `seconds` for a connection and went elsewhere.
 
@@ -355,17 +341,8 @@ class BackendRuntime:
 
     def _is_concerned(self, around: Surroundings) -> bool:
         """Whether plans in use may change. Counts of nodes and replicas change often, and few policies use them."""
-        before = self._around
-        if around == before:
-            return False
         names = {policy.name for policy in (*self._past, *self._plans)}
-        cpu, replicas = ZonePolicyName.ALLOCATE in names, ZonePolicyName.PROPORTIONAL in names
-        zones = msgspec.structs.replace(
-            around.zones,
-            cpu_milli=around.zones.cpu_milli if cpu else before.zones.cpu_milli,
-            replicas=around.zones.replicas if replicas else before.zones.replicas,
-        )
-        return around.own != before.own or zones != before.zones
+        return around.matters(self._around, names)
 
     def _handed_on(self, backend: Backend) -> dict[ZonePolicy, Plan]:
         """The plans in use, oldest first, under their policies after a change to `backend`."""

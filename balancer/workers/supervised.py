@@ -37,6 +37,8 @@ from balancer.workers.messages import (
     Retiring,
     Serving,
     StandingBy,
+    SuspectRow,
+    Suspects,
     TakePlace,
     ToParent,
     ToWorker,
@@ -204,9 +206,9 @@ class Supervised:
         assert isinstance(answer, Explained)
         return answer.draft if answer.draft is not None else answer.problem
 
-    def suspect(self, suspects: bytes) -> None:
-        """Tells it what others say about endpoints: encoded `Suspects`."""
-        self._channel.send(suspects)
+    def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
+        """Tells it what others say about endpoints."""
+        self._channel.send(encode(Suspects(rows)))
 
     def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Tells it to drain and end."""

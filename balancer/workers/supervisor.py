@@ -29,7 +29,7 @@ from balancer.runtime.priority import give_way
 from balancer.sharing.memory import SharedMemory
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
-from balancer.workers.messages import SuspectRow, Suspects, encode
+from balancer.workers.messages import SuspectRow
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -161,9 +161,8 @@ class ProcessFleet:
 
     def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
         """Tells all workers; see `Fleet.suspect`."""
-        message = encode(Suspects(rows))
         for worker in self._accepting():
-            worker.suspect(message)
+            worker.suspect(rows)
 
     def processes(self) -> Mapping[int, int]:
         """The process id of each worker by its number. While a worker is replaced, the id of the newer process."""
@@ -358,8 +357,6 @@ class ProcessFleet:
         if self._is_stopped:
             return logging.DEBUG
         return logging.INFO if worker.life.phase is Phase.DRAINING else logging.WARNING
-
-    # All of them.
 
     async def _watch(self) -> None:
         """Asks for signs of life, and kills workers that give none."""

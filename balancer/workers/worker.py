@@ -46,7 +46,7 @@ from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
-from balancer.picking.failing import FailingRow
+from balancer.picking.failing import WATCHED_SECONDS, FailingRow
 from balancer.picking.health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
@@ -313,8 +313,12 @@ class Worker:
         now = time.perf_counter()  # the clock of picks
         for row in rows:
             runtime = self.live.view.backends.get(BackendKey(row.backend))
-            member = None if runtime is None else runtime.suspect(row.endpoint, now, ejects=row.ejects)
-            if runtime is not None and member is not None:
+            member = None if runtime is None else runtime.members.get(row.endpoint)
+            if runtime is None or member is None:
+                continue
+            if self.live.failing.watch(runtime.backend.key, member.label, member.health, now):
+                runtime.health.suspect(member.health, now, now + WATCHED_SECONDS)
+            if row.ejects and runtime.health.eject_suspect(member.health, now):
                 self._recorder.ejection(runtime.backend.namespace, runtime.backend.service)
                 self._health_log.tell(runtime, member, Change.EJECTED, now=now, why="what they saw")
 

@@ -32,6 +32,8 @@ from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
+# How often to look where other replicas are.
+_FIND_SECONDS: Final = 1.0
 # A message comes early, but not earlier than this, if a rate has moved.
 _EARLY_SECONDS: Final = 1.0
 # News of failing endpoints come early as well, but not earlier than this after a regular message.
@@ -50,6 +52,7 @@ class ConversationOptions(NamedTuple):
 class Ends(NamedTuple):
     """What the conversation reads and whom it tells.
 
+    `places` returns where other replicas are now, beside those of the options; the own place may be among them.
     `failing` returns how endpoints do that failed lately, by worker; `suspect` tells workers what others say.
     `totals` returns the requests of these Services so far. `model` returns the model in use. `use` makes the requests
     by zone count. `limits` are those that replicas share.
@@ -61,15 +64,17 @@ class Ends(NamedTuple):
     limits: SharedLimits
     failing: Callable[[], Sequence[Mapping[EndpointPlace, FailingRow]]]
     suspect: Callable[[tuple[SuspectRow, ...]], None]
+    places: Callable[[], tuple[str, ...]]
 
 
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("is_own", "outbox", "rates", "sending", "told_at")
+    __slots__ = ("identity", "is_own", "outbox", "rates", "sending", "told_at")
 
     def __init__(self) -> None:
         self.outbox = Outbox()
+        self.identity = ""
         self.rates: dict[str, float] = {}  # as last told
         self.told_at = float("-inf")
         self.is_own = False
@@ -87,7 +92,8 @@ class Conversation:
         self._traffic = TrafficSharing(ends.totals, ends.use)
         self._limits = LimitSharing(ends.limits)
         self._failures = FailureSharing()
-        self._places = {place: _Addressee() for place in options.places}
+        self._places: dict[str, _Addressee] = {}
+        self._found_at = float("-inf")
         self._counted = Counter[str]()
         self._bytes = Counter[str]()
         self._failing: tuple[FailureRow, ...] = ()
@@ -99,7 +105,7 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
+        runner, port = await open_port(options.address, options.port, credentials=credentials, hear=self._hear)
         self._runner = runner
         self._teller = Teller(credentials.client)
         _LOG.info("other replicas are heard on port %d", port)
@@ -151,6 +157,9 @@ class Conversation:
 
     def _turn(self, now: float) -> None:
         self._members.forget(now)
+        if now - self._found_at >= _FIND_SECONDS:
+            self._found_at = now
+            self._find()
         model = self._ends.model()
         if model is not self._model:
             self._model = model
@@ -169,6 +178,16 @@ class Conversation:
                 sections = self._due(place, now)
                 if sections is not None:
                     place.sending = asyncio.create_task(self._tell(name, place, sections))
+
+    def _find(self) -> None:
+        """Knows the places of all other replicas. What was told to one that is gone is forgotten."""
+        wanted = {*self._options.places, *self._ends.places()}
+        for place in self._places.keys() - wanted:
+            sending = self._places.pop(place).sending
+            if sending is not None:
+                sending.cancel()
+        for place in sorted(wanted - self._places.keys()):
+            self._places[place] = _Addressee()
 
     def _share_failures(self, others: Sequence[ReplicaView], now: float) -> None:
         facts = self._model.zones
@@ -204,9 +223,12 @@ class Conversation:
         data = encode(message)
         self._bytes["sent"] += len(data)
         try:
-            zone = await self._teller.tell(name, data)
+            heard = await self._teller.tell(name, data)
             place.outbox.arrived()
-            place.outbox.is_near = zone == self._zone()
+            place.outbox.is_near = heard.zone == self._zone()
+            if heard.identity != place.identity:
+                place.outbox.forget()  # another replica is there, or it has started anew
+                place.identity = heard.identity
             self._counted["sent"] += 1
         except NotHeard as problem:
             place.is_own = problem.is_own

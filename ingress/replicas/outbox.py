@@ -67,6 +67,11 @@ class Outbox:
             self._arrived.setdefault(section, {}).update(rows)
         self._arrived_failing = self._told_failing
 
+    def forget(self) -> None:
+        """Whoever is told from now on knows nothing yet."""
+        self._arrived.clear()
+        self._arrived_failing = ()
+
     def has_failing_news(self, failing: tuple[FailureRow, ...]) -> bool:
         """Whether other endpoints fail than the last message that arrived has told."""
         return failing != self._arrived_failing

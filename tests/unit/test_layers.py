@@ -228,6 +228,7 @@ CORE = (
     "ingress.replicas.facts",
     "ingress.replicas.failures",
     "ingress.replicas.limiting",
+    "ingress.replicas.members",
     "ingress.replicas.messages",
     "ingress.replicas.others",
     "ingress.replicas.outbox",
