@@ -29,7 +29,7 @@ Hear = Callable[[str, bytes], str]
 """Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `MessageRefused`."""
 
 
-class Heard(NamedTuple):
+class Hearer(NamedTuple):
     """Who took a message: the zone of that replica, empty if unknown, and its identity."""
 
     zone: str
@@ -82,7 +82,7 @@ class Teller:
             connector=connector, timeout=aiohttp.ClientTimeout(total=_TELL_SECONDS), trust_env=False
         )
 
-    async def tell(self, place: str, message: bytes) -> Heard:
+    async def tell(self, place: str, message: bytes) -> Hearer:
         """Sends a message to `place` (`HOST:PORT`). Returns who took it. Raises `NotHeard`."""
         try:
             url = f"https://{place}{_PATH}"
@@ -90,7 +90,7 @@ class Teller:
                 if heard.status != HTTPStatus.NO_CONTENT:
                     is_own = heard.status == HTTPStatus.CONFLICT
                     raise NotHeard(f"answered {heard.status}", is_own=is_own)
-                return Heard(heard.headers.get(_ZONE_FIELD, ""), heard.headers.get(_IDENTITY_FIELD, ""))
+                return Hearer(heard.headers.get(_ZONE_FIELD, ""), heard.headers.get(_IDENTITY_FIELD, ""))
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise NotHeard(str(error) or type(error).__name__) from None
 

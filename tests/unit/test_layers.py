@@ -62,6 +62,7 @@ ONLY_IN = {
 """A library and the one package that may import it."""
 
 CORE = (
+    "balancer.explain",
     "balancer.connections.clienthello",
     "balancer.connections.handshake_costs",
     "balancer.connections.handshaking",
@@ -69,20 +70,6 @@ CORE = (
     "balancer.connections.places",
     "balancer.connections.proxyprotocol",
     "balancer.errors",
-    "balancer.explain.admitting",
-    "balancer.explain.arriving",
-    "balancer.explain.asking",
-    "balancer.explain.branching",
-    "balancer.explain.comparing",
-    "balancer.explain.drafts",
-    "balancer.explain.explaining",
-    "balancer.explain.explanations",
-    "balancer.explain.foreseeing",
-    "balancer.explain.limits",
-    "balancer.explain.mirroring",
-    "balancer.explain.rewriting",
-    "balancer.explain.summing",
-    "balancer.explain.telling",
     "balancer.http",
     "balancer.http1.chunked",
     "balancer.http1.collecting",
