@@ -276,6 +276,7 @@ class Reception:
                 settings=self._settings,
                 deadlines=self._deadlines,
                 first_heads=self._first_heads,
+                unread=self._flusher.unread,
                 entry_point=arrival.entry_point,
                 on_open=on_open,
                 peer=arrival.peer,

@@ -13,12 +13,12 @@ from typing import Protocol, TypeVar
 from balancer.connections.dialing import dial
 from balancer.connections.idle_shares import IdleShare, IdleShares
 from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.connections.unread import Unread
 from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings
 from balancer.http1.endpoint import EndpointConnection
 from balancer.http2.endpoint import Http2EndpointConnection
 from balancer.http2.flushing import Flusher
-from balancer.http2.unread import Unread
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 from balancer.runtime.deadlines import Deadlines, Watched

@@ -1,7 +1,6 @@
 """A client's connection: an asyncio protocol that hands out one request after the other.
 
-Responsible for the states between requests, for heads and for their deadlines. `request_stream` handles the current
-request. It must not know routes, endpoints or answers: a `RequestServer` gets the stream of each request.
+Responsible for states, heads and deadlines between requests; `request_stream` handles the current one. Knows no routes.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import cast
 
+from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
@@ -62,8 +62,7 @@ NEXT: tuple[dict[int, int], ...] = (
 class ClientConnection(Carrier, ReadsPieces, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
-    `peer` (the client's address) and the port that the client connected to are given if a PROXY header stated them.
-    Otherwise the socket says the address.
+    `peer` (the client's address) and `port` are given if a PROXY header stated them. Else the socket says the address.
     """
 
     __slots__ = (
@@ -103,6 +102,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         settings: CurrentSettings,
         deadlines: Deadlines,
         first_heads: FirstHeads,
+        unread: Unread,
         entry_point: EntryPoint,
         on_open: Callable[[ClientConnection], None],
         peer: str = "",
@@ -114,7 +114,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
         self.entry_point, self.secure, self._server_name = entry_point, entry_point.is_secure, server_name
-        self._peer, self._port = peer, port
+        self._peer = peer
+        self._port = port
         self._loop, self._linger_seconds = deadlines.loop, linger_seconds
         self._settings = limits = settings.proxy
         self._collector = HeadCollector(
@@ -123,7 +124,7 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         self._reader = RequestHeadReader(limits)
         self._transport: asyncio.Transport | None = None
         self._server: RequestServer | None = None
-        self.stream = Http1RequestStream(self, self.secure)  # before the transport, which a TLS handshake may pause
+        self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
         self._state = WAITING
         self.ending = self.eof = self._held = self._is_looking = self._put_off = self._reading_paused = False
         self.closed = False

@@ -1,3 +1,4 @@
+from balancer.connections.unread cimport Unread
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestStream
 from balancer.http1.chunked cimport ChunkedDecoder, encode_chunk, encode_last_chunk
@@ -20,10 +21,11 @@ cdef class Carrier:
 cdef class Http1RequestStream(RequestStream):
     cdef public object _body_bytes, _connection_origin, _consumer, _transport
     cdef public Carrier _connection
+    cdef public Unread _unread_bound
     cdef public ChunkedDecoder _decoder
-    cdef public bint _goes_on, _is_body_whole, _is_chunking, _is_tunnel, _keep_alive
+    cdef public bint _goes_on, _is_body_whole, _is_chunking, _is_tunnel, _keep_alive, is_unread
     cdef public Py_ssize_t _left
-    cdef public str _protocol
+    cdef public str _protocol, peer
     cdef public bytes _put_off_data
     cpdef open(self, transport, origin)
     cpdef begin(self, RequestHeadLayout request, bint keep_alive, bint last)

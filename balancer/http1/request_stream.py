@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
+from balancer.connections.unread import Unread, Unreading
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
@@ -67,8 +68,11 @@ class Carrier:
         raise NotImplementedError
 
 
-class Http1RequestStream(RequestStream):
-    """The request stream of a connection. The connection makes one and uses it again for each request."""
+class Http1RequestStream(RequestStream, Unreading):
+    """The request stream of a connection. The connection makes one and uses it again for each request.
+
+    `is_unread`: the connection is cut because its client leaves too much unread.
+    """
 
     __slots__ = (
         "_body_bytes",
@@ -85,9 +89,14 @@ class Http1RequestStream(RequestStream):
         "_protocol",
         "_put_off_data",
         "_transport",
+        "_unread_bound",
+        "is_unread",
+        "peer",
     )
 
-    def __init__(self, connection: Carrier, secure: bool) -> None:
+    def __init__(self, connection: Carrier, unread: Unread, secure: bool) -> None:
+        """`unread` is what waits on all connections for want of readers."""
+        self._unread_bound = unread
         # Both become None when the connection has closed, so that no cycle is left to the garbage collector.
         self._connection: Carrier | None = connection
         self._transport: asyncio.Transport | None = None
@@ -95,6 +104,7 @@ class Http1RequestStream(RequestStream):
         self._consumer: RequestConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._put_off_data = b""
+        self.is_unread = False
         self._left = 0
         self._is_chunking = False
         self._is_tunnel = False
@@ -109,6 +119,7 @@ class Http1RequestStream(RequestStream):
         self._transport = transport
         self.origin = origin
         self._connection_origin = origin
+        self.peer = origin.peer
 
     def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
         """Begins a request. `keep_alive`: the client allows another one. `last`: the connection is at its limit."""
@@ -174,9 +185,12 @@ class Http1RequestStream(RequestStream):
 
     def connection_lost(self) -> None:
         self.closed = True
+        if self.writing_paused:
+            unread = self._unread_bound
+            unread.note(self, 0)
         consumer = self._consumer
         if consumer is not None:
-            consumer.client_lost(ErrorKind.CLIENT_LEFT)
+            consumer.client_lost(ErrorKind.UNREAD if self.is_unread else ErrorKind.CLIENT_LEFT)
         self._connection = None
         self._transport = None
 
@@ -185,12 +199,20 @@ class Http1RequestStream(RequestStream):
         consumer = self._consumer
         if consumer is not None:
             consumer.client_paused()
+        if self._transport is not None:
+            unread = self._unread_bound
+            unread.note(self, self._transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         self.writing_paused = False
-        consumer = self._consumer
+        unread, consumer = self._unread_bound, self._consumer
+        unread.note(self, 0)
         if consumer is not None:
             consumer.client_resumed()
+
+    def drop_unread(self) -> None:
+        self.is_unread = True
+        self.reset()
 
     # What the exchange calls.
 

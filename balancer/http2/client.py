@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import cast
 
+from balancer.connections.unread import Unreading
 from balancer.http.current import CurrentSettings
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
@@ -21,7 +22,6 @@ from balancer.http2.intake import FaultTally, Intake, RequestCarrier
 from balancer.http2.lifetime import CLOSE, CLOSING, ENDING, FAULTED, LEAVE, LEAVING, LOST, NOTICE, NOTICED, Lifetime
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
-from balancer.http2.unread import Unreading
 from balancer.model.entry_points import EntryPoint
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces, taken

@@ -1,6 +1,6 @@
 cimport cython
 
-from balancer.http2.unread cimport Unread
+from balancer.connections.unread cimport Unread
 
 
 cdef class Flushed:

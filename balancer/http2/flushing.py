@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from balancer.http2.unread import Unread
+from balancer.connections.unread import Unread
 
 _LOG = logging.getLogger(__name__)
 

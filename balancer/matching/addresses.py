@@ -1,6 +1,7 @@
 """Addresses and networks, compiled so that many addresses can be looked up in them. No I/O.
 
-An address costs two binary searches at most. Addresses that mean the same (`192.0.2.1` and `::ffff:192.0.2.1`) are
+Lists come sorted and without overlaps from the control process, so compiling them at the swap costs a worker little. An
+address costs two binary searches at most. Addresses that mean the same (`192.0.2.1` and `::ffff:192.0.2.1`) are
 judged alike.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, collapse_addresses, ip_address, ip_network
+from ipaddress import IPv6Address, ip_address
 
 _ADDRESSES_REMEMBERED = 1024  # a connection asks for its own address again with every request
 _LISTS_REMEMBERED = 256  # every path of an Ingress has the same networks
@@ -18,6 +19,9 @@ _CHARACTERS_MOST = 64  # of an IPv6 address with its zone; what is remembered st
 Address = tuple[int, int]
 """IP version and number."""
 
+_Interval = tuple[int, int, int]
+"""IP version, and the numbers of the first and the last address."""
+
 
 class AddressSet:
     """The addresses of some networks, as disjoint intervals of numbers for each IP version."""
@@ -25,21 +29,43 @@ class AddressSet:
     __slots__ = ("_ends", "_starts")
 
     def __init__(self, networks: Iterable[str]) -> None:
-        parsed = [ip_network(network) for network in networks]
-        v4 = collapse_addresses(each for each in parsed if isinstance(each, IPv4Network))
-        v6 = collapse_addresses(each for each in parsed if isinstance(each, IPv6Network))
-        disjoint = {
-            4: [(int(each[0]), int(each[-1])) for each in v4],
-            6: [(int(each[0]), int(each[-1])) for each in v6],
-        }
-        self._starts = {version: [start for start, _ in some] for version, some in disjoint.items()}
-        self._ends = {version: [end for _, end in some] for version, some in disjoint.items()}
+        """Networks without host bits. Lists of the model are sorted and without overlaps, and cost the least."""
+        some = tuple(map(_interval, networks))
+        if not all(map(_precedes, some, some[1:])):
+            some = _disjoint(some)
+        self._starts = {each: [start for version, start, _ in some if version == each] for each in (4, 6)}
+        self._ends = {each: [end for version, _, end in some if version == each] for each in (4, 6)}
 
     def __contains__(self, address: Address) -> bool:
         """Whether an address, given as IP version and number, is in one of the networks."""
         version, number = address
         place = bisect_right(self._starts[version], number) - 1
         return place >= 0 and number <= self._ends[version][place]
+
+
+def _interval(network: str) -> _Interval:
+    """The version of `network`, and its first and last address."""
+    first, _, bits = network.partition("/")
+    if ":" in first:
+        start, free = int(IPv6Address(first)), 128 - int(bits or 128)
+        return 6, start, start | (1 << free) - 1
+    one, two, three, four = first.split(".")
+    start, free = int(one) << 24 | int(two) << 16 | int(three) << 8 | int(four), 32 - int(bits or 32)
+    return 4, start, start | (1 << free) - 1
+
+
+def _precedes(one: _Interval, other: _Interval) -> bool:
+    """Whether `one` ends before `other` begins, or is of an earlier version."""
+    return one[0] < other[0] or (one[0] == other[0] and one[2] < other[1])
+
+
+def _disjoint(intervals: Iterable[_Interval]) -> tuple[_Interval, ...]:
+    """The same addresses, sorted and without overlaps. Of two networks that overlap, one holds the other."""
+    found: list[_Interval] = []
+    for each in sorted(intervals, key=lambda interval: (interval[0], interval[1], -interval[2])):
+        if not found or _precedes(found[-1], each):
+            found.append(each)
+    return tuple(found)
 
 
 @lru_cache(maxsize=_LISTS_REMEMBERED)

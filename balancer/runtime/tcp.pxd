@@ -34,6 +34,7 @@ cdef class TcpTransport:
     cdef public TcpTransports _transports
     cdef public list _waiting
     cpdef write(self, bytes data)
+    cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)
     cpdef close(self)
     cpdef abort(self)

@@ -191,6 +191,10 @@ class TcpTransport:
         self._high = high
         self._low = low
 
+    def get_write_buffer_size(self) -> int:
+        """The bytes that the kernel did not take yet."""
+        return self._size
+
     def is_closing(self) -> bool:
         return self._is_closing
 

@@ -20,6 +20,7 @@ cdef class TlsTransport:
     cdef public double _goodbye_seconds
     cdef public list _unwritten
     cpdef write(self, bytes data)
+    cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)
     cpdef close(self)
     cpdef abort(self)

@@ -139,6 +139,11 @@ class TlsTransport:
         """From now on `protocol` is told in place of the former one."""
         self._protocol = protocol
 
+    def get_write_buffer_size(self) -> int:
+        """The bytes that the kernel did not take yet, and those that wait to be encrypted."""
+        tcp = self._tcp
+        return tcp.get_write_buffer_size() + sum(map(len, self._unwritten))
+
     def is_closing(self) -> bool:
         if self._phase >= _ENDING:
             return True

@@ -160,7 +160,7 @@ class AllowedListeners(Wire, frozen=True):
 
 
 class GatewaySpec(Wire, frozen=True):
-    """gateway.networking.k8s.io/v1 GatewaySpec."""
+    """gateway.networking.k8s.io/v1 GatewaySpec. `default_scope` is experimental."""
 
     gateway_class_name: str = ""
     listeners: tuple[ListenerSpec, ...] = ()
@@ -168,6 +168,7 @@ class GatewaySpec(Wire, frozen=True):
     infrastructure: Infrastructure = Infrastructure()
     allowed_listeners: AllowedListeners = AllowedListeners()
     tls: GatewayTls = GatewayTls()
+    default_scope: str = ""
 
 
 class Gateway(Reported, frozen=True, kw_only=True):

@@ -183,6 +183,7 @@ class HttpRouteSpec(Wire, frozen=True):
     """gateway.networking.k8s.io/v1 HTTPRouteSpec."""
 
     parent_refs: tuple[ParentReference, ...] = ()
+    use_default_gateways: str = ""
     hostnames: tuple[str, ...] = ()
     rules: tuple[HttpRule, ...] = (HttpRule(),)
 
@@ -209,6 +210,7 @@ class GrpcRouteSpec(Wire, frozen=True):
     """gateway.networking.k8s.io/v1 GRPCRouteSpec."""
 
     parent_refs: tuple[ParentReference, ...] = ()
+    use_default_gateways: str = ""
     hostnames: tuple[str, ...] = ()
     rules: tuple[GrpcRule, ...] = ()
 
@@ -232,6 +234,7 @@ class TlsRouteSpec(Wire, frozen=True):
     """gateway.networking.k8s.io/v1 TLSRouteSpec."""
 
     parent_refs: tuple[ParentReference, ...] = ()
+    use_default_gateways: str = ""
     hostnames: tuple[str, ...] = ()
     rules: tuple[StreamRule, ...] = ()
 
@@ -248,6 +251,7 @@ class TcpRouteSpec(Wire, frozen=True):
     """gateway.networking.k8s.io/v1 TCPRouteSpec."""
 
     parent_refs: tuple[ParentReference, ...] = ()
+    use_default_gateways: str = ""
     rules: tuple[StreamRule, ...] = ()
 
 

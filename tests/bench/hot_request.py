@@ -13,6 +13,7 @@ from itertools import count
 
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.single_pools import ConnectionPool
+from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
@@ -88,6 +89,7 @@ class Rig:
             settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             first_heads=self._first_heads,
+            unread=Unread(CurrentSettings(self._settings)),
             entry_point=HTTP,
             on_open=lambda _: None,
         )

@@ -104,9 +104,9 @@ HTTP2_OPTIONS = (
         fills=(Http2Settings, "unread_bytes"),
         grammar=unread_bytes,
         default="256m",
-        doc="bytes of answers that may wait in a worker until its clients read them, at least 1m. Beyond it the client"
-        " (by address, IPv6 by its network of 64 bits) for which most waits loses answers, first on the connection that"
-        " has read nothing for longest. From half of it on, little of each answer is"
-        " read at once",
+        doc="bytes of answers, over HTTP/1.1 too, that may wait in a worker until its clients read them, at least 1m."
+        " Beyond it the client (by address, IPv6 by its network of 64 bits) for which most waits loses answers, first"
+        " on the connection that has read nothing for longest. From half of it on, little of each answer is read at"
+        " once",
     ),
 )

@@ -22,10 +22,17 @@ class FeatureRow(msgspec.Struct, frozen=True):
 
 FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("BackendTLSPolicy", "TLS to endpoints, verified by a hostname and the authorities in ConfigMaps"),
+    FeatureRow("BackendTLSPolicySANValidation", "other names that the certificates of endpoints may have"),
     FeatureRow("GRPCRoute", "routes of gRPC: services, methods, header fields, weights"),
     FeatureRow("GRPCRouteNamedRouteRule", "rules of a GRPCRoute with names"),
     FeatureRow("Gateway", "Gateways and their listeners"),
+    FeatureRow("GatewayBackendClientCertificate", "the certificate that a Gateway shows to endpoints"),
+    FeatureRow("GatewayFrontendClientCertificateValidation", "certificates that clients have to show"),
+    FeatureRow("GatewayFrontendClientCertificateValidationInsecureFallback", "certificates that clients may show"),
     FeatureRow("GatewayHTTPListenerIsolation", "a request belongs to the most specific listener of its port"),
+    FeatureRow(
+        "GatewayHTTPSListenerDetectMisdirectedRequests", "421 for a host of another listener than the handshake"
+    ),
     FeatureRow("GatewayPort8080", "a listener on port 8080"),
     FeatureRow("HTTPRoute", "routes of HTTP: paths, header fields, hosts, weights"),
     FeatureRow("HTTPRoute303RedirectStatusCode", "redirects with the status 303"),

@@ -118,7 +118,8 @@ class _GatewayReading:
             **by_owner(listeners),
         }
         finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
-        routes = tuple(read_route(each, grouped, self._labels, finder) for each in self._routes())
+        defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
+        routes = tuple(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         standings = (
             *(class_standing(each, self._inventory) for each in self._classes.values()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -60,11 +60,15 @@ def read_route(
     listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]],
     labels: NamespaceLabels,
     services: ServiceFinder,
+    defaults: Collection[tuple[str, str]] = (),
 ) -> ReadRoute:
-    """Reads a route. `listeners` are those of each of our Gateways and ListenerSets."""
+    """Reads a route. `listeners` are those of each of our Gateways and ListenerSets.
+
+    `defaults` are the Gateways, by namespace and name, that take routes that use default Gateways.
+    """
     return ReadRoute(
         route,
-        parents=tuple(_parents(route, listeners, labels)),
+        parents=tuple(_parents(route, listeners, labels, defaults)),
         dropped=_dropped(route),
         resolved={plain(each): services.find(each, referrer_of(route)) for each in references_of(route)},
     )
@@ -102,9 +106,17 @@ def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...
 
 
 def _parents(
-    route: GatewayRoute, listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]], labels: NamespaceLabels
+    route: GatewayRoute,
+    listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]],
+    labels: NamespaceLabels,
+    defaults: Collection[tuple[str, str]],
 ) -> Iterator[ReadParent]:
-    for reference in dict.fromkeys(route.spec.parent_refs):
+    named = list(dict.fromkeys(route.spec.parent_refs))
+    if route.spec.use_default_gateways == "All":
+        owners = {owner_named(each, route.metadata.namespace) for each in named}
+        added = (each for each in defaults if ListenerOwner("Gateway", *each) not in owners)
+        named += [ParentReference(name, namespace=namespace) for namespace, name in added]
+    for reference in named:
         owner = owner_named(reference, route.metadata.namespace)
         if owner is None or owner not in listeners:
             continue

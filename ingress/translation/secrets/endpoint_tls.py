@@ -134,7 +134,8 @@ def _authority(key: str, inventory: Inventory, materials: Materials, *, is_annou
 def _text(key: str, entry: str, inventory: Inventory) -> bytes:
     if config_maps := config_maps_of(key):
         held = (inventory.config_map(*each) for each in config_maps)
-        return b"\n".join(each.data.get(entry, "").encode("utf-8", "replace") for each in held if each is not None)
+        texts = (each.data.get(entry, "").encode("utf-8", "replace") for each in held if each is not None)
+        return b"\n".join(text for text in texts if text)
     namespace, _, name = key.partition("/")
     secret = inventory.secret(namespace, name)
     return (secret.value(entry) if secret is not None else None) or b""

@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from balancer.connections.pools import ConnectionPools
+from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
@@ -188,6 +189,7 @@ class Stage:
             settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             first_heads=self._first_heads,
+            unread=Unread(CurrentSettings(self._settings)),
             entry_point=HTTP,
             on_open=lambda opened: self._proxy.serve(opened, served.append),
         )

@@ -14,7 +14,7 @@ import msgspec
 
 Json = dict[str, Any]
 
-_FILE = Path(__file__).parents[2] / "cases" / "gateway_api.json"
+_FOLDER = Path(__file__).parents[2] / "cases"
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -61,6 +61,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 @cache
-def all_cases() -> tuple[Case, ...]:
-    """Every case of the file."""
-    return tuple(msgspec.convert(json.loads(_FILE.read_text(encoding="utf-8"))["cases"], list[Case]))
+def all_cases(name: str = "gateway_api") -> tuple[Case, ...]:
+    """Every case of a file: those of the reference, or the `gateway_neighbours` beside them."""
+    text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    return tuple(msgspec.convert(json.loads(text)["cases"], list[Case]))

@@ -7,7 +7,6 @@ _NO_RELAY = "streams of TLS and TCP are not relayed yet"
 PENDING: dict[str, str] = {
     "addresses/infrastructure": "no Service is made for a Gateway yet",
     "addresses/not-yet-assigned": "no Service is made for a Gateway yet",
-    "experimental/default-gateway": "defaultScope and useDefaultGateways are experimental, and not read",
     "experimental/external-auth-allows": "externalAuth is experimental, and not supported: its rules are closed",
     "gatewayclass/unknown-crd-version": "the version of the CRDs is not read yet",
     "listener-conflicts/https-and-tls-other-hosts": _NO_RELAY,

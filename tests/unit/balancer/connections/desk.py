@@ -14,11 +14,11 @@ from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.places import ClientPlaces
 from balancer.connections.tls import ServerNames, self_signed
+from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.flushing import Flusher
-from balancer.http2.unread import Unread
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.publication import RoutingModel
 from balancer.model.settings import ProxySettings

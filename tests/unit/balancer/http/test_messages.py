@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.connections.unread import Unread
 from balancer.errors import Refusal
 from balancer.http.consumers import ResponseConsumer
 from balancer.http.current import CurrentSettings
@@ -133,6 +134,7 @@ class Marking(RequestServer):
             settings=CurrentSettings(ProxySettings()),
             deadlines=Deadlines(asyncio.get_running_loop()),
             first_heads=FirstHeads(),
+            unread=Unread(CurrentSettings(ProxySettings())),
             entry_point=HTTP,
             on_open=lambda _: None,
         )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import socket
 from types import TracebackType
+from typing import Any
 
 import msgspec
 
+from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead, Trailers
@@ -34,6 +36,7 @@ class Taker:
         self.trailers: Trailers | None = None
         self.refusal: ErrorKind | None = None
         self.lost = False
+        self.lost_as: ErrorKind | None = None
         self.news = asyncio.Event()
 
     def request_data(self, data: bytes) -> None:
@@ -55,6 +58,7 @@ class Taker:
 
     def client_lost(self, kind: ErrorKind) -> None:
         self.lost = True
+        self.lost_as = kind
         self.news.set()
 
     def client_paused(self) -> None:
@@ -148,7 +152,7 @@ class Alarm:
 class Listener:
     """Accepts client connections on a free loopback port, with little room in the kernel."""
 
-    def __init__(self, *, linger_seconds: float = LINGER_SECONDS, **settings: float) -> None:
+    def __init__(self, *, linger_seconds: float = LINGER_SECONDS, **settings: Any) -> None:
         self._linger_seconds = linger_seconds
         self._settings = msgspec.structs.replace(ProxySettings(), **settings)
 
@@ -156,6 +160,7 @@ class Listener:
         loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(loop)
         self.first_heads = FirstHeads()
+        self.unread = Unread(CurrentSettings(self._settings))
         self.opened: asyncio.Queue[ClientConnection] = asyncio.Queue()
         self._connections: list[ClientConnection] = []
         listener = socket.socket()
@@ -167,6 +172,7 @@ class Listener:
                 settings=CurrentSettings(self._settings),
                 deadlines=self.deadlines,
                 first_heads=self.first_heads,
+                unread=self.unread,
                 entry_point=HTTP,
                 on_open=self._open,
                 linger_seconds=self._linger_seconds,

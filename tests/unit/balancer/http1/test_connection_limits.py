@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.model.settings import Http2Settings
 from tests.fakes.clients import RawClient
 from tests.fakes.sockets import PATIENCE_SECONDS, settled, until
 from tests.unit.balancer.http1.listening import (
@@ -74,6 +75,37 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_further_request_s
         assert not following.done()
         assert len(await client.reader.readexactly(4_000_000)) == 4_000_000
         assert (await following) is not None
+
+
+async def test_what_waits_for_a_client_counts_until_it_reads_or_leaves() -> None:
+    async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
+        connection = await listener.opened.get()
+        client.send(GET)
+        assert await next_request(connection) is not None
+        stream_of(connection).send(b"x" * 4_000_000)
+        assert 2_000_000 < listener.unread.total <= 4_000_000
+        assert len(await client.reader.readexactly(4_000_000)) == 4_000_000
+        await until(lambda: listener.unread.total == 0)
+        stream_of(connection).send(b"x" * 4_000_000)
+        connection.abort()
+        await until(lambda: connection.closed)
+        assert listener.unread.total == 0
+
+
+async def test_a_client_for_whom_too_much_waits_is_cut_and_its_request_hears_why() -> None:
+    few = Http2Settings(unread_bytes=1_000_000)
+    async with Listener(http2=few) as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
+        connection = await listener.opened.get()
+        client.send(GET)
+        assert await next_request(connection) is not None
+        taker = Taker()
+        stream_of(connection).attach(taker)
+        stream_of(connection).send(b"x" * 4_000_000)
+        await until(lambda: connection.closed)
+        assert taker.lost_as is ErrorKind.UNREAD
+        assert listener.unread.total == 0
+        with pytest.raises(ConnectionResetError):
+            await client.rest()
 
 
 async def test_reading_is_paused_and_resumed_on_demand() -> None:

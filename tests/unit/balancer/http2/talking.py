@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
+from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.consumers import RequestConsumer
 from balancer.http.current import CurrentSettings
@@ -17,7 +18,6 @@ from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.streams import Connection, RequestServer, RequestStream
 from balancer.http2.client import Http2Connection
 from balancer.http2.flushing import Flusher
-from balancer.http2.unread import Unread
 from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http2.flushing import Flushed, Flusher
-from balancer.http2.unread import Unread
 from balancer.model.settings import ProxySettings
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from balancer.connections.pools import ConnectionPools
+from balancer.connections.unread import Unread
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
 from balancer.http1.first_heads import FirstHeads
@@ -151,6 +152,7 @@ class Standing:
             settings=self.live.settings,
             deadlines=self.deadlines,
             first_heads=self._first_heads,
+            unread=Unread(self.live.settings),
             entry_point=HTTP,
             on_open=self._serve,
         )

@@ -27,7 +27,8 @@ def test_parameters_have_to_exist() -> None:
 
 def test_a_class_says_what_is_supported() -> None:
     status = class_standing(gateway_class(), inventory()).status
-    assert [each.name for each in getattr(status, "supported_features", ())][:2] == ["BackendTLSPolicy", "GRPCRoute"]
+    names = [each.name for each in getattr(status, "supported_features", ())]
+    assert names[:2] == ["BackendTLSPolicy", "BackendTLSPolicySANValidation"]
     assert (status.conditions[0].status, status.conditions[0].observed_generation) == ("True", 3)  # type: ignore[union-attr]
 
 

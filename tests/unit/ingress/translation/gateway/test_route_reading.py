@@ -59,3 +59,15 @@ def test_a_parent_is_named_with_its_namespace() -> None:
         "ListenerSet", "x", "s"
     )
     assert owner_named(ParentReference("s", kind="Service", group=""), "infra") is None
+
+
+def test_default_gateways_are_parents_of_routes_that_use_them() -> None:
+    known = inventory(service("web", namespace="infra"))
+    finder = ServiceFinder(known, Grants(known), allow_external=False)
+    for said, expected in (("All", ["gw"]), ("None", []), ("", [])):
+        route = http_route(parentRefs=[], useDefaultGateways=said)
+        found = read_route(route, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, [("infra", "gw")])
+        assert [each.reference.name for each in found.parents] == expected
+    both = http_route(useDefaultGateways="All")
+    found = read_route(both, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, [("infra", "gw")])
+    assert len(found.parents) == 1

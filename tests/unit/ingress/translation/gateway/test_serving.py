@@ -94,6 +94,16 @@ def test_a_listener_without_hosts_asks_for_certificates_too() -> None:
     assert [each.key for each in made.authorities] == [demand.authority]
 
 
+def test_authorities_of_several_config_maps_count_together() -> None:
+    other = trustme.CA().cert_pem.bytes().decode()
+    references = [{"group": "", "kind": "ConfigMap", "name": name} for name in ("ca", "ca2")]
+    asking = {"frontend": {"default": {"validation": {"caCertificateRefs": references}}}}
+    more = ConfigMap(Metadata("ca2", "infra"), {"ca.crt": other})
+    made: Any = translated(gateway(HTTPS, tls=asking), http_route(), CERT, CA, more).model
+    (authority,) = made.authorities
+    assert authority.ca_pem.count(b"BEGIN CERTIFICATE") == 2
+
+
 def test_the_model_has_ingresses_and_gateways_side_by_side() -> None:
     made = translated(gateway(), http_route()).model
     assert [each.key for each in made.entry_points] == ["gateway:80", "http", "https"]

@@ -1,4 +1,7 @@
-"""Bounds what answers that their clients do not read hold in the memory of a worker, fairly. No I/O, no clock."""
+"""Bounds what answers that their clients do not read hold in the memory of a worker, fairly, in every version of HTTP.
+
+No I/O, no clock.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ class Unreading:
     peer: str
 
     def drop_unread(self) -> None:
-        """Resets the answers that wait for its client."""
+        """Gives up the answers that wait for its client. May be called while the connection writes."""
         raise NotImplementedError
 
 

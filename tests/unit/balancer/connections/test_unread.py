@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.connections.unread import Unread, Unreading
 from balancer.http.current import CurrentSettings
-from balancer.http2.unread import Unread, Unreading
 from balancer.model.settings import Http2Settings, ProxySettings
 from tests.fakes.sockets import until
 from tests.features.http2 import frames
