@@ -37,6 +37,8 @@ class ErrorKind(Enum):
     UNAUTHORIZED = "unauthorized"
     AUTH_DENIED = "auth_denied"
     AUTH_UNAVAILABLE = "auth_unavailable"
+    HOOK_DENIED = "hook_denied"
+    HOOK_FAILED = "hook_failed"
     RATE_LIMITED = "rate_limited"
     CONNECTIONS_LIMITED = "connections_limited"
     NO_ENDPOINT = "no_endpoint"

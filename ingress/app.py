@@ -12,9 +12,11 @@ import sys
 import time
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from functools import partial
 from socket import gethostname
 from typing import TYPE_CHECKING
 
+import msgspec
 from aiohttp import web
 
 from balancer.connections.listeners import Port, descriptor_limit
@@ -25,6 +27,7 @@ from balancer.model.entry_points import HTTP, HTTPS
 from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.signals import ENDING, tell_unheeded
+from balancer.runtime.supervising import kept_at_work
 from balancer.workers.farewell import say_farewell
 from balancer.workers.fleet import Fleet
 from balancer.workers.inprocess import InProcessFleet
@@ -42,6 +45,7 @@ from ingress.following.ageing import AGE_SECONDS
 from ingress.following.build_findings import findings_of_build
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
+from ingress.following.hook_following import HookFollowing
 from ingress.following.publishing import Published
 from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
@@ -75,6 +79,7 @@ class App:
         self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
+        self._hooks = HookFollowing(options.hooks)
         totals = Totals()
         self._answers = Answers(
             options,
@@ -106,6 +111,10 @@ class App:
             self._watch(signal.SIGINT)
             stack.enter_context(short_searches())
             following = asyncio.create_task(controller.run())
+            watching_hooks = asyncio.create_task(
+                kept_at_work(partial(self._hooks.run, controller.use_hooks), what="following hooks", told=_not_told)
+            )
+            stack.callback(watching_hooks.cancel)
             try:
                 told = await self._serve_until_signal(following)
                 told_at = asyncio.get_running_loop().time()
@@ -166,7 +175,8 @@ class App:
 
     async def _open(self) -> Controller:
         """The controller of the source that the options name."""
-        context, source = self._options.context, self._options.source
+        context = msgspec.structs.replace(self._options.context, hooks=await self._hooks.open())
+        source = self._options.source
         age_seconds = AGE_SECONDS * self._options.cluster.time_scale
         if source is not None:
             self._modes = ModeTelling()
@@ -279,6 +289,10 @@ class App:
             _LOG.info("%s: breaks the drain off", told_again.result().name)
         draining.cancel()
         told_again.cancel()
+
+
+def _not_told(_problem: str) -> None:
+    """The log has it."""
 
 
 def _credentials(options: RunOptions) -> ReplicaCredentials | None:

@@ -236,6 +236,7 @@ class Cluster:
         """Called in another thread. It only looks up one object in the inventory."""
         context, config_map = self._options.context, None
         if self._controller is not None:
+            context = self._controller.context
             namespace, _, name = context.configmap.partition("/")
             config_map = self._controller.inventory.config_map(namespace, name)
         return review(body, context, config_map)

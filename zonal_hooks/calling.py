@@ -15,8 +15,20 @@ from zonal_hooks.loading import Function
 from zonal_hooks.messages import Message, Request
 from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, failure_of, verdict_of
 
-Held = Callable[[float], None]
-"""Told how many seconds one step of a hook has held the event loop."""
+
+class Watch:
+    """Told when code of a hook begins to hold the event loop, and how many seconds it did."""
+
+    __slots__ = ()
+
+    def enter(self) -> None:
+        """Code of the hook runs from now on."""
+
+    def leave(self, seconds: float) -> None:
+        """It ran for so long."""
+
+
+UNWATCHED: Final = Watch()
 
 Tell = Callable[[Verdict], None]
 
@@ -28,13 +40,13 @@ class Running:
 
     __slots__ = ("_alarm", "_coroutine", "_task", "_tell", "verdict")
 
-    def __init__(self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, held: Held) -> None:
+    def __init__(self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch) -> None:
         self.verdict: Verdict | None = None
         self._coroutine = coroutine
         self._tell: Tell | None = None
         self._alarm: asyncio.TimerHandle | None = None
         loop = asyncio.get_running_loop()
-        steps = _Steps(_steps(coroutine, message, held))
+        steps = _Steps(_steps(coroutine, message, watch))
         if sys.version_info >= (3, 12):
             self._task = asyncio.Task(steps.run(), loop=loop, eager_start=True)
         else:
@@ -88,24 +100,25 @@ class _Steps:
         return await self
 
 
-def begin(function: Function, message: Message, settings: Any, held: Held) -> Verdict | Running:
+def begin(function: Function, message: Message, settings: Any, watch: Watch) -> Verdict | Running:
     """Calls `function`. The verdict, or a call that waits: then `Running.wait` comes next.
 
     Never raises, whatever the function does short of ending the process.
     """
     started = perf_counter()
+    watch.enter()
     try:
         returned = function.call(message, settings) if function.takes_settings else function.call(message)
         if isinstance(returned, types.CoroutineType):
             if function.may_wait or not function.is_async:
-                running = Running(returned, message, held)
+                running = Running(returned, message, watch)
                 return running if running.verdict is None else running.verdict
             returned = _at_once(returned)
         verdict: Verdict = verdict_of(returned, message)
     except BaseException as error:
         end(message)
         verdict = failure_of(error)
-    held(perf_counter() - started)
+    watch.leave(perf_counter() - started)
     return verdict
 
 
@@ -126,12 +139,15 @@ def _at_once(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
     raise InvalidAnswer("it waits for something that is no future")
 
 
-def _steps(coroutine: types.CoroutineType[Any, Any, Any], message: Message, held: Held) -> Generator[Any, Any, Verdict]:
+def _steps(
+    coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch
+) -> Generator[Any, Any, Verdict]:
     """Runs a coroutine step by step. Whatever it raises ends here, also what would end an event loop."""
     value: Any = None
     error: BaseException | None = None
     while True:
         started = perf_counter()
+        watch.enter()
         try:
             waited = coroutine.send(value) if error is None else coroutine.throw(error)
         except StopIteration as done:
@@ -140,7 +156,7 @@ def _steps(coroutine: types.CoroutineType[Any, Any, Any], message: Message, held
             end(message)
             return failure_of(raised)
         finally:
-            held(perf_counter() - started)
+            watch.leave(perf_counter() - started)
         value, error = None, None
         try:
             value = yield waited

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from zonal_hooks.calling import Running, begin
+from zonal_hooks.calling import UNWATCHED, Running, begin
 from zonal_hooks.limits import Limits, confine, end_with_parent, grant_cpu
 from zonal_hooks.loading import Hook, NotAHook
 from zonal_hooks.manifests import load
@@ -89,7 +89,7 @@ class Host:
         except NotAHook as problem:
             return self._answer(call.number, Failed("invalid", str(problem)))
         message = message_of(call)
-        told = begin(function, message, settings, _held)
+        told = begin(function, message, settings, UNWATCHED)
         if isinstance(told, Running):
             self._waiting.add(told)
             told.wait(function.declared.timeout, message, partial(self._waited, call.number, told))
@@ -135,10 +135,6 @@ def message_of(call: Call) -> Message:
     if call.phase == "pick":
         request.allow_choice()
     return request
-
-
-def _held(_: float) -> None:
-    """The worker measures how long calls take."""
 
 
 def main() -> None:

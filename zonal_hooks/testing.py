@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from zonal_hooks.calling import Running, begin
+from zonal_hooks.calling import UNWATCHED, Running, begin
 from zonal_hooks.headers import Field, Headers, checked_value
 from zonal_hooks.loading import Hook, NotAHook, load_text, name_of_file
 from zonal_hooks.messages import NO_CHOICE, Choice, Edits, Message, Request, Response
@@ -79,7 +79,7 @@ class TriedHook:
 
     async def _verdict(self, phase: str, message: Message) -> Verdict:
         function = self.hook.functions[phase]
-        told = begin(function, message, self._settings, lambda _: None)
+        told = begin(function, message, self._settings, UNWATCHED)
         if not isinstance(told, Running):
             return told
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()

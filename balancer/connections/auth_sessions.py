@@ -19,7 +19,7 @@ from aiohttp.connector import AddrInfoType
 from multidict import CIMultiDict
 from yarl import URL
 
-from balancer.connections.checked_tls import checked_context
+from balancer.connections.checked_tls import checked_contexts
 from balancer.connections.http2_copies import send_over_http2
 from balancer.connections.names import Addresses, Names
 from balancer.connections.tls import endpoint_context, endpoint_name
@@ -45,12 +45,13 @@ Answered = Callable[[AuthAnswer], None]
 class AuthSession:
     """Kept connections to auth services. Made inside a running loop."""
 
-    __slots__ = ("_allow_local", "_names", "_session")
+    __slots__ = ("_allow_local", "_contexts", "_names", "_session")
 
     def __init__(self, names: Names, *, allow_local: bool) -> None:
         """`allow_local` as in `ExternalAuth`."""
         self._names = names
         self._allow_local = allow_local
+        self._contexts = checked_contexts()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # `AuthClient` bounds the requests
@@ -86,7 +87,7 @@ class AuthSession:
         if not self._allow_local and is_forbidden_host(host):
             raise PermissionError("the host is none where a tenant may send requests")
         if request.http2:
-            await send_over_http2(request)
+            await send_over_http2(request, self._contexts)
             return
         if not _is_address(host):
             _ADDRESSES.set(await self._names.find(request.tenant, host))
@@ -96,7 +97,7 @@ class AuthSession:
             headers=_headers(request),
             data=request.body or None,
             allow_redirects=False,
-            ssl=_context(request) if request.scheme == "https" else True,
+            ssl=await self._context(request) if request.scheme == "https" else True,
             server_hostname=endpoint_name(request.tls, host) if request.tls is not None else None,
         ) as response:
             fields = tuple((name.lower(), value) for name, value in response.raw_headers)
@@ -108,15 +109,14 @@ class AuthSession:
                 body = await _body(response)
                 answered(AuthAnswer(response.status, fields, body))
 
+    async def _context(self, request: AuthRequest) -> ssl.SSLContext:
+        if request.tls is not None:
+            return await self._contexts.of(request.tenant, request.tls)
+        return endpoint_context(Handshake(verify=request.verify))
+
     async def close(self) -> None:
         """Closes every connection."""
         await self._session.close()
-
-
-def _context(request: AuthRequest) -> ssl.SSLContext:
-    if request.tls is not None:
-        return checked_context(request.tls)
-    return endpoint_context(Handshake(verify=request.verify))
 
 
 def _is_address(host: str) -> bool:

@@ -6,15 +6,16 @@ Connections of requests call `check_shown` before they send, and share more cont
 from __future__ import annotations
 
 import ssl
-from functools import lru_cache
 from typing import Final
 
 import msgspec
 
+from balancer.connections.endpoint_contexts import EndpointContexts
 from balancer.connections.tls import check_shown, set_up_endpoint_context
 from balancer.model.handshakes import Handshake
 
-_CONTEXTS: Final = 128
+# Checks of endpoints, copies and questions to auth services each have so much.
+_CONTEXTS_BYTES: Final = 16 * 1024 * 1024
 
 
 class _CheckedSession(ssl.SSLObject):
@@ -33,13 +34,16 @@ class _CheckingContext(ssl.SSLContext):
     demands: Handshake
 
 
-def checked_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
-    """As `tls.endpoint_context`, for handshakes after which nobody calls `check_shown`. Raises as that does."""
-    return _context(msgspec.structs.replace(tls, server_name=None, follows_client=False), http2)
+def checked_contexts() -> EndpointContexts:
+    """Contexts for handshakes after which nobody calls `check_shown`."""
+    return EndpointContexts(_demands, _make, _CONTEXTS_BYTES)
 
 
-@lru_cache(maxsize=_CONTEXTS)
-def _context(tls: Handshake, http2: bool) -> ssl.SSLContext:
+def _demands(tls: Handshake) -> Handshake:
+    return msgspec.structs.replace(tls, server_name=None, follows_client=False)
+
+
+def _make(tls: Handshake, http2: bool) -> ssl.SSLContext:
     context = _CheckingContext(ssl.PROTOCOL_TLS_CLIENT)
     context.demands = tls
     set_up_endpoint_context(context, tls, http2=http2)

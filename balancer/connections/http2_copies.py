@@ -10,7 +10,7 @@ import asyncio
 from typing import cast
 from urllib.parse import urlsplit
 
-from balancer.connections.checked_tls import checked_context
+from balancer.connections.endpoint_contexts import EndpointContexts
 from balancer.connections.tls import endpoint_name
 from balancer.http.grpc import is_call
 from balancer.http.messages import Fields
@@ -20,7 +20,7 @@ from balancer.http2.events import CLOSED, DATA, FAULT, EngineLimits, Event
 from balancer.matching.gates.external_auth.requests import AuthRequest
 
 
-async def send_over_http2(copy: AuthRequest) -> None:
+async def send_over_http2(copy: AuthRequest, contexts: EndpointContexts) -> None:
     """Sends `copy` and returns at the end of its answer. Raises OSError if there is none. Waits without a bound."""
     place, tls = urlsplit(f"//{copy.authority}"), copy.tls
     host = place.hostname or ""
@@ -28,7 +28,7 @@ async def send_over_http2(copy: AuthRequest) -> None:
         lambda: _CopyExchange(copy),
         host,
         place.port or 0,
-        ssl=checked_context(tls, http2=True) if tls else None,
+        ssl=await contexts.of(copy.tenant, tls, http2=True) if tls else None,
         server_hostname=endpoint_name(tls, host) if tls else None,
     )
     try:

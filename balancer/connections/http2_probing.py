@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from balancer.connections.checked_tls import checked_context
+from balancer.connections.endpoint_contexts import EndpointContexts
 from balancer.connections.tls import endpoint_name
 from balancer.http.grpc import CONTENT_TYPE, OK, status_in
 from balancer.http.messages import Fields, field_value
@@ -28,7 +28,7 @@ _ANSWER_BYTES_MAX = 1024
 _USER_AGENT = b"zonal-health"
 
 
-async def answers_well(member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
+async def answers_well(member: Member, check: HealthCheck, tls: Handshake | None, contexts: EndpointContexts) -> bool:
     """Whether an endpoint answers with 200 to 399 in time, or to a check by gRPC that it is SERVING.
 
     With `tls` the request goes over TLS, verified as requests of clients are. Never raises for what an endpoint does.
@@ -40,7 +40,7 @@ async def answers_well(member: Member, check: HealthCheck, tls: Handshake | None
                 lambda: _Probe(check, member.label, secure=tls is not None),
                 endpoint.address,
                 endpoint.port,
-                ssl=checked_context(tls, http2=True) if tls else None,
+                ssl=await contexts.of(member.namespace, tls, http2=True) if tls else None,
                 server_hostname=endpoint_name(tls, endpoint.address) if tls else None,
             )
             try:

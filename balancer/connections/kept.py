@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from balancer.connections.dialing import dial
+from balancer.connections.endpoint_contexts import EndpointContexts
 from balancer.connections.idle_shares import IdleShare, IdleShares
-from balancer.connections.tls import endpoint_context, endpoint_name
+from balancer.connections.tls import endpoint_name, make_endpoint_context, shared_demands
 from balancer.connections.unread import Unread
 from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings
@@ -55,6 +56,7 @@ class KeptConnections:
     __slots__ = (
         "_loop",
         "coming",
+        "contexts",
         "deadlines",
         "flusher",
         "idle",
@@ -76,6 +78,7 @@ class KeptConnections:
         self._loop = asyncio.get_running_loop()
         self.deadlines = deadlines
         self.flusher = Flusher(self._loop, Unread(settings))
+        self.contexts = EndpointContexts(shared_demands, make_endpoint_context)
         self.settings = settings
         self.transports = transports
         self.idle_count = 0
@@ -118,7 +121,7 @@ class KeptConnections:
                 make,
                 endpoint.address,
                 endpoint.port,
-                context=endpoint_context(tls, http2=http2) if tls else None,
+                context=await self.contexts.of(share.namespace, tls, http2=http2) if tls else None,
                 server_name=endpoint_name(tls, endpoint.address) if tls else None,
             )
         except BaseException:

@@ -12,7 +12,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
-from balancer.connections.checked_tls import checked_context
+from balancer.connections.checked_tls import checked_contexts
+from balancer.connections.endpoint_contexts import EndpointContexts
 from balancer.connections.http2_probing import answers_well
 from balancer.connections.tls import endpoint_name
 from balancer.model.endpoints import HealthCheck
@@ -35,9 +36,10 @@ _BUFFER_BYTES: Final = 4096
 class Probes:
     """The probes of one worker. Those over HTTP share one client, which the first of them makes."""
 
-    __slots__ = ("_session",)
+    __slots__ = ("_contexts", "_session")
 
     def __init__(self) -> None:
+        self._contexts = checked_contexts()
         self._session: ClientSession | None = None
 
     async def is_well(self, member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
@@ -50,14 +52,14 @@ class Probes:
         if check.path == TCP:
             return await _accepts(member, check)
         if check.http2:
-            return await answers_well(member, check, tls)
+            return await answers_well(member, check, tls, self._contexts)
         # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check
         # import it, and in a thread, so that the event loop goes on.
         if self._session is None:
             await asyncio.to_thread(import_module, "aiohttp")
         if self._session is None:  # no other probe was faster
             self._session = _session()
-        return await _answers_well(self._session, member, check, tls)
+        return await _answers_well(self._session, member, check, tls, self._contexts)
 
     async def close(self) -> None:
         """Closes the client with its connections. Another probe would make a new one."""
@@ -97,7 +99,9 @@ async def _accepts(member: Member, check: HealthCheck) -> bool:
     return True
 
 
-async def _answers_well(session: ClientSession, member: Member, check: HealthCheck, tls: Handshake | None) -> bool:
+async def _answers_well(
+    session: ClientSession, member: Member, check: HealthCheck, tls: Handshake | None, contexts: EndpointContexts
+) -> bool:
     import aiohttp
     from yarl import URL
 
@@ -109,7 +113,7 @@ async def _answers_well(session: ClientSession, member: Member, check: HealthChe
                 URL(f"{scheme}://{member.label}{check.path}", encoded=True),
                 headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
                 allow_redirects=False,
-                ssl=checked_context(tls) if tls else True,
+                ssl=await contexts.of(member.namespace, tls) if tls else True,
                 server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
             ) as response,
         ):

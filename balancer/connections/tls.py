@@ -31,7 +31,7 @@ from balancer.model.settings import Http2Settings, ListenerTls
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
 _SOME_NAMES: Final = ("",)  # which names are demanded does not concern a context
-_ENDPOINT_CONTEXTS = 1024  # far more than anybody has CAs; a context takes milliseconds if it trusts the system's
+_ENDPOINT_CONTEXTS = 16  # for auth services without demands of their own; it takes milliseconds to trust the system's
 
 
 class ServerNames:
@@ -266,13 +266,22 @@ def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
     handshake. Without `verify` every certificate is accepted. Handshakes that differ only in what does not concern the
     context share one: a tenant may name many servers beside one Secret, whose roots take milliseconds and megabytes.
     """
+    return _endpoint_context(shared_demands(tls), http2)
+
+
+def shared_demands(tls: Handshake) -> Handshake:
+    """What of `tls` concerns a context: handshakes for which this is equal share one."""
     names = _SOME_NAMES if tls.names else ()
-    shared = msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0, names=names)
-    return _endpoint_context(shared, http2)
+    return msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0, names=names)
 
 
 @lru_cache(maxsize=_ENDPOINT_CONTEXTS)
 def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
+    return make_endpoint_context(tls, http2)
+
+
+def make_endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
+    """A new context, as `endpoint_context` returns it. May be called in any thread. Raises as that does."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     set_up_endpoint_context(context, tls, http2=http2)
     return context
@@ -292,12 +301,22 @@ def set_up_endpoint_context(context: ssl.SSLContext, tls: Handshake, *, http2: b
     elif tls.ca_pem is None:
         context.load_default_certs()
     else:
-        try:
-            context.load_verify_locations(cadata=tls.ca_pem.decode("ascii"))
-        except ValueError:  # empty, or not even ASCII
-            raise ssl.SSLError("no certificates to trust") from None
+        trust(context, tls.ca_pem)
     if tls.chain_pem is not None and tls.private_key_pem is not None:
         load_certificate(context, tls.chain_pem, tls.private_key_pem)
+
+
+def trust(context: ssl.SSLContext, ca_pem: bytes) -> None:
+    """Makes handshakes of `context` trust these authorities. Raises ssl.SSLError.
+
+    Python reads a file without holding the interpreter, so other threads go on; a text it reads with the lock held.
+    """
+    descriptor = os.memfd_create("authorities", os.MFD_CLOEXEC)
+    try:
+        os.write(descriptor, ca_pem)
+        context.load_verify_locations(cafile=f"/proc/self/fd/{descriptor}")
+    finally:
+        os.close(descriptor)
 
 
 def check_shown(tls: Handshake, connection: ssl.SSLObject) -> None:

@@ -44,7 +44,8 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     `endpoint_duration` and `endpoint_status` belong to the last endpoint, `failed_attempts` to those before it.
     `dry_run_reason` is the reason that the policy would have given. `error` is the kind of the error that the proxy met
     (`ErrorKind`). `trace_id` is the trace of the request, `span_id` the span that the proxy made of it. `grpc_status`
-    is the grpc-status of a gRPC call. Header text must be decoded as latin-1.
+    is the grpc-status of a gRPC call, and `hook` the hook of the operator that answered. Header text must be
+    decoded as latin-1.
     Never add Authorization, Cookie or Set-Cookie.
     """
 
@@ -79,6 +80,7 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     trace_id: str | None = None
     span_id: str | None = None
     grpc_status: int | None = None
+    hook: str | None = None
 
 
 def line_format(format: AccessLogFormat) -> Callable[[AccessRecord], bytes] | None:

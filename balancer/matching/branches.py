@@ -129,6 +129,13 @@ class Junction:
         canary = self._canary(request, random_below=random_below)
         return canary if canary is not None and has_endpoints(canary.backend) else rest
 
+    def named(self, canary: bool | str) -> Destination | None:
+        """The main branch (False), the first canary (True), or the canary whose Service has this name; None without."""
+        if canary is False:
+            return self.main
+        ways = (way.destination for way in self._ways)
+        return next((to for to in ways if canary is True or to.names.service == canary), None)
+
     def chances(self, request: RequestHead, *, has_endpoints: HasEndpoints) -> list[tuple[float, Destination]]:
         """What `choose` may return for `request`, each destination once with its probability."""
         edges = {edge for way in self._ways for edge in (way.begin, way.end) if edge < self._of}

@@ -11,6 +11,7 @@ from balancer.matching.request_edits import request_editor_of
 from balancer.matching.variables import TextOf, compile_text
 from balancer.model.endpoints import BackendKey
 from balancer.model.routes import Branch, Route
+from balancer.model.zones import ZonePolicy
 
 
 class DestinationNames(NamedTuple):
@@ -69,6 +70,19 @@ class Destination:
         self.editors = editors_of(branch.response_rules)
         self.is_edited = self.request_editor is not None or bool(self.editors)
         self.is_held = self.stickiness is not None or self.hash_text is not None
+
+    def steered(self, zone_policy: ZonePolicy | None, hash_text: TextOf | None) -> Destination:
+        """The same for one request: under another zone policy, and held by another text. None keeps either."""
+        made = Destination.__new__(Destination)
+        for name in Destination.__slots__:
+            setattr(made, name, getattr(self, name))
+        if zone_policy is not None:
+            made.zone_policy = zone_policy
+        if hash_text is not None and self.backend is not None:
+            made.stickiness = None
+            made.hash_text = hash_text
+            made.is_held = True
+        return made
 
     def edit(self, outgoing: Outgoing) -> None:
         """Edits the fields that the endpoint gets."""

@@ -8,9 +8,9 @@ cdef class Match:
 
 
 cdef class Served:
-    cdef public object closed_as, junction, mirroring, rewriting, stand_ins
+    cdef public object apart, junction, mirroring, rewriting, stand_ins
     cdef public Destination main
     cdef public RouteLayout route
     cdef public bytes connection, host
     cdef public tuple editors, mirrors, plain_gates, secure_gates
-    cdef public bint closed, is_copied, is_plain
+    cdef public bint is_copied, is_plain

@@ -233,6 +233,19 @@ DEAR_HANDSHAKES: Final = Definition(
         "were for. The host is empty if they were for none."
     ),
 )
+HOOK_SECONDS: Final = Definition(
+    name="zonal_hook_seconds",
+    kind=MetricKind.HISTOGRAM,
+    labels=("hook",),
+    help="Time that calls of a hook took, with what they waited for.",
+    buckets=BUCKETS_SECONDS,
+)
+HOOK_ERRORS: Final = Definition(
+    name="zonal_hook_errors_total",
+    kind=MetricKind.COUNTER,
+    labels=("hook", "outcome"),
+    help="Calls of a hook without an answer: raised, timeout, invalid, overrun (its process is killed), unavailable.",
+)
 RETRIES: Final = Definition(
     name="zonal_retries_total",
     kind=MetricKind.COUNTER,
@@ -357,6 +370,8 @@ DEFINITIONS: Final = (
     HTTP2_RESETS,
     HTTP2_FLOODS,
     DEAR_HANDSHAKES,
+    HOOK_SECONDS,
+    HOOK_ERRORS,
     RETRIES,
     EJECTIONS,
     WORKER_RESTARTS,

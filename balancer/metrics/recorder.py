@@ -21,6 +21,8 @@ from balancer.metrics.definitions import (
     ENDPOINT_DURATION,
     ERRORS,
     GRPC_RESPONSES,
+    HOOK_ERRORS,
+    HOOK_SECONDS,
     HTTP2_FLOODS,
     HTTP2_RESETS,
     REQUEST_DURATION,
@@ -190,6 +192,21 @@ class Recorder:
     def error(self, kind: str) -> None:
         """Counts one error. `kind` is from a closed set and never text that a client chose."""
         self._count(ERRORS, (kind,))
+
+    def hook_call(self, hook: str, seconds: float) -> None:
+        """Counts one call of a hook. `hook` is a name that the operator gave."""
+        slot = self._single.get((HOOK_SECONDS.name, (hook,)))
+        if slot is None:
+            slot = self._slot(HOOK_SECONDS, (hook,), HISTOGRAM_WIDTH)
+            if not is_overflow(slot):
+                self._single[HOOK_SECONDS.name, (hook,)] = slot
+        values = self._values
+        values[slot + _bucket_of(seconds)] += 1.0
+        values[slot + SUM] += seconds
+
+    def hook_error(self, hook: str, outcome: str) -> None:
+        """Counts one call of a hook that has no answer. `outcome` is from a closed set."""
+        self._count(HOOK_ERRORS, (hook, outcome))
 
     def http2_reset(self, kind: str, count: int = 1) -> None:
         """Counts requests over HTTP/2 that were broken off. `kind` is from a closed set."""

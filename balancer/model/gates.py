@@ -9,6 +9,7 @@ import msgspec
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
 from balancer.model.external_auth import ExternalAuth
+from balancer.model.hooks import HookRule
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
     AppRoot,
@@ -92,6 +93,7 @@ GateRule = (
     | BasicAuth
     | ExternalAuth
     | ClientCertificates
+    | HookRule
 )
 """Every kind of gate that a route may have."""
 
@@ -116,8 +118,12 @@ PHASES: tuple[type[GateRule], ...] = (
     AnyOf,
     BasicAuth,
     ExternalAuth,
+    HookRule,
 )
-"""The order in which gates are asked, which is that of ingress-nginx. A span is about all the others."""
+"""The order in which gates are asked, which is that of ingress-nginx. A span is about all the others.
+
+Hooks of the operator see what everybody else has let pass.
+"""
 
 # Gates that keep nobody out: who is redirected elsewhere, or asked again over https, may go on there.
 _WELCOMING = (

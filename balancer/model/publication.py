@@ -15,6 +15,7 @@ import msgspec
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.endpoints import Backend
 from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
+from balancer.model.hooks import HookCode
 from balancer.model.logins import Logins
 from balancer.model.route_configurations import INGRESS_LISTENER, OF_INGRESSES, Listener, RouteConfiguration
 from balancer.model.routes import INGRESS, Host, Route
@@ -36,6 +37,7 @@ class Collections(msgspec.Struct, frozen=True):
     authorities: tuple[Authority, ...] = ()
     client_certificates: tuple[ClientCertificate, ...] = ()
     logins: tuple[Logins, ...] = ()
+    hooks: tuple[HookCode, ...] = ()
 
 
 class RoutingModel(Collections, frozen=True):

@@ -38,8 +38,8 @@ _OF_BODIES = (b"content-type", b"content-length")
 _WITHOUT_BODY = (204, 304)  # RFC 9110 6.4.1
 _RETRY_AFTER = ((b"Retry-After", b"1"),)
 
-# Four kinds are not answered so: PASSED_OVER always has another attempt after it, INTERNAL and UNREAD break off the
-# response, and AUTH_DENIED has the answer of an auth service.
+# Five kinds are not answered so: PASSED_OVER always has another attempt after it, INTERNAL and UNREAD break off the
+# response, AUTH_DENIED has the answer of an auth service, and HOOK_DENIED that of a hook.
 ANSWERS = {
     ErrorKind.BAD_REQUEST: Answer(400, close=True),
     ErrorKind.REQUEST_TIMEOUT: Answer(408, close=True),
@@ -59,6 +59,7 @@ ANSWERS = {
     ErrorKind.CLIENT_BLOCKED: Answer(403),
     ErrorKind.UNAUTHORIZED: Answer(401),
     ErrorKind.AUTH_UNAVAILABLE: Answer(500),
+    ErrorKind.HOOK_FAILED: Answer(503),
     ErrorKind.RATE_LIMITED: Answer(503),
     ErrorKind.CONNECTIONS_LIMITED: Answer(503),
     ErrorKind.NO_ENDPOINT: Answer(503, fields=_RETRY_AFTER),

@@ -18,6 +18,7 @@ from balancer.matching.destinations import DestinationNames
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Pick
 from balancer.proxy.account import NOBODY, Account
+from balancer.proxy.hooked_accounts import HookedAccount
 
 _SECOND = 1_000_000
 _NOTED_FIELDS = frozenset((b"user-agent", b"referer", TRACEPARENT))
@@ -236,6 +237,8 @@ def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:
         record.trace_id = noted.trace_id
     if account.grpc_status is not None:
         record.grpc_status = account.grpc_status
+    if isinstance(account, HookedAccount) and account.hook:
+        record.hook = account.hook
     return record
 
 

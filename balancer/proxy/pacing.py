@@ -41,7 +41,7 @@ class Pace:
         return taken
 
 
-class _OfInner:
+class OfInner:
     """An attribute of the client's stream, seen on the paced one."""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -70,11 +70,11 @@ class PacedStream(RequestStream):
         "inner",
     )
 
-    origin: Any = _OfInner()
-    secure: Any = _OfInner()
-    closed: Any = _OfInner()
-    body_begun: Any = _OfInner()
-    last: Any = _OfInner()
+    origin: Any = OfInner()
+    secure: Any = OfInner()
+    closed: Any = OfInner()
+    body_begun: Any = OfInner()
+    last: Any = OfInner()
 
     def __init__(self, inner: RequestStream, policy: RoutePolicy, alarm: Alarm) -> None:
         """`alarm` is used only after the exchange is over."""

@@ -71,12 +71,19 @@ class Request(RequestContext):
         account.destination = served.main
         self.editors = served.editors
         if not served.is_plain:
-            if served.closed:
-                return self.answer(served.closed_as)
+            if served.apart is not None:
+                return self._go_apart(request, match)
             gates = served.secure_gates if self.stream.origin.https else served.plain_gates
             if gates:
                 return self._pass_gates(request, match, gates)
         self._let_in(request, match, None)
+
+    def _go_apart(self, request: RequestHead, match: Match) -> None:
+        """Refuses a request of a closed path. One of a route with hooks is served by a class of its own."""
+        served, hooking = match.served, self.supplies.hooking
+        if served.closed or hooking is None:
+            return self.answer(served.closed_as)
+        hooking(self, request)
 
     def _pass_gates(self, request: RequestHead, match: Match, gates: tuple[Gate, ...]) -> None:
         origin, secure = self.stream.origin, self.stream.secure

@@ -7,7 +7,7 @@ from balancer.runtime.deadlines cimport Alarm
 cdef class Supplies:
     cdef public Accounting accounting
     cdef public list alarms
-    cdef public object deadlines, loop, mirrors
+    cdef public object deadlines, hooking, loop, mirrors
     cdef public Forwarder forwarder
     cdef public LiveTable live
     cpdef Alarm take_alarm(self)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
+from balancer.http.messages import RequestHead
 from balancer.live import LiveTable
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.mirroring import Mirrors
 from balancer.runtime.deadlines import Alarm, Deadlines
 
+Hooking = Callable[[Any, RequestHead], None]
+"""Takes a request over, which is a `balancer.proxy.requests.Request`, with its head."""
+
 
 class Supplies:
     """What each request of a worker may use. It gives its alarm back to `alarms` at its end."""
 
-    __slots__ = ("accounting", "alarms", "deadlines", "forwarder", "live", "loop", "mirrors")
+    __slots__ = ("accounting", "alarms", "deadlines", "forwarder", "hooking", "live", "loop", "mirrors")
 
     def __init__(
         self,
@@ -24,9 +30,13 @@ class Supplies:
         accounting: Accounting,
         deadlines: Deadlines,
         mirrors: Mirrors | None = None,
+        hooking: Hooking | None = None,
     ) -> None:
-        """Without `mirrors` nothing is copied, whatever routes say."""
+        """Without `mirrors` nothing is copied, whatever routes say. `hooking` takes over the requests of routes with
+        hooks; None refuses them.
+        """
         self.live = live
+        self.hooking = hooking
         self.mirrors = mirrors
         self.forwarder = forwarder
         self.accounting = accounting

@@ -12,6 +12,7 @@ import msgspec
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.conditions import ANY
 from balancer.model.endpoints import Backend
+from balancer.model.hooks import HookCode
 from balancer.model.logins import Logins
 from balancer.model.route_configurations import Listener, RouteConfiguration
 from balancer.model.routes import Host, Route
@@ -117,6 +118,10 @@ def _logins_weight(logins: Logins) -> int:
     return 1 + len(logins.hashes)
 
 
+def _hook_weight(code: HookCode) -> int:
+    return 1 + len(code.text) // _BYTES_WEIGHT
+
+
 def _pem_weight(pem: bytes) -> int:
     return 1 + len(pem) // _BYTES_WEIGHT
 
@@ -144,5 +149,6 @@ PARTS: Final[tuple[Collection[Any], ...]] = (
     Collection("authorities", _authority_weight),
     Collection("client_certificates", _certificate_weight),
     Collection("logins", _logins_weight),
+    Collection("hooks", _hook_weight),
 )
 """Every collection of the model."""

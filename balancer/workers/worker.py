@@ -54,6 +54,7 @@ from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.hash_threads import HashThreads
+from balancer.proxy.hooked_requests import serve_hooked
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.runtime.deadlines import Deadlines
@@ -63,6 +64,7 @@ from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.workers.failing_telling import FailingTelling
+from balancer.workers.hook_callers import HookCounts, LocalHooks
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.messages import SuspectRow
 
@@ -121,11 +123,13 @@ class Worker:
         self._auth = AuthClient()
         self._mirrors = MirrorClient()
         self._spans = SpanOutbox(recorder.spans_dropped)
+        self._hooks = LocalHooks(HookCounts(recorder))
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or memory_alone().counting,
             sign_in=SignIn(self._logins, self._password_checks()),
             random_bits=random.getrandbits,
+            hooks=self._hooks.caller,
             now=time.time,
         )
         self.live = LiveTable(random_below, gate_maker(tools), others)
@@ -141,6 +145,7 @@ class Worker:
             accounting=accounting(recorder=recorder, access_log=access_log, spans=self._spans),
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
+            hooking=serve_hooked,
         )
         self._probes = Probes()
         self._checks = Checks(
@@ -193,6 +198,7 @@ class Worker:
     def swapping(self, publication: Publication) -> Generator[None, None, None]:
         """`swap` in steps. Every request sees either the last publication as a whole, or the new one."""
         model = publication.model
+        self._hooks.load(model.hooks)
         coming = yield from self.live.prepare(publication, time.perf_counter())  # the clock of picks
         self._logins.update(model)
         self._names.update(model)
@@ -271,6 +277,7 @@ class Worker:
         if self._clients:
             await self._wait(1.0)
         self._hash_threads.stop()
+        self._hooks.stop()
         await self._probes.close()
         await self._auth.stop()
         await self._mirrors.stop()

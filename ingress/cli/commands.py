@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
-from ingress.cli.migration import check, migrate
+from ingress.cli.migration import check, migrate, rehearse
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ def cli() -> None:
     option("--watch-namespace", multiple=True, help="Watch only these namespaces (repeatable); default: all."),
     option("--secret-scope", type=click.Choice(["namespace", "cluster", "name"]), default="namespace", help=_SCOPES),
     option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME"),
+    option("--hooks", type=_FILE, multiple=True, help="Hooks for requests (repeatable).", metavar="FILE|FOLDER"),
 )
 @section(
     "Ports",
@@ -212,6 +213,7 @@ def run(**given: Any) -> None:
         log_format=given["log_format"],
         event_loop=given["event_loop"],
         compat_metrics=given["compat_metrics"],
+        hooks=given["hooks"],
     )
     if conflict := conflict_of(options):
         raise BadInput(conflict)
@@ -340,6 +342,7 @@ def _gateway_ports(text: str) -> GatewayPorts:
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
+    from ingress.following.hook_files import HooksUnusable
     from ingress.settings.options import PeerSecretUnusable, option_of_port
     from ingress.sources.contract import CannotFollow
     from ingress.sources.folder import FolderUnreadable
@@ -348,7 +351,7 @@ def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> N
         run_app(options)
     except CannotListen as error:
         raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
-    except (CannotFollow, FolderUnreadable, NoEventLoop, PeerSecretUnusable) as error:
+    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable) as error:
         raise BadInput(str(error)) from None
 
 
@@ -377,5 +380,6 @@ def _workers(given: str) -> int:
 
 cli.add_command(check)
 cli.add_command(migrate)
+cli.add_command(rehearse)
 for _command in COMMANDS:
     cli.add_command(_command)

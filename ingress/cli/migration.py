@@ -1,4 +1,4 @@
-"""The commands for people who leave another controller: `zonal check` and `zonal migrate`.
+"""The commands for people who leave another controller: `zonal check`, `zonal migrate` and `zonal rehearse`.
 
 Reads their options. Does not know what a verdict means.
 """
@@ -118,3 +118,42 @@ def migrate(**given: Any) -> None:
         run_migrate(options)
     except CannotCheck as error:
         raise BadInput(str(error)) from None
+
+
+@click.command(cls=Command)
+@click.argument("log", type=_FILE, metavar="LOG")
+@option("--source", type=_FILE, required=True, help="A folder of manifests, or a dump.", metavar="DIR")
+@option("--format", "line_format", default="", help="The log_format; default: that of the ConfigMap.", metavar="TEXT")
+@option("--ingress-class", default="nginx", help="The class whose Ingresses are rehearsed.")
+@option("--configmap", default=_CONFIGMAP, help="The ConfigMap of the other controller.", metavar="NS/NAME")
+@option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME")
+@option("--zone", multiple=True, help="A zone of ingress-nginx's pods (repeatable); default: all.")
+@option("--list", "listed", type=_FILE, help="Write every request that would differ to a new file.", metavar="FILE")
+@option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For whom.")
+def rehearse(**given: Any) -> None:
+    """Say how the requests of an access log of ingress-nginx would be answered.
+
+    LOG is a file, also with gzip, or - for standard input.
+    """
+    from ingress.migration.command import CannotCheck
+    from ingress.migration.rehearsal.command import RehearseOptions, run_rehearse
+    from ingress.settings.context import TranslationContext
+
+    options = RehearseOptions(
+        log=given["log"],
+        source=given["source"],
+        context=TranslationContext(
+            ingress_class=given["ingress_class"],
+            configmap=reference("--configmap", given["configmap"]) or "",
+            default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
+        ),
+        format=given["line_format"],
+        zones=tuple(given["zone"]),
+        listed=given["listed"],
+        form=given["output"],
+    )
+    try:
+        status = run_rehearse(options)
+    except CannotCheck as error:
+        raise BadInput(str(error)) from None
+    raise SystemExit(status)

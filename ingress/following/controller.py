@@ -23,8 +23,9 @@ from ingress.following.finding_telling import FindingTelling
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.following.publishing import Published
 from ingress.settings.context import TranslationContext
+from ingress.settings.hooks import RegisteredHook
 from ingress.sources.contract import Source, Wanted
-from ingress.sources.events import Event
+from ingress.sources.events import Event, SourceFindings
 from ingress.sources.inventory import Changes, Inventory
 from ingress.translation.assembly import Memories, Translation, translate, with_endpoints
 
@@ -35,6 +36,10 @@ _LOG = logging.getLogger(__name__)
 _REST_SECONDS_MAX = 5.0
 # A wall clock may be set. What it decides is looked at so often.
 _CLOCK_SECONDS = 30.0
+
+
+HOOKS = "hooks"
+"""The name of the operator's hooks as a source of findings."""
 
 
 class ModelPatience(msgspec.Struct, frozen=True):
@@ -83,6 +88,7 @@ class Controller:
         "_published",
         "_rest_until",
         "_source",
+        "_stale",
         "_telling",
         "_wanted",
         "inventory",
@@ -124,6 +130,7 @@ class Controller:
         self._news = asyncio.Event()
         self._may_apply = asyncio.Event()
         self._may_apply.set()
+        self._stale = False  # whether the context has changed since the last translation began
         self._has_come = False  # whether an event waits for the end of a translation
 
     async def start(self) -> None:
@@ -176,6 +183,19 @@ class Controller:
         """Takes all findings that requests have shown, beside those of translations."""
         if self._published.see(findings):
             self._telling.follow(self._published.findings)
+
+    @property
+    def context(self) -> TranslationContext:
+        """What is known besides the cluster."""
+        return self._context
+
+    def use_hooks(self, hooks: tuple[RegisteredHook, ...], findings: tuple[Finding, ...]) -> None:
+        """Takes other hooks of the operator, and what is wrong with them. They are one publication."""
+        self._context = msgspec.structs.replace(self._context, hooks=hooks)
+        self._stale = True
+        self.inventory.apply(SourceFindings(HOOKS, findings))
+        self._holdoff.touch(time.monotonic())
+        self._news.set()
 
     async def close(self) -> None:
         """Closes the source. `run` must have ended."""
@@ -254,7 +274,9 @@ class Controller:
     async def _translate_now(self) -> None:
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
-        is_whole = self._last is None or self._last.is_partial or _takes_all(changes, self._last.services)
+        is_stale = self._stale
+        self._stale = False
+        is_whole = is_stale or self._last is None or self._last.is_partial or _takes_all(changes, self._last.services)
         is_whole = is_whole or self._seconds_until_end() == 0.0
         try:
             translation = await self._translation(changes, last=None if is_whole else self._last)

@@ -32,14 +32,21 @@ def check_dump(place: Path, context: TranslationContext, *, now_epoch_seconds: f
 
 def judged_dump(dump: Dump, context: TranslationContext, *, now_epoch_seconds: float) -> Review:
     """The verdicts on what was read."""
+    inventory, translation = translated_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
+    assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
+    return review(translation, inventory, context, origins=dump.origins, assumed=assumed)
+
+
+def translated_dump(
+    dump: Dump, context: TranslationContext, *, now_epoch_seconds: float
+) -> tuple[Inventory, Translation]:
+    """The objects of a dump and what is supposed beside them, and what zonal makes of them."""
     inventory = Inventory()
     adoption = Adoption(context.ingress_class, context.controller_class)
     for event in dump.events:
         inventory.apply(adoption.adopted(event))
     _suppose_services(dump, inventory)
-    translation = _translated(dump, inventory, context, now_epoch_seconds=now_epoch_seconds)
-    assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
-    return review(translation, inventory, context, origins=dump.origins, assumed=assumed)
+    return inventory, _translated(dump, inventory, context, now_epoch_seconds=now_epoch_seconds)
 
 
 def _suppose_services(dump: Dump, inventory: Inventory) -> None:

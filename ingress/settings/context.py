@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from ingress.settings.hooks import RegisteredHook
+
 
 class TranslationContext(msgspec.Struct, frozen=True):
     """References are `namespace/name`. `ingress_class` is compared with the legacy annotation only.
@@ -17,7 +19,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     listeners, 0 if any free port is taken. `names_secrets`: each Secret is
     followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
     `gateway_ports` are the ports that Gateways may open, and the names of their sockets; without any, Gateway API is
-    not read.
+    not read. `hooks` are those that the operator has registered, sorted by name.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -38,6 +40,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     names_secrets: bool = False
     can_export_spans: bool = True
     gateway_ports: tuple[tuple[int, str], ...] = ()
+    hooks: tuple[RegisteredHook, ...] = ()
 
     @property
     def own_service(self) -> tuple[str, str] | None:

@@ -41,6 +41,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     Without `source` the cluster is read. `peer_port` None: other replicas are not heard; `peers` are their places
     (`HOST:PORT`). `workers` 0: serve in this process. `standby_worker`: one more worker process
     is ready for when another one ends. `compat_metrics` nginx: `/metrics` also has the names of ingress-nginx.
+    `hooks` are files and folders of the operator's hooks.
     """
 
     source: Path | None
@@ -65,6 +66,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     event_loop: str = "auto"
     compat_metrics: str = "none"
+    hooks: tuple[Path, ...] = ()
 
 
 class PeerSecretUnusable(Exception):

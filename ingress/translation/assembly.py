@@ -304,6 +304,7 @@ def _resolved(
         backends=used.backends,
         certificates=certificates.used(),
         logins=desired.logins,
+        hooks=tuple(hook.code for hook in context.hooks),
         proxy=_proxy(proxy_with_fields(settings, inventory, findings), parts),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(

@@ -78,6 +78,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ExternalAuthDenied": AdmissionEffect.REFUSES,
     "ForbiddenAnnotation": AdmissionEffect.REFUSES,
     "ExpressionRefused": AdmissionEffect.REFUSES,
+    "HookUnknown": AdmissionEffect.REFUSES,
+    "HookSettingsInvalid": AdmissionEffect.REFUSES,
     # The Ingress is served, but a part of what it asks for is ignored.
     "InvalidValue": AdmissionEffect.WARNS,
     "NotSupported": AdmissionEffect.WARNS,

@@ -12,6 +12,7 @@ from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, about_user
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.client_certificates import ClientCertificateGate
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
+from balancer.matching.gates.hooks import HookCaller, HookGate, RouteHooks, about_hook, route_hooks
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.limiting import FlightGate, RateGate
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
@@ -36,6 +37,7 @@ from balancer.model.gates import (
     SourceRanges,
     withheld_by,
 )
+from balancer.model.hooks import HookRule
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
     AppRoot,
@@ -59,6 +61,10 @@ def _no_bits(_bits: int) -> int:
     return 0
 
 
+def _no_hooks(_: HookRule) -> HookCaller | None:
+    return None
+
+
 class GateTools(NamedTuple):
     """What gates need that wait, count or remember. The defaults are for routes that are compiled and never served."""
 
@@ -66,6 +72,7 @@ class GateTools(NamedTuple):
     counting: Counting | None = None
     sign_in: SignIn | None = None
     random_bits: RandomBits = _no_bits
+    hooks: Callable[[HookRule], HookCaller | None] = _no_hooks
     now: Clock | None = None
 
 
@@ -73,10 +80,14 @@ _NO_TOOLS = GateTools()
 
 
 class Gates(NamedTuple):
-    """The gates that plain requests and requests over https pass, in the order in which they are asked."""
+    """The gates that plain requests and requests over https pass, in the order in which they are asked.
+
+    `hooks` are the hooks that are asked after them; None: there is none.
+    """
 
     plain: tuple[Gate, ...] = ()
     secure: tuple[Gate, ...] = ()
+    hooks: RouteHooks | None = None
 
 
 class RefusingGate:
@@ -105,6 +116,8 @@ def gate_maker(tools: GateTools) -> GateMaker:
 def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
     """The gate of `rule`. Every kind of rule has one, so no rule of a model is passed over."""
     match rule:
+        case HookRule():
+            return _hook_gate(rule, tools)
         case Tracing() | Script() | HostScript():
             return TracingGate(rule, tools.random_bits) if isinstance(rule, Tracing) else ScriptGate(rule, tools.now)
         case BlockedClients():
@@ -133,11 +146,15 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             withheld = (name for each in rule.gates for name in withheld_by(each))
             return AnyOfGate((make_gate(each, tools) for each in rule.gates), withheld)
         case BasicAuth():
-            if tools.sign_in is None:
-                return RefusingGate(about_users(rule.logins))
-            return BasicAuthGate(rule, tools.sign_in)
+            sign_in = tools.sign_in
+            return RefusingGate(about_users(rule.logins)) if sign_in is None else BasicAuthGate(rule, sign_in)
         case ExternalAuth():
             return ExternalAuthGate(rule, tools.auth)
+
+
+def _hook_gate(rule: HookRule, tools: GateTools) -> Gate:
+    caller = tools.hooks(rule)
+    return RefusingGate(about_hook(rule)) if caller is None else HookGate(rule, caller)
 
 
 def _redirect_gate(
@@ -162,6 +179,7 @@ def _redirect_gate(
 
 def gates_of(route: Route, make: GateMaker) -> Gates:
     """The gates of a route, in the order of `Route.gates`. Requests over https need not ask for a redirect there."""
-    made = [(rule, make(rule)) for rule in route.gates]
+    hooks = tuple(make(rule) for rule in route.gates if isinstance(rule, HookRule))
+    made = [(rule, make(rule)) for rule in route.gates if not isinstance(rule, HookRule)]
     secure = tuple(gate for rule, gate in made if not isinstance(rule, HttpsRedirect))
-    return Gates(tuple(gate for _, gate in made), secure)
+    return Gates(tuple(gate for _, gate in made), secure, route_hooks(hooks) if hooks else None)

@@ -22,6 +22,7 @@ from ingress.settings.table.errors import ERROR_OPTIONS
 from ingress.settings.table.external_auth import EXTERNAL_AUTH_OPTIONS
 from ingress.settings.table.fields import FIELD_OPTIONS
 from ingress.settings.table.forwarding import FORWARDING_OPTIONS
+from ingress.settings.table.hooks import HOOK_OPTIONS
 from ingress.settings.table.http2 import HTTP2_OPTIONS
 from ingress.settings.table.limits import LIMIT_OPTIONS
 from ingress.settings.table.listener_tls import LISTENER_TLS_OPTIONS
@@ -51,6 +52,7 @@ OPTIONS: tuple[Option, ...] = (
     *CLIENT_TLS_OPTIONS,
     *MIRROR_OPTIONS,
     *EXTERNAL_AUTH_OPTIONS,
+    *HOOK_OPTIONS,
     *CANARY_OPTIONS,
     *AFFINITY_OPTIONS,
     *ENDPOINT_TLS_OPTIONS,

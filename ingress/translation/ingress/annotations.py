@@ -25,6 +25,7 @@ from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
+from ingress.settings.table.hooks import HOOK_PREFIX, HookChoice
 from ingress.settings.table.listener_tls import HostTls
 from ingress.settings.table.option import NGINX_PREFIX, OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
@@ -55,7 +56,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
     Secrets are not among them: `sign_in`, `access` and `client_tls` say what they shall be. `targets` and `aliases` are
     about the hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
-    the Service, `snippets` what its lines of nginx do.
+    the Service, `hooks` which hooks are asked, `snippets` what its lines of nginx do.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -76,6 +77,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     client_tls: ClientTlsOptions = ClientTlsOptions()
     custom_fields: CustomFields = CustomFields()
     stand_in: StandInClaim = StandInClaim()
+    hooks: HookChoice = HookChoice()
     snippets: OwnSnippets = OwnSnippets()
     refused: Refused = Refused()
 
@@ -94,7 +96,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     """The options of an Ingress over the cluster's defaults; what cannot be carried out becomes a finding."""
     annotations = ingress.metadata.annotations
     reading = read_options(annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report)
-    note_unknown(annotations, report)
+    note_unknown({name: text for name, text in annotations.items() if not name.startswith(HOOK_PREFIX)}, report)
     overrides = reading.overrides
     note_obstacle(overrides, settings, report)
     preflights, cors = cors_rules(overrides.over(CorsSettings()), report)
@@ -122,6 +124,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         response_rules=cors,
         external_auth=overrides.over(ExternalAuthSettings(verify=settings.external_auth.verify)),
         custom_fields=overrides.over(CustomFields()),
+        hooks=overrides.over(HookChoice()),
     )
     if options.canary:
         check_rules(options.canary_rules, report)

@@ -19,6 +19,7 @@ from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.findings import Findings, Report, Severity
 from ingress.objects.kinds import Ingress, IngressClass, Kind, Metadata, ServiceReference, key_of, subject_of
 from ingress.settings.context import TranslationContext
+from ingress.settings.hooks import RegisteredHook
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.mirrors import MirrorSettings
@@ -38,6 +39,7 @@ from ingress.translation.ingress.external_auth import (
     placed_rule,
     read_external_auth,
 )
+from ingress.translation.ingress.hooks import read_hooks
 from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim
 from ingress.translation.ingress.ingresses import IngressClaims, read_claims
 from ingress.translation.ingress.rewriting import meaning_of
@@ -73,7 +75,7 @@ def claims_of_ingresses(
             _contained_claims,
             ingress=ingress,
             settings=settings,
-            allow_local=context.allow_local_endpoints,
+            context=context,
             materials=materials,
         )
         claims = memory.of(key_of(ingress), (ingress, settings), make, findings)
@@ -87,7 +89,7 @@ def _contained_claims(
     *,
     ingress: Ingress,
     settings: ClusterSettings,
-    allow_local: bool,
+    context: TranslationContext,
     materials: Materials,
 ) -> OwnClaims | None:
     report = findings.about(subject_of(ingress))
@@ -97,8 +99,9 @@ def _contained_claims(
         settings,
         inventory=inventory,
         report=report,
-        allow_local=allow_local,
+        allow_local=context.allow_local_endpoints,
         materials=materials,
+        registered=context.hooks,
     )
     return contained(read, report, severity=Severity.CLOSED, effect="The Ingress is not served.")
 
@@ -111,10 +114,12 @@ def claims_of(
     report: Report,
     allow_local: bool = False,
     materials: Materials | None = None,
+    registered: tuple[RegisteredHook, ...] = (),
 ) -> OwnClaims | None:
     """The claims of one Ingress; None, with a finding, if it is invalid as a whole.
 
     `allow_local`: an Ingress may name addresses that are forbidden otherwise (`balancer/model/addresses.py`).
+    `registered` are the hooks of the operator.
     """
     materials = materials or Materials(settings.keys)
     options = read_ingress_annotations(ingress, settings, report=report)
@@ -149,6 +154,8 @@ def claims_of(
         )
         sign_in = read_sign_in(options.sign_in, references=references, inventory=inventory, report=report)
         auth = _external_auth(ingress, options, settings, inventory=inventory, report=report, allow_local=allow_local)
+        asked = read_hooks(ingress, options, registered, report)
+        options = msgspec.structs.replace(options, gates=(*options.gates, *asked)) if asked else options
     except Denied:
         options = _closed(options)
     placing = partial(placed_rule, auth, report=report) if auth is not None else None

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.unit.zonal_hooks.test_messages import request
-from zonal_hooks.calling import Running, begin
+from zonal_hooks.calling import UNWATCHED, Running, Watch, begin
 from zonal_hooks.loading import load_text
 from zonal_hooks.verdicts import PASSED, Denied, Failed, Passed, Verdict
 
@@ -20,7 +20,7 @@ async def called(body: str, *, is_async: bool = True, seconds: float = 5.0) -> t
     kind = "async def" if is_async else "def"
     function = load_text("x", f"{START}{kind} request(r):\n{lines}").functions["request"]
     asked = request()
-    told = begin(function, asked, None, lambda _: None)
+    told = begin(function, asked, None, UNWATCHED)
     if not isinstance(told, Running):
         return told, False
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
@@ -120,8 +120,13 @@ async def test_the_time_of_each_step_is_told() -> None:
     text = "import asyncio, time\nfrom zonal_hooks import hook\n@hook\nasync def request(r):\n"
     text += "    time.sleep(0.02)\n    await asyncio.sleep(0)\n    time.sleep(0.02)\n"
     held: list[float] = []
+
+    class Noting(Watch):
+        def leave(self, seconds: float) -> None:
+            held.append(seconds)
+
     asked = request()
-    told = begin(load_text("x", text).functions["request"], asked, None, held.append)
+    told = begin(load_text("x", text).functions["request"], asked, None, Noting())
     assert isinstance(told, Running)
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
     told.wait(5, asked, answer.set_result)
@@ -132,7 +137,7 @@ async def test_the_time_of_each_step_is_told() -> None:
 async def test_a_call_that_is_cancelled_tells_nothing() -> None:
     text = START + "async def request(r):\n    await asyncio.sleep(3600)\n"
     asked = request()
-    told = begin(load_text("x", text).functions["request"], asked, None, lambda _: None)
+    told = begin(load_text("x", text).functions["request"], asked, None, UNWATCHED)
     assert isinstance(told, Running)
     said: list[Verdict] = []
     told.wait(5, asked, said.append)

@@ -9,7 +9,7 @@ import pytest
 import trustme
 import uvloop
 
-from balancer.connections.checked_tls import checked_context
+from balancer.connections.checked_tls import checked_contexts
 from balancer.connections.tls import endpoint_context, has_one_of, make_context
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
@@ -44,7 +44,7 @@ async def sent(authority: trustme.CA, tls: Handshake) -> bytes:
     async with server:
         port = server.sockets[0].getsockname()[1]
         _, writer = await asyncio.open_connection(
-            "127.0.0.1", port, ssl=checked_context(tls), server_hostname=tls.server_name
+            "127.0.0.1", port, ssl=await checked_contexts().of("shop", tls), server_hostname=tls.server_name
         )
         writer.write(b"hello")
         writer.close()

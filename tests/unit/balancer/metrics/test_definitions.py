@@ -40,6 +40,8 @@ CONTRACT = {
     "zonal_http2_resets_total": ("kind",),
     "zonal_http2_floods_total": ("kind",),
     "zonal_tls_dear_handshakes_total": ("host",),
+    "zonal_hook_seconds": ("hook",),
+    "zonal_hook_errors_total": ("hook", "outcome"),
     "zonal_retries_total": ("namespace", "service", "reason"),
     "zonal_ejections_total": ("namespace", "service"),
     "zonal_worker_restarts_total": (),

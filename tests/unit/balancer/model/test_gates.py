@@ -21,6 +21,7 @@ from balancer.model.gates import (
     protecting,
     withheld_by,
 )
+from balancer.model.hooks import HookRule
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
     AppRoot,
@@ -43,7 +44,7 @@ def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
     first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight)
     redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
-    assert (Tracing, BlockedClients, *redirects, *checks) == PHASES
+    assert (Tracing, BlockedClients, *redirects, *checks, HookRule) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:

@@ -20,7 +20,7 @@ FIRST, SECOND = SourceRanges(("10.0.0.0/8",)), SourceRanges(denied=("10.0.0.1/32
 
 
 def test_a_route_without_rules_has_no_gate() -> None:
-    assert gates_of(builders.route(), make_gate) == ((), ())
+    assert gates_of(builders.route(), make_gate) == ((), (), None)
 
 
 def test_each_rule_becomes_a_gate_in_its_order() -> None:

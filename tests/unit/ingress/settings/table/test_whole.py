@@ -21,6 +21,7 @@ from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.settings.table.external_auth import ExternalAuthSettings
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.forwarding import ForwardingSettings
+from ingress.settings.table.hooks import HookChoice
 from ingress.settings.table.limits import LIMIT_OPTIONS, LimitSettings
 from ingress.settings.table.listener_tls import HostTls, Versions
 from ingress.settings.table.mirrors import MirrorSettings
@@ -55,6 +56,7 @@ DEFAULTS: dict[type[msgspec.Struct], msgspec.Struct] = {
         CLUSTER.access,
         AccessOptions(),
         BasicAuthOptions(),
+        HookChoice(),
         ClientTlsOptions(),
         GzipSettings(),
         BrotliSettings(),
@@ -124,7 +126,7 @@ FORWARDING = {"proxy-real-ip-cidr", "forwarded-for-header"}
 
 AUTH = {
     "auth-url", "auth-method", "auth-response-headers", "auth-proxy-set-headers", "auth-cache-duration",
-    "auth-url-verify", "global-auth-url", "global-auth-method", "global-auth-response-headers",
+    "auth-url-verify", "hooks", "global-auth-url", "global-auth-method", "global-auth-response-headers",
 }  # fmt: skip
 
 every_option = pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)

@@ -1,0 +1,190 @@
+"""Loads the hooks of the operator that run in the worker, and calls them.
+
+A hook here is trusted as the program is: what it does to the process cannot be undone. What can be seen is how long it
+holds the event loop, and the log names it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from time import perf_counter
+from typing import Any, Final
+
+from balancer.matching.gates.hooks import HookCaller
+from balancer.matching.gates.verdicts import Waiting
+from balancer.metrics.recorder import Recorder
+from balancer.model.hooks import HookCode, HookRule
+from zonal_hooks.calling import Running, Watch, begin
+from zonal_hooks.loading import Hook, NotAHook, forget, load_module, load_text
+from zonal_hooks.messages import Message
+from zonal_hooks.verdicts import Failed, Verdict
+
+_LOG = logging.getLogger(__name__)
+
+HELD_SECONDS: Final = 0.005
+"""A step of a hook that holds the event loop for longer is told."""
+
+_LOOK_SECONDS: Final = 0.1
+_TOLD_EVERY_SECONDS: Final = 10.0
+_GENERATIONS_KEPT: Final = 2  # the texts of the publication before, whose requests may still be under way
+
+
+class LoopWatch:
+    """Tells which hook holds the event loop: after each long step, and while one does not end.
+
+    `look` is called by a thread of its own, because nothing else runs then.
+    """
+
+    __slots__ = ("_holder", "_seen", "_told_at", "_told_step", "step")
+
+    def __init__(self) -> None:
+        self.step = 0
+        self._holder = ""
+        self._seen = 0
+        self._told_step = 0
+        self._told_at: dict[str, float] = {}
+
+    def enter(self, name: str) -> None:
+        """A step of this hook begins."""
+        self.step += 1
+        self._holder = name
+
+    def leave(self, seconds: float) -> None:
+        """The step has taken so long."""
+        name = self._holder
+        self._holder = ""
+        if seconds > HELD_SECONDS:
+            self._tell(name, seconds)
+
+    def look(self) -> None:
+        """Tells a step that was under way at the last look, too."""
+        name, step = self._holder, self.step
+        if name and step == self._seen != self._told_step:
+            self._told_step = step
+            _LOG.warning("hook %s holds the event loop of this worker and does not give it back", name)
+        self._seen = step
+
+    def _tell(self, name: str, seconds: float) -> None:
+        now = perf_counter()
+        if now - self._told_at.get(name, -_TOLD_EVERY_SECONDS) >= _TOLD_EVERY_SECONDS:
+            self._told_at[name] = now
+            _LOG.warning("hook %s held the event loop of this worker for %.1f ms", name, seconds * 1000)
+
+
+class _NamedWatch(Watch):
+    """The watch of one hook."""
+
+    __slots__ = ("_name", "_watch")
+
+    def __init__(self, watch: LoopWatch, name: str) -> None:
+        self._watch = watch
+        self._name = name
+
+    def enter(self) -> None:
+        self._watch.enter(self._name)
+
+    def leave(self, seconds: float) -> None:
+        self._watch.leave(seconds)
+
+
+class HookCounts:
+    """Counts the calls of hooks, and tells failures in the log, now and then."""
+
+    __slots__ = ("_recorder", "_told_at")
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._told_at: dict[tuple[str, str], float] = {}
+
+    def ended(self, name: str, seconds: float, verdict: Verdict) -> None:
+        """One call of a hook has ended."""
+        recorder = self._recorder
+        recorder.hook_call(name, seconds)
+        if isinstance(verdict, Failed):
+            recorder.hook_error(name, verdict.outcome)
+            now = perf_counter()
+            if now - self._told_at.get((name, verdict.outcome), -_TOLD_EVERY_SECONDS) >= _TOLD_EVERY_SECONDS:
+                self._told_at[name, verdict.outcome] = now
+                _LOG.warning("hook %s has no answer (%s): %s", name, verdict.outcome, verdict.why)
+
+
+class LocalCaller:
+    """Calls one hook in this process, with the settings of one route."""
+
+    __slots__ = ("_counts", "_functions", "_name", "_settings", "_watch")
+
+    def __init__(self, hook: Hook, settings: Any, watch: Watch, counts: HookCounts) -> None:
+        self._functions = hook.functions
+        self._name = hook.name
+        self._settings = settings
+        self._watch = watch
+        self._counts = counts
+
+    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | Waiting:
+        started, function = perf_counter(), self._functions[phase]
+        told = begin(function, message, self._settings, self._watch)
+        if isinstance(told, Running):
+            told.wait(function.declared.timeout, message, partial(self._heard, started, tell))
+            return told
+        self._counts.ended(self._name, perf_counter() - started, told)
+        return told
+
+    def _heard(self, started: float, tell: Callable[[Verdict], None], verdict: Verdict) -> None:
+        self._counts.ended(self._name, perf_counter() - started, verdict)
+        tell(verdict)
+
+
+class LocalHooks:
+    """The hooks that run in this worker."""
+
+    __slots__ = ("_counts", "_ended", "_loaded", "_old", "_thread", "watch")
+
+    def __init__(self, counts: HookCounts) -> None:
+        self._counts = counts
+        self.watch = LoopWatch()
+        self._loaded: dict[tuple[str, str], Hook] = {}
+        self._old: list[list[Hook]] = []
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    def load(self, codes: Iterable[HookCode]) -> None:
+        """Loads the hooks of the next publication. Raises `NotAHook`: then nothing has changed."""
+        wanted = {(code.key, code.digest): code for code in codes if not code.isolated}
+        loaded = {key: self._loaded.get(key) or _loaded(code) for key, code in wanted.items()}
+        gone = [hook for key, hook in self._loaded.items() if key not in loaded]
+        self._loaded = loaded
+        if gone:
+            self._old.append(gone)
+        while len(self._old) > _GENERATIONS_KEPT:
+            for hook in self._old.pop(0):
+                if (hook.name, hook.digest) not in loaded:
+                    forget(hook)
+        if loaded and self._thread is None:
+            self._thread = threading.Thread(target=self._look, name="hook-watch", daemon=True)
+            self._thread.start()
+
+    def caller(self, rule: HookRule) -> HookCaller | None:
+        """What calls the hook of a route; None if it is not loaded or the settings do not fit."""
+        hook = self._loaded.get((rule.name, rule.digest))
+        if hook is None:
+            return None
+        try:
+            settings = hook.settings(rule.settings)
+        except NotAHook:
+            return None
+        return LocalCaller(hook, settings, _NamedWatch(self.watch, hook.name), self._counts)
+
+    def stop(self) -> None:
+        """Ends the thread that looks."""
+        self._ended.set()
+
+    def _look(self) -> None:
+        while not self._ended.wait(_LOOK_SECONDS):
+            self.watch.look()
+
+
+def _loaded(code: HookCode) -> Hook:
+    return load_module(code.key, code.module) if code.module else load_text(code.key, code.text, code.path)

@@ -1,0 +1,195 @@
+"""Hooks from manifest to wire: what they see, what they change, and what becomes of a request when they fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.features.hooks.serving import HOST, hooked, sent
+from tests.integration.wire import Connection, request_bytes
+
+TENANT = """
+class Settings(msgspec.Struct):
+    tenants: list[str]
+
+@hook
+async def request(request: Request, settings: Settings):
+    if request.headers.get("x-tenant") not in settings.tenants:
+        return Deny(403)
+    request.set_header("x-tenant-tier", "gold")
+"""
+GOLD = '{"tenants": ["a", "b"]}'
+
+
+async def test_a_hook_lets_pass_and_refuses_by_its_settings() -> None:
+    async with hooked(TENANT, GOLD) as served:
+        assert served.findings == ()
+        assert (await served.ask("/", "X-Tenant: c")).status == 403
+        passed = await served.ask("/", "X-Tenant: a")
+        assert passed.status == 200
+        assert sent(passed)["x-tenant-tier"] == "gold"
+        assert served.web.requests == 1
+
+
+async def test_a_route_without_hooks_is_served_as_ever() -> None:
+    async with hooked(TENANT, GOLD) as served:
+        plain = await served.ask("/plain", "X-Tenant: c")
+        assert plain.status == 200
+        assert "x-tenant-tier" not in sent(plain)
+
+
+async def test_a_hook_sees_the_request() -> None:
+    text = """
+@hook
+def request(r):
+    seen = [r.method, r.scheme, r.host, r.path, r.target, r.query, r.client, r.route, str(r.is_tls), str(r.body)]
+    return Reply(200, {"x-id": r.id, "x-a": ",".join(r.headers.all("x-a"))}, "|".join(seen))
+"""
+    async with hooked(text) as served:
+        told = await served.ask("/a/%7Eb?c=d", "X-A: 1", "X-A: 2", "X-Request-ID: r7")
+        assert told.body.decode() == "GET|http|shop.test|/a/~b|/a/%7Eb?c=d|c=d|127.0.0.1|shop/hooked|False|None"
+        assert (told.field("x-a"), told.field("x-id")) == ("1,2", "r7")
+
+
+async def test_edits_replace_add_and_remove_fields() -> None:
+    text = """
+@hook
+def request(r):
+    r.set_header("X-A", "set")
+    r.add_header("X-B", "added")
+    r.remove_header("X-C")
+    r.set_header("X-Forwarded-For", "203.0.113.9")
+"""
+    async with hooked(text) as served:
+        told = await served.ask("/", "X-A: 1", "X-B: 1", "X-C: 1")
+        fields = [(name.lower(), value) for name, value in told.json()["headers"]]
+        assert [value for name, value in fields if name == "x-a"] == ["set"]
+        assert sorted(value for name, value in fields if name == "x-b") == ["1", "added"]
+        assert [value for name, value in fields if name == "x-c"] == []
+        assert [value for name, value in fields if name == "x-forwarded-for"] == ["203.0.113.9"]
+
+
+async def test_a_later_hook_sees_what_an_earlier_one_did() -> None:
+    first = "@hook\ndef request(r):\n    r.set_header('x-a', 'first'); r.remove_header('x-b')\n"
+    second = "@hook\ndef request(r):\n    r.set_header('x-seen', f\"{r.headers.get('x-a')} {r.headers.get('x-b')}\")\n"
+    third = "@hook\ndef request(r):\n    r.set_header('x-a', r.headers['x-a'] + ' third')\n"
+    async with hooked(first, second=second, third=third) as served:
+        fields = sent(await served.ask("/", "X-A: client", "X-B: client"))
+        assert fields["x-seen"] == "first None"
+        assert fields["x-a"] == "first third"
+
+
+async def test_nothing_of_a_hook_stays_with_the_connection() -> None:
+    """The same fields come twice on one connection, and the endpoint's head is remembered in between."""
+    text = "@hook\ndef request(r):\n    r.set_header('x-path', r.path)\n"
+    text += "@hook\ndef response(r):\n    r.set_header('x-answer-to', r.request.path)\n"
+    async with hooked(text) as served, await Connection.open(served.plane.http_port) as connection:
+        for target in ("/one", "/two", "/plain", "/one", "/plain"):
+            told = await connection.get(HOST, target, "X-Same: same")
+            expected = None if target == "/plain" else target
+            assert sent(told).get("x-path") == expected
+            assert told.field("x-answer-to") == expected
+
+
+@pytest.mark.parametrize("wait", ["", "    await asyncio.sleep(0.01)\n"])
+async def test_a_response_hook_edits_what_endpoints_and_the_proxy_answer(wait: str) -> None:
+    text = f"@hook(timeout='20s')\nasync def response(r):\n{wait}"
+    text += "    r.set_header('x-status', str(r.status)); r.remove_header('server')\n"
+    async with hooked(text) as served:
+        for target, status in (("/", 200), ("/", 200)):
+            told = await served.ask(target)
+            assert (told.status, told.field("x-status"), told.field("server")) == (status, str(status), None)
+            assert told.json()["service"] == "web"
+        await served.web.stop()
+        told = await served.ask("/")
+        assert (told.status, told.field("x-status")) == (502, "502")
+
+
+@pytest.mark.parametrize("wait", ["", "    await asyncio.sleep(0.01)\n"])
+async def test_a_response_hook_answers_in_the_place_of_the_endpoint(wait: str) -> None:
+    text = f"@hook(timeout='20s')\nasync def response(r):\n{wait}    return Reply(418, {{'x-b': '1'}}, 'tea')\n"
+    async with hooked(text) as served, await Connection.open(served.plane.http_port) as connection:
+        for _ in range(3):
+            told = await connection.get(HOST, "/")
+            assert (told.status, told.field("x-b"), told.body) == (418, "1", b"tea")
+        assert (await connection.get(HOST, "/plain")).status == 200
+
+
+async def test_a_waiting_response_hook_does_not_lose_a_long_body() -> None:
+    text = "@hook(timeout='20s')\nasync def response(r):\n    await asyncio.sleep(0.05)\n    r.set_header('x-a', '1')\n"
+    async with hooked(text) as served:
+        told = await served.ask("/", "X-Long: " + "x" * 6000)
+        assert told.field("x-a") == "1"
+        assert sent(told)["x-long"] == "x" * 6000
+
+
+@pytest.mark.parametrize("phase", ["request", "response"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "raise ValueError",
+        "raise SystemExit(1)",
+        "return 403",
+        "r.set_header('a', 'b\\r\\nc: d')",
+        "r.set_header('transfer-encoding', 'chunked')",
+        "await asyncio.sleep(60)",
+    ],
+)
+async def test_a_hook_that_fails_denies_or_passes(phase: str, body: str) -> None:
+    text = f"async def {phase}(r):\n    {body}\n"
+    async with hooked("@hook(timeout='20ms')\n" + text) as served:
+        assert (await served.ask("/")).status == 503
+        assert (await served.ask("/plain")).status == 200
+        served.serve({"first": "@hook(timeout='20ms', on_error='pass')\n" + text})
+        assert (await served.ask("/")).status == 200
+
+
+async def test_a_body_is_read_by_hooks_that_ask_for_it() -> None:
+    text = "@hook(body=True)\ndef request(r):\n    r.set_header('x-size', str(len(r.body or b'')))\n"
+    text += "    if r.body == b'no': return Deny(403)\n"
+    async with hooked(text) as served:
+        for size in (1, 65536):
+            told = await served.ask("/", f"Content-Length: {size}", method="POST", body=b"x" * size)
+            assert (sent(told)["x-size"], told.json()["body_bytes"]) == (str(size), size)
+        told = await served.ask("/", "Transfer-Encoding: chunked", method="POST", body=b"3\r\nabc\r\n0\r\n\r\n")
+        assert (sent(told)["x-size"], told.json()["body_bytes"]) == ("3", 3)
+        assert (await served.ask("/", "Content-Length: 2", method="POST", body=b"no")).status == 403
+        assert (await served.ask("/", "Content-Length: 65537", method="POST", body=b"x" * 65537)).status == 413
+        chunk = b"10001\r\n" + b"x" * 65537 + b"\r\n0\r\n\r\n"
+        assert (await served.ask("/", "Transfer-Encoding: chunked", method="POST", body=chunk)).status == 413
+        assert sent(await served.ask("/"))["x-size"] == "0"
+
+
+async def test_a_reload_changes_the_next_request_and_no_other() -> None:
+    text = "@hook\ndef request(r):\n    return Reply(200, body='{}')\n"
+    async with hooked(text.format("one")) as served, await Connection.open(served.plane.http_port) as connection:
+        assert (await connection.get(HOST)).body == b"one"
+        served.serve({"first": text.format("two")})
+        assert (await connection.get(HOST)).body == b"two"
+
+
+async def test_a_waiting_hook_ends_with_its_client() -> None:
+    text = "@hook(timeout='30s')\nasync def request(r):\n    await asyncio.sleep(30)\n"
+    async with hooked(text) as served:
+        connection = await Connection.open(served.plane.http_port)
+        connection._writer.write(request_bytes("GET", "/", f"Host: {HOST}"))
+        connection.close()
+        assert (await served.ask("/plain")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("annotations", "reason"),
+    [
+        ({"hooks": "first, other", "hook-first": GOLD}, "HookUnknown"),
+        ({"hooks": "first", "hook-first": '{"tenants": 7}'}, "HookSettingsInvalid"),
+        ({"hooks": "first", "hook-first": "{"}, "HookSettingsInvalid"),
+        ({"hooks": "first"}, "HookSettingsInvalid"),
+        ({"hooks": "first", "hook-first": '{"tenants": [], "tennants": []}'}, "HookSettingsInvalid"),
+        ({"hooks": "first,first"}, "ClosedByAnnotation"),
+        ({"hooks": "First"}, "ClosedByAnnotation"),
+    ],
+)
+async def test_what_cannot_be_asked_closes_its_paths(annotations: dict[str, str], reason: str) -> None:
+    async with hooked(TENANT, annotations=annotations) as served:
+        assert {finding.reason for finding in served.findings} == {reason}
+        assert (await served.ask("/", "X-Tenant: a")).status == 503
+        assert (await served.ask("/plain")).status == 200

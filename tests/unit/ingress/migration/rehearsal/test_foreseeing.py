@@ -1,0 +1,60 @@
+"""What becomes of a logged request is what the routes of zonal say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ingress.migration.rehearsal.foreseeing import Foreseen, Oracle
+from ingress.migration.rehearsal.lines import line_reader
+from tests.unit.ingress.migration.dumped import nginx
+from tests.unit.ingress.migration.rehearsal.logged import line, oracle
+
+
+def asked(of: Oracle, target: str, host: str = "shop.test", client: str = "203.0.113.7") -> Foreseen:
+    logged = line_reader()(line(target, client=client))
+    assert logged is not None
+    return of.foresee(host, logged, secure=True)
+
+
+def test_a_route_has_the_names_of_its_backends_by_number_and_by_name_of_the_port(tmp_path: Path) -> None:
+    of = oracle(
+        tmp_path,
+        nginx("web"),
+        nginx("api", "/api", "api"),
+        nginx("c", "/api", "next", canary="true", canary_weight="5"),
+    )
+    assert asked(of, "/x?y").names == {"shop-cart-80", "shop-cart-http"}
+    assert asked(of, "/api/x").names == {"shop-api-80", "shop-api-http", "shop-next-80", "shop-next-http"}
+    assert of.hosts_of["shop-api-80"] == ("shop.test",)
+    assert asked(of, "/x", host="other.test") == Foreseen(404)
+
+
+@pytest.mark.parametrize(
+    ("annotations", "status"),
+    [
+        ({"permanent_redirect": "https://a.test"}, 301),
+        ({"whitelist_source_range": "10.0.0.0/8"}, 403),
+        ({"configuration_snippet": "return 410;"}, 503),
+        ({"proxy_read_timeout": "10"}, 0),
+    ],
+)
+def test_what_zonal_answers_by_itself(tmp_path: Path, annotations: dict[str, str], status: int) -> None:
+    assert asked(oracle(tmp_path, nginx("web", **annotations)), "/").status == status
+
+
+def test_a_gate_that_cannot_be_foreseen_makes_the_answer_unknown(tmp_path: Path) -> None:
+    found = asked(oracle(tmp_path, nginx("web", auth_url="http://auth.test/")), "/")
+    assert (found.status, found.unknown, found.protects) == (0, True, True)
+    assert asked(oracle(tmp_path, nginx("web", whitelist_source_range="10.0.0.0/8")), "/", client="").unknown
+
+
+@pytest.mark.parametrize(("target", "host"), [("/a%zz", "shop.test"), ("/", "a b"), ("/\u20ac", "shop.test")])
+def test_what_no_client_can_send_is_refused(tmp_path: Path, target: str, host: str) -> None:
+    assert asked(oracle(tmp_path, nginx("web")), target, host).status == 400
+
+
+def test_a_wildcard_host_has_an_example(tmp_path: Path) -> None:
+    of = oracle(tmp_path, nginx("web", host="*.shop.test"))
+    assert asked(of, "/", of.hosts[0]).names == {"shop-cart-80", "shop-cart-http"}
