@@ -144,7 +144,7 @@ def _judge(member: OtherReplica, message: Message, now: float) -> None:
     is_first = member.heard_at == float("-inf")
     if not is_first and message.number <= member.last.number:
         raise MessageRefused(MessageRefusal.REPLAYED)
-    if len(member.picks.keys() | {row.service for row in message.picks}) > _SERVICES_MOST:
+    if len(member.picks) + sum(row.service not in member.picks for row in message.picks) > _SERVICES_MOST:
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     seconds = max(now - member.heard_at, _JUDGED_SECONDS_LEAST)
     for spent in message.spent:

@@ -40,7 +40,7 @@ async def open_port(
     address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear
 ) -> tuple[web.AppRunner, int]:
     """Hears other replicas on a port. Returns what `cleanup()` stops, and the port. Raises `CannotListen`."""
-    app = web.Application(client_max_size=MESSAGE_BYTES_MOST)
+    app = web.Application()
     app.router.add_post(_PATH, _Hearing(hear, credentials.identity).answer)
     listener = listen(address, port, purpose="peer")
     bound = port_of(listener)
@@ -55,7 +55,7 @@ class _Hearing:
     async def answer(self, request: web.Request) -> web.Response:
         """204 for a message that counts, 409 for one of this replica itself, else 400."""
         shown = request.transport.get_extra_info("peercert") if request.transport is not None else None
-        body = await request.read()
+        body = await _beginning(request.content)
         try:
             zone = self._hear(identity_in(shown), body)
         except MessageRefused as refused:
@@ -63,6 +63,16 @@ class _Hearing:
             return web.Response(status=status)
         fields = {_IDENTITY_FIELD: self._identity} | ({_ZONE_FIELD: zone} if zone else {})
         return web.Response(status=HTTPStatus.NO_CONTENT, headers=fields)
+
+
+async def _beginning(content: aiohttp.StreamReader) -> bytes:
+    """A message as a whole, or so much of it that its length is seen."""
+    body = bytearray()
+    async for data in content.iter_any():
+        body += data
+        if len(body) > MESSAGE_BYTES_MOST:
+            break
+    return bytes(body)
 
 
 class NotHeard(Exception):
