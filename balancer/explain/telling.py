@@ -99,7 +99,9 @@ def zone_steps(runtime: BackendRuntime, now: float) -> list[str]:
     """Which zones of the backend are left because their answers fail, and by which figures; nothing while none is."""
     if not runtime.backend.endpoints or not runtime.evacuation.is_awake:
         return []
-    return [_left(state, dry_run=not runtime.leaves_zones) for state in runtime.evacuation.states(now) if state.share]
+    return [
+        _left(state, dry_run=not runtime.plans.leaves_zones) for state in runtime.evacuation.states(now) if state.share
+    ]
 
 
 def _left(state: ZoneState, *, dry_run: bool) -> str:

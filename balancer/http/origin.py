@@ -39,7 +39,13 @@ class Origin(Remembering):
     )
 
     def __init__(
-        self, *, peer: str, entry_point: EntryPoint, port: int | None = None, server_name: str | None = None
+        self,
+        *,
+        peer: str,
+        entry_point: EntryPoint,
+        port: int | None = None,
+        server_name: str | None = None,
+        proof: ClientProof | None = None,
     ) -> None:
         self.peer = peer
         self.port = port
@@ -51,12 +57,21 @@ class Origin(Remembering):
         self.host = b""
         self.forwarded_for = b""
         self.memo: Memo | None = None
-        self.proof: ClientProof | None = None
+        self.proof = proof
 
     @property
     def shown_port(self) -> int:
         """The port that the endpoint is told: that of the entry point if no proxy said another one."""
         return self.entry_point.port if self.port is None else self.port
+
+
+def origin_of(
+    peer: str, entry_point: EntryPoint, port: int | None, server_name: str | None, proof: ClientProof | None
+) -> Origin:
+    """The origin of one connection, shared with others of the same peer unless its client has shown something."""
+    if proof is None:
+        return shared_origin(peer, entry_point, port, server_name)
+    return Origin(peer=peer, entry_point=entry_point, port=port, server_name=server_name, proof=proof)
 
 
 _shared: dict[tuple[str, str, int | None, str | None], Origin] = {}

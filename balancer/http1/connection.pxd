@@ -6,19 +6,20 @@ from balancer.http.streams cimport RequestServer
 from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.first_heads cimport FirstHeads
 from balancer.http1.heads cimport RequestHeadReader
-from balancer.http1.request_stream cimport Carrier, Http1RequestStream
+from balancer.http1.inflow cimport Inflow
+from balancer.http1.request_stream cimport Http1RequestStream
 from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.runtime.deadlines cimport Deadlines
 from balancer.runtime.reading cimport taken
 
 
-cdef class ClientConnection(Carrier):
+cdef class ClientConnection(Inflow):
     cdef public HeadCollector _collector
     cdef public CurrentSettings _current
-    cdef public object _loop, _on_open, _port, _transport, entry_point, place
+    cdef public object _loop, _on_open, _port, entry_point, place
     cdef public Deadlines _deadlines
     cdef public FirstHeads _first_heads
-    cdef public bint _held, _is_looking, _put_off, _reading_paused, closed, secure
+    cdef public bint _is_looking, closed, secure
     cdef public double _linger_seconds, deadline, idle_since, next_look
     cdef public str _peer, _server_name
     cdef public RequestHeadReader _reader
@@ -28,7 +29,6 @@ cdef class ClientConnection(Carrier):
     cdef public long requests
     cdef public Http1RequestStream stream
     cpdef bint has_unread(self) except -1
-    cpdef _read_or_not(self)
     cpdef expire(self)
     cpdef _arm(self, double seconds)
     cpdef _look(self)

@@ -14,12 +14,28 @@ from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
-from balancer.http.origin import Origin, shared_origin
+from balancer.http.origin import origin_of
 from balancer.http.streams import Connection, RequestServer
 from balancer.http1.collecting import HeadCollector
 from balancer.http1.first_heads import FirstHeads
 from balancer.http1.heads import RequestHeadReader
-from balancer.http1.request_stream import Carrier, Http1RequestStream
+from balancer.http1.inflow import Inflow
+from balancer.http1.request_stream import Http1RequestStream
+from balancer.http1.states import (
+    ANSWERED,
+    HEAD,
+    LAST,
+    LINGERING,
+    LOST,
+    NEXT,
+    PART,
+    REQUEST,
+    SERVING,
+    STALLED,
+    TAKEN,
+    UNREAD,
+    WAITING,
+)
 from balancer.model.entry_points import EntryPoint
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces, taken
@@ -31,35 +47,8 @@ LINGER_SECONDS = 2.0
 """How long a client may go on sending after its last answer before its connection is cut."""
 _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the end of its last answer
 
-# The states of a connection. The first two wait for a request.
-WAITING = 0  # no byte of the next request has arrived
-HEAD = 1  # a part of the head has arrived
-SERVING = 2  # a request is being served
-UNREAD = 3  # the request is over, but the client does not read its answer, so the next request waits
-LINGERING = 4  # the last answer is written; input is dropped until the client closes
-CLOSED = 5
 
-# What moves a connection from one state to another.
-PART = 0  # a part of a head arrived
-REQUEST = 1  # a whole head arrived, or a head that is refused
-ANSWERED = 2  # the request is over, and another may follow
-STALLED = 3  # the same, but the client does not read its answer
-TAKEN = 4  # the client has read its answer
-LAST = 5  # no request follows
-LOST = 6  # the connection is gone
-
-NEXT: tuple[dict[int, int], ...] = (
-    {PART: HEAD, REQUEST: SERVING, LAST: LINGERING, LOST: CLOSED},  # WAITING
-    {REQUEST: SERVING, LAST: LINGERING, LOST: CLOSED},  # HEAD
-    {ANSWERED: WAITING, STALLED: UNREAD, LAST: LINGERING, LOST: CLOSED},  # SERVING
-    {TAKEN: WAITING, LAST: LINGERING, LOST: CLOSED},  # UNREAD
-    {LOST: CLOSED},  # LINGERING
-    {},  # CLOSED
-)
-"""For each state, the events that may happen and the next states. Any other event is a bug and raises KeyError."""
-
-
-class ClientConnection(Carrier, ReadsPieces, Connection):
+class ClientConnection(Inflow, ReadsPieces, Connection):
     """One connection from a client. `deadline` is in the loop's time.
 
     `peer` (the client's address) and `port` are given if a PROXY header stated them. Else the socket says the address.
@@ -70,21 +59,17 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         "_current",
         "_deadlines",
         "_first_heads",
-        "_held",
         "_is_looking",
         "_linger_seconds",
         "_loop",
         "_on_open",
         "_peer",
         "_port",
-        "_put_off",
         "_reader",
-        "_reading_paused",
         "_server",
         "_server_name",
         "_settings",
         "_state",
-        "_transport",
         "closed",
         "deadline",
         "entry_point",
@@ -111,26 +96,36 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
         """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
-        self._current, self._deadlines, self._first_heads = settings, deadlines, first_heads
+        super().__init__()
+        self._current = settings
+        self._deadlines = deadlines
+        self._first_heads = first_heads
         self._on_open: Callable[[ClientConnection], None] | None = on_open
-        self.entry_point, self.secure, self._server_name = entry_point, entry_point.is_secure, server_name
+        self.entry_point = entry_point
+        self.secure = entry_point.is_secure
+        self._server_name = server_name
         self._peer = peer
         self._port = port
-        self._loop, self._linger_seconds = deadlines.loop, linger_seconds
-        self._settings = limits = settings.proxy
+        self._loop = deadlines.loop
+        self._linger_seconds = linger_seconds
+        limits = settings.proxy
+        self._settings = limits
         self._collector = HeadCollector(
             line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE
         )
         self._reader = RequestHeadReader(limits)
-        self._transport: asyncio.Transport | None = None
         self._server: RequestServer | None = None
         self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
         self._state = WAITING
-        self.ending = self.eof = self._held = self._is_looking = self._put_off = self._reading_paused = False
+        self.ending = False
+        self.eof = False
+        self._is_looking = False
         self.closed = False
-        self.deadline = self.next_look = NEVER
+        self.deadline = NEVER
+        self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
-        self.requests, self.idle_since = 0, 0.0
+        self.requests = 0
+        self.idle_since = 0.0
 
     # What the server of the requests calls.
 
@@ -144,7 +139,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
             server.connection_closed()
             return
         self._server = server
-        self.idle_since = now = self._loop.time()
+        now = self._loop.time()
+        self.idle_since = now
         seconds, linger_seconds = self._settings.client_header_timeout_seconds, self._linger_seconds
         # The wheel looks before that, so a connection of one short request needs no second place in it for its end.
         deadlines = self._deadlines
@@ -198,7 +194,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
             return
         # Answers must not pile up for a client that does not read them, so its next request waits.
         self._state = NEXT[SERVING][STALLED if self.stream.writing_paused else ANSWERED]
-        now = self.idle_since = self._loop.time()
+        now = self._loop.time()
+        self.idle_since = now
         self.deadline = now + self._settings.keep_alive_seconds
         if self.deadline < self.next_look:
             deadlines = self._deadlines
@@ -216,29 +213,6 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         collector = self._collector
         collector.add(data)
 
-    def put_off(self, is_put_off: bool) -> None:
-        self._put_off = is_put_off
-        self._read_or_not()
-
-    def pause_reading(self) -> None:
-        self._held = True
-        self._read_or_not()
-
-    def resume_reading(self) -> None:
-        self._held = False
-        self._read_or_not()
-
-    def _read_or_not(self) -> None:
-        """Reads unless a consumer holds the client back, or postponed bytes wait."""
-        paused = self._held or self._put_off
-        if paused == self._reading_paused or self._transport is None or self._transport.is_closing():
-            return
-        self._reading_paused = paused
-        if paused:
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
-
     # What the transport calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -246,16 +220,13 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        peer, entry_point, name = self._peer or peer_address(transport), self.entry_point, self._server_name
+        peer = self._peer or peer_address(transport)
         proof = client_proof(transport) if self.secure else None
-        if proof is None:
-            origin = shared_origin(peer, entry_point, self._port, name)
-        else:
-            origin = Origin(peer=peer, entry_point=entry_point, port=self._port, server_name=name)
-            origin.proof = proof
+        origin = origin_of(peer, self.entry_point, self._port, self._server_name, proof)
         stream = self.stream
         stream.open(transport, origin)
-        on_open, self._on_open = self._on_open, None  # which holds the task that accepted the connection
+        on_open = self._on_open  # which holds the task that accepted the connection
+        self._on_open = None
         assert on_open is not None
         on_open(self)
 
@@ -302,7 +273,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         deadlines.forget(self)
         stream.connection_lost()
         self._transport = None
-        server, self._server = self._server, None  # breaks the reference cycle without the garbage collector
+        server = self._server  # breaks the reference cycle without the garbage collector
+        self._server = None
         if server is not None:
             server.connection_closed()
 
@@ -316,7 +288,8 @@ class ClientConnection(Carrier, ReadsPieces, Connection):
         if self._state == LINGERING:
             self._arm(self._linger_seconds)
         elif self._state == UNREAD:
-            self._state, self.idle_since = NEXT[UNREAD][TAKEN], self._loop.time()
+            self._state = NEXT[UNREAD][TAKEN]
+            self.idle_since = self._loop.time()
             self._look()
 
     def expire(self) -> None:

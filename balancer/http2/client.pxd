@@ -24,12 +24,9 @@ cdef class Http2Connection(RequestCarrier):
     cpdef data_received(self, bytes data)
     @cython.locals(is_done=bint, waits=cython.longlong)
     cpdef flush(self)
-    @cython.locals(data=bytes)
-    cdef bint _write_out(self, transport, int writes=*) except -1
     cpdef expire(self)
     @cython.locals(now=double)
     cpdef _take_in(self, bytes data)
-    cdef _look_at_queues(self)
     cdef _leave(self)
     cdef _close(self)
     cdef bint _is_done(self) except -1

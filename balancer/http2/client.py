@@ -27,7 +27,6 @@ from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces, taken
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
-_MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
 _WRITES_A_TURN = 32  # other connections wait no longer than these take
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
 _NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
@@ -79,22 +78,32 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         `serves` says whether a host may be asked for on this connection, by its certificate; None: every host.
         `server_name` as in `Origin`.
         """
-        self._deadlines, self.flusher = deadlines, flusher
+        self._deadlines = deadlines
+        self.flusher = flusher
         self._on_open: Callable[[Connection], None] | None = on_open
-        self.entry_point, self.secure = entry_point, entry_point.is_secure
-        self.peer, self._port, self._server_name = peer, port, server_name
+        self.entry_point = entry_point
+        self.secure = entry_point.is_secure
+        self.peer = peer
+        self._port = port
+        self._server_name = server_name
         self._loop = deadlines.loop
         self._settings = settings.proxy
-        self.engine = engine = make_server_engine(settings.proxy.http2)
+        engine = make_server_engine(settings.proxy.http2)
+        self.engine = engine
         self._transport: asyncio.Transport | None = None
         self._outflow = Outflow(engine)
         self._intake = Intake(self, settings, self._outflow, serves, tally)
         self._portions = Portions()
         self._lifetime = Lifetime(engine.frames.amid_head, settings.proxy.client_header_timeout_seconds)
-        self.closed = self.is_stuck = self.is_dirty = self._is_noted = False
-        self.deadline = self.next_look = NEVER
+        self.closed = False
+        self.is_stuck = False
+        self.is_dirty = False
+        self._is_noted = False
+        self.deadline = NEVER
+        self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
-        self.idle_since, self.unsent = 0.0, 0
+        self.idle_since = 0.0
+        self.unsent = 0
 
     # The side of whoever serves it.
 
@@ -113,7 +122,8 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
             server.connection_closed()
             return
         self._intake.server = server
-        self.idle_since = now = self._loop.time()
+        now = self._loop.time()
+        self.idle_since = now
         lifetime = self._lifetime
         lifetime.begin(now)
         self.touch()
@@ -147,16 +157,15 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         else:
             if self.unsent >= BYTES_A_WRITE:
                 self.write_much()
-            engine, windows = self.engine, self._outflow.windows
-            windows.wrote(stream)
-            if engine.queued(stream.number) >= _MANY_BYTES or stream.reads_little():
-                stream.pause()
+            outflow = self._outflow
+            outflow.wrote(stream)
         self.touch()
 
     def write_much(self) -> None:
         engine, transport = self.engine, self._transport
         if transport is not None:
-            self._write_out(transport, self.unsent // BYTES_A_WRITE)
+            outflow = self._outflow
+            outflow.write(transport, self.is_stuck, self.unsent // BYTES_A_WRITE)
             self.unsent = engine.queued_in_all()
 
     def give_back(self, number: int, size: int) -> None:
@@ -216,17 +225,20 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        self.peer = peer = self.peer or peer_address(transport)
-        origin = Origin(peer=peer, entry_point=self.entry_point, port=self._port, server_name=self._server_name)
-        self._intake.origin = origin
-        if self.secure:
-            origin.proof = client_proof(transport)
-            if not has_modern_cipher(transport):
-                engine = self.engine
-                engine.goaway(_INADEQUATE_SECURITY)
-                lifetime = self._lifetime
-                lifetime.moves(LEAVE, NEVER)
-        on_open, self._on_open = self._on_open, None  # which holds the task that accepted the connection
+        self.peer = self.peer or peer_address(transport)
+        self._intake.origin = Origin(
+            peer=self.peer,
+            entry_point=self.entry_point,
+            port=self._port,
+            server_name=self._server_name,
+            proof=client_proof(transport) if self.secure else None,
+        )
+        if self.secure and not has_modern_cipher(transport):
+            engine, lifetime = self.engine, self._lifetime
+            engine.goaway(_INADEQUATE_SECURITY)
+            lifetime.moves(LEAVE, NEVER)
+        on_open = self._on_open  # which holds the task that accepted the connection
+        self._on_open = None
         assert on_open is not None
         on_open(self)
 
@@ -258,8 +270,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
     def pause_writing(self) -> None:
         intake = self._intake
         self.is_stuck = True
-        for stream in tuple(intake.streams.values()):
-            intake.guarded(stream.number, stream.pause)
+        intake.pause_all()
 
     def resume_writing(self) -> None:
         windows = self._outflow.windows
@@ -273,7 +284,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         if transport is None:
             return
         engine, intake, outflow = self.engine, self._intake, self._outflow
-        is_done = self._write_out(transport)
+        is_done = outflow.write(transport, self.is_stuck, _WRITES_A_TURN)
         events = engine.take_events()
         if events:
             intake.take(events)
@@ -281,29 +292,20 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         if errors:
             intake.count_errors(errors)
         if outflow.is_watching():
-            self._look_at_queues()
+            if intake.follow_windows(self.is_stuck):
+                self.touch()
         else:
             outflow.windows.has_room = False
         if not is_done:
             outflow.windows.has_room = True
             self.touch()
-        self.unsent = waits = engine.queued_in_all() if self.unsent else 0
+        waits = engine.queued_in_all() if self.unsent else 0
+        self.unsent = waits
         if waits or self._is_noted:
             self._is_noted = waits > 0
             unread = self.flusher.unread
             unread.note(self, waits)
         self._rearm()
-
-    def _write_out(self, transport: asyncio.Transport, writes: int = _WRITES_A_TURN) -> bool:
-        """Writes what the engine has. False if the rest has to wait for the next turn."""
-        engine = self.engine
-        for _ in range(writes):
-            data = b"" if self.is_stuck else engine.take_bytes(BYTES_A_WRITE)
-            if data:
-                transport.write(data)
-            if len(data) < BYTES_A_WRITE:
-                return True
-        return False
 
     def expire(self) -> None:
         """A deadline has passed: of the last answers, an idle connection, a head or a phase."""
@@ -343,18 +345,6 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         ):
             self.touch()
 
-    def _look_at_queues(self) -> None:
-        """Holds streams whose windows are empty, and lets others go on."""
-        intake, outflow, windows = self._intake, self._outflow, self._outflow.windows
-        waiting, freed = windows.sort(self.is_stuck)
-        for stream in waiting:
-            if stream.number in intake.streams:
-                intake.guarded(stream.number, stream.pause)
-        for stream in freed:
-            intake.guarded(stream.number, stream.unpause)
-        if not self.is_stuck and outflow.reset_unread():
-            self.touch()
-
     # The end.
 
     def _leave(self) -> None:
@@ -387,7 +377,8 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
             until = outflow.next_limit()
         else:
             until = NEVER if self._intake.streams else self.idle_since + self._settings.keep_alive_seconds
-        self.deadline = deadline = min(lifetime.until, lifetime.head_until, until)
+        deadline = min(lifetime.until, lifetime.head_until, until)
+        self.deadline = deadline
         if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)

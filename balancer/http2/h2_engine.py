@@ -1,6 +1,6 @@
 """The engine with hyper-h2, which is pure Python: where ngh2 cannot be installed or is switched off, and to compare.
 
-The only importer of h2. What hyper-h2 lacks is added here: it keeps no bodies for want of window, treats GOAWAY as the
+What hyper-h2 lacks is added here: it keeps no bodies for want of window, treats GOAWAY as the
 end, and ends a connection where nghttp2 resets a stream. Frames are given to it one at a time, because it forgets what
 came in the same bytes as an error.
 """
@@ -10,8 +10,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from h2.config import H2Configuration
-from h2.connection import H2Connection
 from h2.events import (
     DataReceived,
     InformationalResponseReceived,
@@ -24,7 +22,6 @@ from h2.events import (
     WindowUpdated,
 )
 from h2.exceptions import NoAvailableStreamIDError, ProtocolError, StreamClosedError
-from h2.settings import SettingCodes, Settings
 from hpack import HPACKError
 
 from balancer.errors import ErrorKind
@@ -57,6 +54,7 @@ from balancer.http2.events import (
 from balancer.http2.fields import MalformedMessage, check_fields
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
 from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway, stream_of
+from balancer.http2.h2_connecting import connected
 from balancer.http2.splitting import Splitter
 
 _PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
@@ -71,7 +69,9 @@ class _Stream:
     def __init__(self, *, is_done: bool = False, is_heard: bool = False, bodiless: bool = False) -> None:
         self.body = OutgoingBody()
         self.answered = False
-        self.is_done, self.is_heard, self.bodiless = is_done, is_heard, bodiless
+        self.is_done = is_done
+        self.is_heard = is_heard
+        self.bodiless = bodiless
 
 
 class H2Engine(Engine):
@@ -94,7 +94,7 @@ class H2Engine(Engine):
 
     def __init__(self, role: bool, limits: EngineLimits) -> None:
         self._is_server = role is SERVER
-        self._connection = _connected(self._is_server, limits)
+        self._connection = connected(self._is_server, limits)
         self.budgets = Budgets(limits, is_server=self._is_server)
         self.frames = Frames(PREFACE if self._is_server else b"")
         self._splitter = Splitter(has_preface=self._is_server)
@@ -104,8 +104,11 @@ class H2Engine(Engine):
         self._said = b""
         self._last = 0
         self._goaway_last = LAST_STREAM_MAX
-        self._is_leaving = self._is_left = self._over = False
-        self.open_streams, self.peer_max_streams = 0, 1
+        self._is_leaving = False
+        self._is_left = False
+        self._over = False
+        self.open_streams = 0
+        self.peer_max_streams = 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
@@ -138,11 +141,13 @@ class H2Engine(Engine):
             if (self._is_left or self._is_leaving) and not self._streams and len(data) != bound:
                 self._over = True  # both sides are done
                 self._events.append((FAULT, 0, 0, ""))
-        said, self._said = self._said, b""
+        said = self._said
+        self._said = b""
         return said
 
     def take_events(self) -> list[Event]:
-        events, self._events = self._events, []
+        events = self._events
+        self._events = []
         return events
 
     def can_request(self) -> bool:
@@ -187,7 +192,8 @@ class H2Engine(Engine):
     def trailers(self, stream: int, fields: Fields) -> None:
         known = self._streams.get(stream)
         if known is not None and not known.body.ends and not known.is_done:
-            known.body.trailers, known.body.ends = fields, True
+            known.body.trailers = fields
+            known.body.ends = True
             self._bodies.wait(stream, known.body)
 
     def reset(self, stream: int, code: int) -> None:
@@ -217,7 +223,8 @@ class H2Engine(Engine):
         self._say_goodbye(LAST_STREAM_MAX, 0)
 
     def goaway(self, code: int) -> None:
-        self._goaway_last, self._is_leaving = self._last, True
+        self._goaway_last = self._last
+        self._is_leaving = True
         self._say_goodbye(self._last, code)
 
     def _cut(self, stream: int, code: int) -> None:
@@ -375,25 +382,3 @@ class H2Engine(Engine):
         self._over = True
         self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
-
-
-def _connected(is_server: bool, limits: EngineLimits) -> H2Connection:
-    connection = H2Connection(
-        H2Configuration(
-            client_side=not is_server,
-            header_encoding=None,
-            validate_inbound_headers=False,  # our own rules do, and reset a stream instead of the connection
-            normalize_inbound_headers=False,
-            validate_outbound_headers=False,
-            normalize_outbound_headers=False,
-        )
-    )
-    window, listed = SettingCodes.INITIAL_WINDOW_SIZE, SettingCodes.MAX_HEADER_LIST_SIZE
-    kind, value = (SettingCodes.MAX_CONCURRENT_STREAMS, limits.streams) if is_server else (SettingCodes.ENABLE_PUSH, 0)
-    settings = {listed: limits.header_list_bytes, window: limits.stream_window, kind: value}
-    connection.local_settings = Settings(client=not is_server, initial_values=settings)
-    connection.decoder.max_header_list_size = 2 * limits.header_list_bytes
-    connection.initiate_connection()
-    if limits.connection_window > 65_535:
-        connection.increment_flow_control_window(limits.connection_window - 65_535)
-    return connection

@@ -31,6 +31,8 @@ cdef class Intake:
     cdef public dict streams
     @cython.locals(stream=Http2RequestStream)
     cpdef take(self, list events)
+    cpdef pause_all(self)
+    cpdef bint follow_windows(self, bint is_stuck) except -1
     cpdef count_errors(self, long long errors)
     @cython.locals(stream=Http2RequestStream)
     cpdef lose_all(self)

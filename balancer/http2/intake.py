@@ -138,6 +138,22 @@ class Intake:
             stream.is_fed = False
             self.guarded(stream.number, stream.deliver)
 
+    def pause_all(self) -> None:
+        """The client does not read."""
+        for stream in tuple(self.streams.values()):
+            self.guarded(stream.number, stream.pause)
+
+    def follow_windows(self, is_stuck: bool) -> bool:
+        """Holds streams whose windows are empty, and lets others go on. Returns whether streams were reset by that."""
+        outflow, windows = self._outflow, self._outflow.windows
+        waiting, freed = windows.sort(is_stuck)
+        for stream in waiting:
+            if stream.number in self.streams:
+                self.guarded(stream.number, stream.pause)
+        for stream in freed:
+            self.guarded(stream.number, stream.unpause)
+        return not is_stuck and outflow.reset_unread()
+
     def count_errors(self, errors: int) -> None:
         """So many streams have ended by now because of errors of the client."""
         if fresh := errors - self._errors:

@@ -2,16 +2,17 @@ cimport cython
 
 from balancer.http2.budgets cimport Budgets
 from balancer.http2.engine cimport Engine
+from balancer.http2.uploads cimport Uploads
 
 
 cdef class Ngh2Engine(Engine):
-    cdef public object _bodies, _session
+    cdef public object _session
     cdef public list _events
-    cdef public long long _first_room, _room
-    cdef public bint _is_held, _is_known, _is_left, _is_server, _over
+    cdef public bint _is_known, _is_left, _is_server, _over
     cdef public long _last
     cdef public bytes _said
-    cdef public dict _streams, _uploads
+    cdef public dict _streams
+    cdef public Uploads _uploads
     @cython.locals(budgets=Budgets)
     cpdef list receive(self, bytes data, double now)
     @cython.locals(said=bytes)

@@ -1,4 +1,4 @@
-"""The engine with ngh2, which is nghttp2 in a Cython binding. The only importer of ngh2.
+"""The engine with ngh2, which is nghttp2 in a Cython binding.
 
 nghttp2 checks messages itself (RFC 9113 8.1.1) and resets streams whose fields or lengths are malformed, before anyone
 hears of them.
@@ -7,14 +7,12 @@ hears of them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import ngh2
-from ngh2 import Configuration, Connection, NGH2Error, Priority, Role, Setting
+from ngh2 import Connection, NGH2Error, Priority, Role, Setting
 
 from balancer.http.messages import Fields
-from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.engine import CLIENT, SERVER, Engine
 from balancer.http2.events import (
@@ -36,15 +34,15 @@ from balancer.http2.events import (
     Event,
 )
 from balancer.http2.frames import PREFACE, Frames, goaway_frame
+from balancer.http2.ngh2_settings import WINDOW_BYTES, configuration, settings_of
+from balancer.http2.uploads import Uploads
 
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
 # The states of a stream.
 _OPEN, _ANSWERED, _BEGUN, _SHARING, _RESET = range(5)
 _A_TURN = 16_384  # bytes; the first so many of a body need no second turn
 _STREAMS_MOST = 2**32 - 1
-_MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
-_WINDOW_BYTES = 65_535  # of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)
-_NO_BODIES, _NO_UPLOADS = OutgoingBodies(), dict[int, OutgoingBody]()  # nghttp2 keeps those of a server
+_NO_UPLOADS = Uploads(0)  # nghttp2 keeps the bodies of a server
 _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
@@ -55,16 +53,12 @@ class Ngh2Engine(Engine):
     """One connection of nghttp2."""
 
     __slots__ = (
-        "_bodies",
         "_events",
-        "_first_room",
-        "_is_held",
         "_is_known",
         "_is_left",
         "_is_server",
         "_last",
         "_over",
-        "_room",
         "_said",
         "_session",
         "_streams",
@@ -72,22 +66,24 @@ class Ngh2Engine(Engine):
     )
 
     def __init__(self, role: bool, limits: EngineLimits) -> None:
-        self._session = session = Connection(_ROLES[role], _configuration(limits))
-        session.initiate_connection(_settings(role, limits))
-        if limits.connection_window > _WINDOW_BYTES:
+        session = Connection(_ROLES[role], configuration(limits))
+        self._session = session
+        session.initiate_connection(settings_of(role, limits))
+        if limits.connection_window > WINDOW_BYTES:
             session.set_local_window_size(limits.connection_window)
         self.frames = Frames(PREFACE if role is SERVER else b"")
         self.budgets = Budgets(limits, is_server=role is SERVER)
-        self._bodies = _NO_BODIES if role is SERVER else OutgoingBodies()
-        self._uploads = _NO_UPLOADS if role is SERVER else dict[int, OutgoingBody]()
-        self._room = self._first_room = _WINDOW_BYTES  # of the connection, and of a new stream
+        self._uploads = _NO_UPLOADS if role is SERVER else Uploads(WINDOW_BYTES)
         self._is_server = role is SERVER
         self._streams: dict[int, int] = {}  # the state of those that were reported
         self._events: list[Event] = []
         self._said = b""
         self._last = 0
-        self._is_held = self._is_known = self._is_left = self._over = False  # `_is_held`: no bodies are taken now
-        self.open_streams, self.peer_max_streams = 0, 1
+        self._is_known = False
+        self._is_left = False
+        self._over = False
+        self.open_streams = 0
+        self.peer_max_streams = 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
         if self._over:
@@ -118,21 +114,24 @@ class Ngh2Engine(Engine):
         session = self._session
         if session.want_write or not session.want_read:  # the end is an event
             return True
-        return not self._is_server and bool(self._bodies)
+        uploads = self._uploads
+        return uploads.may_send()
 
     def take_bytes(self, most: int | None = None) -> bytes:
         if self._over:
-            said, self._said = self._said, b""
+            said = self._said
+            self._said = b""
             return said
         session = self._session
         try:
             said = session.data_to_send(most if self._is_server else None)
             if not self._is_server:
-                self._is_held, self._room = most == 0, self._window()
-                if self._bodies:  # behind the heads of their streams, without which these have no window
-                    self._bodies.send(self, most)
+                uploads = self._uploads
+                uploads.begin_turn(most == 0, self._window())
+                if uploads.may_send():  # behind the heads of their streams, without which these have no window
+                    uploads.send(self, most)
                     said += session.data_to_send()
-                    self._room = self._window()
+                    uploads.room = self._window()
         except NGH2Error as error:
             self._break_off(INTERNAL_ERROR, str(error))
             return self.take_bytes()
@@ -142,7 +141,8 @@ class Ngh2Engine(Engine):
         if len(said) == most and self._is_server:
             said += self._rest()
         if self._said:
-            said, self._said = self._said + said, b""
+            said = self._said + said
+            self._said = b""
         return said
 
     def _rest(self) -> bytes:
@@ -205,19 +205,15 @@ class Ngh2Engine(Engine):
 
         nghttp2 would send all that it keeps of one stream before it turns to the next.
         """
-        is_first = state == _OPEN and len(data) <= self._room and len(data) <= self._first_room and not self._is_held
-        if is_first or not (data or stream in self._uploads):  # an end needs no window
-            self._room -= len(data)
-            self._streams[stream] = _SHARING
-            try:
-                self._session.send_data(stream, data, end_stream=ends)
-            except NGH2Error:
-                return
-            return
+        uploads = self._uploads
         self._streams[stream] = _SHARING  # no later piece may overtake this one
-        body = self._uploads.setdefault(stream, OutgoingBody())
-        body.add(data, ends)
-        self._bodies.wait(stream, body)
+        if not uploads.goes_at_once(stream, len(data), state == _OPEN):
+            uploads.keep(stream, data, ends)
+            return
+        try:
+            self._session.send_data(stream, data, end_stream=ends)
+        except NGH2Error:
+            return
 
     def _window(self) -> int:
         """That of the connection, 0 if it has ended."""
@@ -227,26 +223,25 @@ class Ngh2Engine(Engine):
             return 0
 
     def room(self, stream: int) -> int:
-        """For `OutgoingBodies`, as the next two: what nghttp2 would frame at once."""
+        """For `Uploads`, as the next two: what nghttp2 would frame at once."""
         try:
             window = self._session.stream_remote_window_size(stream)
         except NGH2Error:
             return 0
-        return min(self._room, window - self._session.queued_body_size(stream))
+        uploads = self._uploads
+        return min(uploads.room, window - self._session.queued_body_size(stream))
 
     def send_piece(self, stream: int, data: bytes, ends: bool) -> None:
-        self._room -= len(data)
+        uploads = self._uploads
+        uploads.room -= len(data)
         self._quietly(self._session.send_data, stream, data, end_stream=ends)
 
     def send_end(self, stream: int, trailers: Fields) -> None:
         self._quietly(self._session.send_trailers, stream, trailers)
 
     def trailers(self, stream: int, fields: Fields) -> None:
-        body = self._uploads.get(stream)
-        if body is not None:
-            body.trailers, body.ends = fields, True
-            self._bodies.wait(stream, body)
-        elif stream in self._streams:
+        uploads = self._uploads
+        if not uploads.end(stream, fields) and stream in self._streams:
             self._quietly(self._session.send_trailers, stream, fields)
 
     def reset(self, stream: int, code: int) -> None:
@@ -264,12 +259,13 @@ class Ngh2Engine(Engine):
 
     def queued(self, stream: int) -> int:
         kept = self._session.queued_body_size(stream) if stream in self._streams else 0
-        body = self._uploads.get(stream)
-        return kept if body is None else kept + body.size
+        uploads = self._uploads
+        return kept if self._is_server else kept + uploads.queued(stream)
 
     def queued_in_all(self) -> int:
         kept = self._session.queued_body_size()
-        return kept + sum([body.size for body in self._uploads.values()]) if self._uploads else kept
+        uploads = self._uploads
+        return kept if self._is_server else kept + uploads.queued_in_all()
 
     def ping(self, data: bytes) -> None:
         self._quietly(self._session.ping, data)
@@ -295,7 +291,8 @@ class Ngh2Engine(Engine):
             if kind is _Closed:
                 self._close(event.stream_id, event.error_code)
             elif kind is _Request:
-                self._last = stream = event.stream_id
+                stream = event.stream_id
+                self._last = stream
                 streams[stream] = _OPEN
                 self.open_streams += 1
                 self.budgets.heard += 1
@@ -319,9 +316,9 @@ class Ngh2Engine(Engine):
         state = streams.pop(stream, None)
         if not streams:
             streams.clear()  # gives its table back
-        if self._uploads:
-            self._uploads.pop(stream, None)
-            self._bodies.forget(stream)
+        if not self._is_server:
+            uploads = self._uploads
+            uploads.forget(stream)
         if code and state != _RESET:
             self.budgets.count_error(code)
         if state is not None:
@@ -346,8 +343,11 @@ class Ngh2Engine(Engine):
                 self._note_reset(stream, code)
             case ngh2.SettingsReceived(settings=settings):
                 before = self.peer_max_streams if self._is_known else _STREAMS_MOST  # unless the peer says otherwise
-                self.peer_max_streams, self._is_known = settings.get(Setting.MAX_CONCURRENT_STREAMS, before), True
-                self._first_room = settings.get(Setting.INITIAL_WINDOW_SIZE, self._first_room)
+                self.peer_max_streams = settings.get(Setting.MAX_CONCURRENT_STREAMS, before)
+                self._is_known = True
+                if not self._is_server:
+                    uploads = self._uploads
+                    uploads.first_room = settings.get(Setting.INITIAL_WINDOW_SIZE, uploads.first_room)
                 events.append((SETTINGS, 0))
             case ngh2.PingAcknowledged(opaque_data=data):
                 events.append((PING_ACK, 0, data))
@@ -368,29 +368,3 @@ class Ngh2Engine(Engine):
         self._over = True
         self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
-
-
-@lru_cache(maxsize=4)  # of the few limits that are in use
-def _configuration(limits: EngineLimits) -> Configuration:
-    return Configuration(
-        auto_window_update=False,
-        peer_max_concurrent_streams=1,
-        max_outbound_ack=1000,
-        stream_reset_rate_limit=_MANY,
-        max_continuations=limits.continuations,
-        glitch_rate_limit=_MANY,
-        max_inbound_header_list_size=2 * limits.header_list_bytes,
-        max_inbound_header_count=2 * limits.header_fields,
-    )
-
-
-def _settings(role: bool, limits: EngineLimits) -> dict[int, int]:
-    settings: dict[int, int] = {Setting.MAX_HEADER_LIST_SIZE: limits.header_list_bytes}
-    if role is SERVER:
-        settings[Setting.MAX_CONCURRENT_STREAMS] = limits.streams
-        settings[Setting.NO_RFC7540_PRIORITIES] = 1
-    else:
-        settings[Setting.ENABLE_PUSH] = 0
-    if limits.stream_window != _WINDOW_BYTES:
-        settings[Setting.INITIAL_WINDOW_SIZE] = limits.stream_window
-    return settings

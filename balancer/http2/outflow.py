@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engine import Engine
 from balancer.http2.events import CANCEL, NO_ERROR
+from balancer.http2.flushing import BYTES_A_WRITE
 from balancer.http2.windows import Windows
 
 LAST_WRITE_SECONDS = 60.0
 """How long a client may take to read the last piece of an answer (send stall). Past it, its stream is reset."""
+
+_MANY_BYTES = 64 * 1024  # of one answer that wait to be written: no more is read until they have left
+
+
+class Writable(Protocol):
+    """The transport, as far as answers leave by it."""
+
+    def write(self, data: bytes) -> None: ...
 
 
 class Outflow:
@@ -34,6 +45,24 @@ class Outflow:
     def next_limit(self) -> float:
         """When the first of `last_writes` may not be open any more. There must be one."""
         return next(iter(self.last_writes.values()))
+
+    def write(self, transport: Writable, is_stuck: bool, writes: int) -> bool:
+        """Writes what the engine has, in so many writes at most. False if the rest has to wait for the next turn."""
+        engine = self._engine
+        for _ in range(writes):
+            data = b"" if is_stuck else engine.take_bytes(BYTES_A_WRITE)
+            if data:
+                transport.write(data)
+            if len(data) < BYTES_A_WRITE:
+                return True
+        return False
+
+    def wrote(self, stream: Http2RequestStream) -> None:
+        """A stream has written a piece of its answer. It pauses once much of it waits."""
+        engine, windows = self._engine, self.windows
+        windows.wrote(stream)
+        if engine.queued(stream.number) >= _MANY_BYTES or stream.reads_little():
+            stream.pause()
 
     def answered(self, stream: Http2RequestStream, now: float) -> None:
         """The request of a stream is over, and its answer is with the engine."""

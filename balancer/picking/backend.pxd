@@ -8,10 +8,9 @@ from balancer.picking.members cimport Pick
 
 
 cdef class BackendRuntime:
-    cdef public object _around, _chooser, _drain, _maker, _others, _standing, _successor, backend, evacuation, failing, handshake, members
-    cdef public object random_below, silence
-    cdef public dict _balancers, _past, _plans
-    cdef public bint _unsettled, has_controllers, has_endpoints, http2
+    cdef public object _chooser, _others, _standing, backend, evacuation, failing, handshake, members, plans, random_below, silence
+    cdef public dict _balancers
+    cdef public bint _unsettled, has_endpoints, http2
     cdef public BackendHealth health
     cdef public Load load
     cdef public RetryBudget budget

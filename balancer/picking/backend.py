@@ -1,8 +1,7 @@
-"""Holds the living side of a backend: its members, and the balancers for each zone policy in use.
+"""Holds the living side of a backend: its members, what is known of them, and its plans.
 
 Members and their health follow a change of the backend or its surroundings at once. The first request after the change
-builds the balancers, because most of thousands of backends get no request between two changes. Does not know
-connections: what the I/O side attaches to a member is opaque here.
+builds the balancers (`plans_in_use`). Does not know connections: what the I/O side attaches to a member is opaque here.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Final
 
 from balancer.model.endpoints import Backend
 from balancer.model.handshakes import Handshake, Keyring
-from balancer.model.zones import UNKNOWN_ZONE, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy
-from balancer.picking.balancers import Balancer, PoolBalancer
+from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy
+from balancer.picking.balancers import Balancer
 from balancer.picking.budget import RetryBudget
 from balancer.picking.evidence import client_name
 from balancer.picking.failing import FailingEndpoints
@@ -24,20 +23,15 @@ from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
 from balancer.picking.outcomes import FAILURES, Outcome
-from balancer.picking.plans import Chance, Plan, Site
+from balancer.picking.plans import Chance, Site
+from balancer.picking.plans_in_use import PlansInUse
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
 from balancer.sharing.peers import NO_OTHERS, Others
-from balancer.zones.adaptive import SpillController
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.evacuation import Evacuation, ZoneChange
-from balancer.zones.split import evacuation_in_force
 from balancer.zones.verdicts import Surroundings
-
-# Routes may have policies of their own, and every change of an annotation may add one. Beyond this number the oldest is
-# dropped, so memory stays bounded. If it is still in use, its rotation starts again.
-_POLICIES_MAX = 16
 
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 _NO_FACTS = ZoneFacts()
@@ -48,33 +42,26 @@ class BackendRuntime:
     """A backend in use. A change makes a new runtime, which shares members, health, load, budget and `evacuation`, and
     continues the turns.
 
-    A request in flight keeps its old pools. Old plans are kept until a request asks for their policy, so rotations
-    continue where they stood.
+    A request in flight keeps its old pools.
     """
 
     __slots__ = (
-        "_around",
         "_balancers",
         "_chooser",
-        "_drain",
-        "_maker",
         "_others",
-        "_past",
-        "_plans",
         "_standing",
-        "_successor",
         "_unsettled",
         "backend",
         "budget",
         "evacuation",
         "failing",
         "handshake",
-        "has_controllers",
         "has_endpoints",
         "health",
         "http2",
         "load",
         "members",
+        "plans",
         "random_below",
         "requests_most",
         "silence",
@@ -115,16 +102,8 @@ class BackendRuntime:
         self.failing = failing
         self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
-        self._around = around
-        self._drain = drain
-        self.has_controllers = False  # no plan has a controller, nor had one before the last change
-        self._plans: dict[ZonePolicy, Plan] = {}
-        self._past: dict[ZonePolicy, Plan] = {}  # plans that no request has asked for since the change
-        # Balancers of plans in which neither randomness nor time counts. That of the backend's own policy is also under
-        # None.
-        self._balancers: dict[ZonePolicy | None, PoolBalancer] = {}
         self._others = others
-        self._maker = BalancerMaker(
+        maker = BalancerMaker(
             backend,
             around=around,
             members=members,
@@ -133,9 +112,10 @@ class BackendRuntime:
             evacuation=evacuation,
             others=others,
         )
-        self._chooser = self._maker.chooser
+        self.plans = PlansInUse(Site(backend.endpoints, around, drain, maker), backend.zone_policy, evacuation)
+        self._balancers = self.plans.balancers  # each request takes one
+        self._chooser = maker.chooser
         self._standing: Standing | None = None
-        self._successor: BackendRuntime | None = None
         self._unsettled = False  # whether health and members do not know `backend` yet
 
     @classmethod
@@ -188,7 +168,7 @@ class BackendRuntime:
         around = Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service)
         drain = drain_after(None, zones, 0.0) if drain is None else drain
         handshake = keyring.handshake(backend.tls)
-        is_same = backend == self.backend and handshake == self.handshake and drain == self._drain
+        is_same = backend == self.backend and handshake == self.handshake and drain == self.plans.site.drain
         if is_same and not self._is_concerned(around):
             return self
         members = self._members_after(backend)
@@ -208,8 +188,7 @@ class BackendRuntime:
             failing=self.failing,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
-        after._past, after.has_controllers = self._handed_on(backend), self.has_controllers
-        self._successor = after
+        after.plans.follow(self.plans)
         return after
 
     def settle(self, around: Surroundings, before: BackendRuntime | None = None) -> None:
@@ -217,11 +196,9 @@ class BackendRuntime:
 
         `before` is the runtime that served until now, which may be this one.
         """
-        self._around = around.about(self.backend.namespace, self.backend.service)
         if before is not None:
-            before._successor = None  # a request that holds on to it keeps no later ones
-        if self.evacuation.is_on:
-            self._judge_zones()
+            before.plans.successor = None  # a request that holds on to it keeps no later ones
+        self.plans.settle(around.about(self.backend.namespace, self.backend.service))
         if not self._unsettled:
             return
         self._unsettled = False
@@ -234,20 +211,9 @@ class BackendRuntime:
             checked=self.backend.health_check is not None,
         )
 
-    def _judge_zones(self) -> None:
-        """Which zones are judged from now on: those of the endpoints, if a policy in use may leave any."""
-        endpoints = self.backend.endpoints if self._evacuations() - {ZoneEvacuation.OFF} else ()
-        zones = (each.zone or UNKNOWN_ZONE for each in endpoints)
-        self.evacuation.follow(zones, leaving=self._around.zones.leaving)
-
-    def _evacuations(self) -> set[ZoneEvacuation]:
-        return {evacuation_in_force(policy, self.backend.endpoints) for policy in (*self._past, *self._plans)}
-
     def make_plans_of(self, before: BackendRuntime) -> None:
         """Makes the plans that requests used in the runtime `before` this one, so that none of them waits for that."""
-        own = before.backend.zone_policy
-        for policy in tuple(before._plans):
-            self._plan(self.backend.zone_policy if policy == own else policy)
+        self.plans.make_those_of(before.plans)
         if before._standing is not None:
             self.standing()
 
@@ -259,31 +225,20 @@ class BackendRuntime:
         balancer = self._balancers.get(policy)
         if balancer is not None:
             return balancer
-        plan = self._plan(self.backend.zone_policy if policy is None else policy)
+        plan = self.plans.plan(policy)
         return plan.only or plan.balancer(now)
 
     def chances(self, policy: ZonePolicy | None, now: float) -> tuple[Chance, ...]:
         """The balancers that `balancer` may return for these arguments, with their probabilities. Changes nothing."""
-        return self._plan(self.backend.zone_policy if policy is None else policy).chances(now)
+        return self.plans.plan(policy).chances(now)
 
     def standing(self) -> Standing:
         """The endpoints to which cookie keys and hashes lead; made on first use."""
         standing = self._standing
         if standing is None:
-            standing = self._standing = Standing(self.backend.endpoints, self._maker.turn_maker())
+            standing = Standing(self.backend.endpoints, self.plans.site.maker.turn_maker())
+            self._standing = standing
         return standing
-
-    def controllers(self) -> tuple[SpillController, ...]:
-        """The controllers of plans in use that let requests leave the zone because of its load."""
-        zone = self._around.own.zone
-        going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
-        found = (*going_on, *(plan.controller for plan in self._plans.values()))
-        return tuple(controller for controller in found if controller is not None)
-
-    @property
-    def leaves_zones(self) -> bool:
-        """Whether requests leave zones whose answers fail; else that is only judged, for a dry run."""
-        return ZoneEvacuation.ON in self._evacuations()
 
     @property
     def is_full(self) -> bool:
@@ -335,62 +290,15 @@ class BackendRuntime:
         members: dict[str, Member] = {}
         for endpoint in backend.endpoints:
             label = label_of(endpoint)
-            member = members[label] = before.get(label) or Member(endpoint, backend.namespace)
+            member = before.get(label) or Member(endpoint, backend.namespace)
+            members[label] = member
             member.endpoint = endpoint
         return members
 
     def _is_concerned(self, around: Surroundings) -> bool:
         """Whether plans in use may change. Counts of nodes and replicas change often, and few policies use them."""
-        names = {policy.name for policy in (*self._past, *self._plans)}
-        return around.matters(self._around, names)
-
-    def _handed_on(self, backend: Backend) -> dict[ZonePolicy, Plan]:
-        """The plans in use, oldest first, under their policies after a change to `backend`."""
-        plans = {**self._past, **self._plans}
-        own = plans.pop(self.backend.zone_policy, None)
-        if own is not None:
-            plans[backend.zone_policy] = own  # turns continue even if the backend's policy has changed
-        return plans
-
-    def _plan(self, policy: ZonePolicy) -> Plan:
-        plan = self._plans.get(policy)
-        if plan is not None:
-            return plan
-        before = self._past.pop(policy, None)
-        if len(self._past) + len(self._plans) >= _POLICIES_MAX:
-            self._forget_oldest()
-        return self._make_plan(policy, before=before)
-
-    def _forget_oldest(self) -> None:
-        if self._past:
-            del self._past[next(iter(self._past))]
-            return
-        oldest = next(iter(self._plans))
-        del self._plans[oldest]
-        self._balancers.pop(oldest, None)
-        if oldest == self.backend.zone_policy:
-            self._balancers.pop(None, None)
-
-    def _make_plan(self, policy: ZonePolicy, *, before: Plan | None) -> Plan:
-        site = Site(self.backend.endpoints, self._around, self._drain, self._maker)
-        plan = self._plans[policy] = Plan(site, policy, before=before)
-        if plan.controller is not None:
-            self.has_controllers = True
-        if policy.evacuation is not ZoneEvacuation.OFF and not self.evacuation.is_on:
-            self._judge_zones()
-        if plan.only is not None:
-            self._balancers[policy] = plan.only
-            if policy == self.backend.zone_policy:
-                self._balancers[None] = plan.only
-        if self._successor is not None:
-            self._successor._inherit(self)
-        return plan
-
-    def _inherit(self, before: BackendRuntime) -> None:
-        """Learns of a plan that was made in the runtime `before` this one after this one had been made."""
-        plans = before._handed_on(self.backend)
-        self._past = {policy: plan for policy, plan in plans.items() if policy not in self._plans}
-        self.has_controllers = self.has_controllers or before.has_controllers
+        names = {policy.name for policy in self.plans.policies()}
+        return around.matters(self.plans.site.around, names)
 
 
 def _has_same_rules(before: Backend, after: Backend) -> bool:

@@ -71,7 +71,7 @@ class HealthLog:
             return
         begins = change.turn is ZoneTurn.BEGUN
         what = "is left" if begins else f"has its requests back after {change.seconds:.0f} s"
-        dry_run = "" if runtime.leaves_zones else " (dry run: no request leaves)"
+        dry_run = "" if runtime.plans.leaves_zones else " (dry run: no request leaves)"
         _LOG.log(
             logging.WARNING if begins else logging.INFO,
             "zone %s of %s %s%s: lately %s of its answers failed, of other zones %s",

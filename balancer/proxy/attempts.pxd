@@ -12,7 +12,8 @@ from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Member, Pick
 from balancer.proxy.account cimport Account
 from balancer.proxy.context cimport RequestContext
-from balancer.proxy.exchange cimport Exchange, ExchangeOwner
+from balancer.proxy.exchange cimport Exchange
+from balancer.proxy.exchange_owner cimport ExchangeOwner
 from balancer.proxy.forwarder cimport Forwarder
 
 

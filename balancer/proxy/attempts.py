@@ -23,7 +23,8 @@ from balancer.proxy import reporting, succession, timing
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
-from balancer.proxy.exchange import Exchange, ExchangeOwner
+from balancer.proxy.exchange import Exchange
+from balancer.proxy.exchange_owner import ExchangeOwner
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 _NOTHING: frozenset[int] = frozenset()
@@ -248,12 +249,12 @@ class Attempts(ExchangeOwner):
                 self._chosen = self._choose(nothing_sent=False, is_silent=True)
         return self._chosen is not None
 
-    def exchange_ended(self, exchange: Exchange) -> None:
-        error, account = exchange.error, self._context.account
-        if error is not None and self._may_repeat(error, exchange.endpoint.reused):
+    def exchange_ended(self, error: AttemptError | None, reused: bool, ended_at: float, answered_at: float) -> None:
+        account = self._context.account
+        if error is not None and self._may_repeat(error, reused):
             account.forget_attempt()
             return self._connect()
-        self._attempted(error, exchange.ended_at, exchange.first_byte_at)
+        self._attempted(error, ended_at, answered_at)
 
     def _may_repeat(self, error: AttemptError, reused: bool) -> bool:
         """Whether the same endpoint gets the request again, on another connection, without that being a retry.

@@ -21,43 +21,17 @@ from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.picking.outcomes import pause_asked
 from balancer.proxy.bodies import KeptBody, sent_of
 from balancer.proxy.context import RequestContext
+from balancer.proxy.exchange_owner import ExchangeOwner
 from balancer.proxy.retries import PASSED_OVER_LEAST
 
 _UNAVAILABLE = 503
 _PIECES_A_TURN = 16  # so that a long body holds up other requests for a moment only
 
 
-class ExchangeOwner:
-    """Makes the attempts of one request, and hears how each of them ends."""
-
-    __slots__ = ()
-
-    def passes_over(self, status: int, is_request_here: bool) -> bool:
-        """Whether somebody else shall answer instead of a response of `status`, of which nothing was relayed yet.
-
-        `is_request_here`: another endpoint can get the whole request.
-        """
-        raise NotImplementedError
-
-    def leaves_silent(self, sent: Sent) -> bool:
-        """Whether another endpoint gets a request of which so much was `sent`, because this one answers nobody."""
-        raise NotImplementedError
-
-    def limit_passed(self) -> ErrorKind:
-        """Why the exchange must end: no time is left to the request, or to the attempt."""
-        raise NotImplementedError
-
-    def exchange_ended(self, exchange: Exchange) -> None:
-        """Both streams are free again; called once."""
-        raise NotImplementedError
-
-
 class Exchange(ResponseConsumer):
     """One request on one endpoint's stream.
 
     Notes in the account what was sent and received, with the `status` of the response that was relayed, 0 if none was.
-    At its end: `first_byte_at` of the response (0 if none came) and `ended_at` in `time.perf_counter`'s seconds,
-    `error`.
     """
 
     __slots__ = (
@@ -66,19 +40,16 @@ class Exchange(ResponseConsumer):
         "_context",
         "_ended",
         "_filter",
+        "_first_byte_at",
         "_hidden",
         "_is_repeated",
         "_owner",
         "_request_done",
         "_source",
         "_tunnelled",
-        "ended_at",
         "endpoint",
-        "error",
-        "first_byte_at",
     )
 
-    ended_at: float
     _hidden: frozenset[bytes]  # names in the head of a response whose body goes on
 
     def __init__(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
@@ -87,9 +58,10 @@ class Exchange(ResponseConsumer):
         self.endpoint = endpoint
         self._client = self._context.stream  # the typed attribute needs no look-up
         self._account = self._context.account
-        self._is_repeated = self._ended = self._tunnelled = False
-        self.first_byte_at = 0.0
-        self.error: AttemptError | None = None
+        self._is_repeated = False
+        self._ended = False
+        self._tunnelled = False
+        self._first_byte_at = 0.0
         self._filter: BodyFilter | None = None
         self._source: Iterator[bytes] | None = None
 
@@ -97,7 +69,8 @@ class Exchange(ResponseConsumer):
         """Sends the request with its body and relays the response."""
         context, client = self._context, self._client
         outgoing = context.outgoing
-        self._request_done = is_done = outgoing.request.body_bytes == 0
+        is_done = outgoing.request.body_bytes == 0
+        self._request_done = is_done
         client.attach(self)
         alarm = context.alarm
         alarm.owner = self
@@ -245,7 +218,7 @@ class Exchange(ResponseConsumer):
 
     def looks(self) -> None:
         owner = self._owner
-        if not self.first_byte_at and owner.leaves_silent(sent_of(self._client, self._context.kept)):
+        if not self._first_byte_at and owner.leaves_silent(sent_of(self._client, self._context.kept)):
             self._fail(ErrorKind.ENDPOINT_SILENT)
 
     # From the endpoint.
@@ -259,9 +232,10 @@ class Exchange(ResponseConsumer):
                 self._arm()
 
     def switched(self, response: ResponseHead, data: bytes) -> None:
-        self.first_byte_at = time.perf_counter()
+        self._first_byte_at = time.perf_counter()
         account = self._account
-        account.status = account.endpoint_status = 101
+        account.status = 101
+        account.endpoint_status = 101
         account.response_bytes = len(data)
         self._tunnelled = True
         alarm = self._context.alarm
@@ -273,8 +247,9 @@ class Exchange(ResponseConsumer):
 
     def response_started(self, response: ResponseHead, data: bytes, trailers: Trailers | None) -> None:
         context, client, account = self._context, self._client, self._account
-        self.first_byte_at = time.perf_counter()
-        account.endpoint_status = status = response.status
+        self._first_byte_at = time.perf_counter()
+        status = response.status
+        account.endpoint_status = status
         if status >= PASSED_OVER_LEAST and self._passes_over(response):
             self._pass_over(whole=trailers is not None)
             return
@@ -288,7 +263,8 @@ class Exchange(ResponseConsumer):
             edit = self._edited(response, edit)
         if (compressor := view.compressor) is not None:
             begun = compressor.begin(context.outgoing.request, response, edit, data, is_whole=trailers is not None)
-            response, edit, data, self._filter = begun
+            response, edit, data, rest = begun
+            self._filter = rest
         if trailers is None:
             self._hidden = edit.removed
         elif trailers:
@@ -297,7 +273,7 @@ class Exchange(ResponseConsumer):
         if trailers is not None:
             if context.is_call:  # without a message the status stands in the head
                 account.grpc_status = grpc.status_in(trailers or response.fields)
-            self._finish(self.first_byte_at)
+            self._finish(self._first_byte_at)
         elif not client.writing_paused:
             self._await_endpoint()
 
@@ -371,11 +347,11 @@ class Exchange(ResponseConsumer):
     # The end.
 
     def _pass_over(self, *, whole: bool) -> None:
-        self.error = AttemptError(ErrorKind.PASSED_OVER, sent_of(self._client, self._context.kept))
+        error = AttemptError(ErrorKind.PASSED_OVER, sent_of(self._client, self._context.kept))
         if not whole or not self._request_done:
             endpoint = self.endpoint
             endpoint.reset()
-        self._finish(time.perf_counter())
+        self._finish(time.perf_counter(), error)
 
     def _fail(self, kind: ErrorKind) -> None:
         if self._ended:
@@ -383,17 +359,16 @@ class Exchange(ResponseConsumer):
         sent = sent_of(self._client, self._context.kept)
         if kind is ErrorKind.ENDPOINT_REFUSED and sent is not Sent.BODY:
             sent = Sent.NOTHING
-        self.error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
+        error = AttemptError(kind=kind, sent=sent, answered=self._account.status != 0)
         endpoint = self.endpoint
         endpoint.reset()
-        self._finish(time.perf_counter())
+        self._finish(time.perf_counter(), error)
 
-    def _finish(self, now: float) -> None:
+    def _finish(self, now: float, error: AttemptError | None = None) -> None:
         self._ended = True
-        self.ended_at = now
         context, owner, client, endpoint = self._context, self._owner, self._client, self.endpoint
         alarm = context.alarm
         alarm.clear()
         client.detach()
         endpoint.release()
-        owner.exchange_ended(self)
+        owner.exchange_ended(error, endpoint.reused, now, self._first_byte_at)

@@ -56,7 +56,7 @@ class Sight:
         """Counts and logs that requests begin to leave a zone, or no longer do."""
         if change.turn is ZoneTurn.BEGUN:
             recorder, backend = self._recorder, runtime.backend
-            dry_run = not runtime.leaves_zones
+            dry_run = not runtime.plans.leaves_zones
             recorder.zone_evacuation(backend.namespace, backend.service, change.zone, dry_run=dry_run)
         self._health_log.tell_zone(runtime, change, now=now)
 

@@ -78,7 +78,7 @@ class Judgements:
         ratios, factors = self.spill_ratios, self.overload_factors
         service = runtime.backend.namespace, runtime.backend.service
         place = *service, zone
-        for controller in runtime.controllers():
+        for controller in runtime.plans.controllers():
             ratios[service] = max(ratios.get(service, 0.0), controller.share)
             factors[place] = max(factors.get(place, 0.0), controller.overload_factor)
 
@@ -124,7 +124,7 @@ def _judge(view: View, keys: tuple[BackendKey, ...], about: tuple[str, str] | No
 
 
 def _has_news(runtime: BackendRuntime) -> bool:
-    return bool(runtime.health.impaired) or runtime.has_controllers or runtime.evacuation.is_awake
+    return bool(runtime.health.impaired) or runtime.plans.has_controllers or runtime.evacuation.is_awake
 
 
 def _zone_report(runtime: BackendRuntime, state: ZoneState) -> ZoneReport:
@@ -141,7 +141,7 @@ def _zone_report(runtime: BackendRuntime, state: ZoneState) -> ZoneReport:
         other_answers=round(others.answers),
         other_failed=round(others.failed),
         seconds=state.seconds,
-        dry_run=not runtime.leaves_zones,
+        dry_run=not runtime.plans.leaves_zones,
         begun=_evidence(state.begun) if state.begun is not None else None,
     )
 

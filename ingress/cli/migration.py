@@ -35,6 +35,7 @@ _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
     "Answer",
     option("--output", "-o", type=click.Choice(["text", "json", "sarif", "junit"]), default="text", help="For whom."),
     option("--fail-on", type=click.Choice(_VERDICTS), default="unprotected", help=_FAIL_ON),
+    option("--baseline", type=_FILE, help="The JSON of an earlier check: only what is worse fails.", metavar="FILE"),
 )
 @section(
     "How zonal will be started",
@@ -70,6 +71,7 @@ def check(**given: Any) -> None:
         ),
         form=given["output"],
         fail_on=None if fail_on == "never" else IngressOutcome(fail_on),
+        baseline=given["baseline"],
     )
     try:
         status = run_check(options)

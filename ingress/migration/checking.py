@@ -5,14 +5,19 @@ Reads the dump and supposes what it leaves out. Does not know flags, nor how the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from ingress.migration.adopting import Adoption
+from ingress.migration.arguments import argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
+from ingress.migration.controllers import OtherController, find_controllers
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.judging import review
-from ingress.migration.verdicts import Review
-from ingress.objects.kinds import Ingress, Kind, Service
+from ingress.migration.verdicts import ControllerReview, Review
+from ingress.objects.kinds import ConfigMap, Ingress, Kind, Service, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Replaced, Upserted
 from ingress.sources.inventory import Inventory
@@ -27,14 +32,42 @@ def check_dump(place: Path, context: TranslationContext, *, now_epoch_seconds: f
 
     `now_epoch_seconds` decides which certificates have expired. Raises `FolderUnreadable`.
     """
-    return judged_dump(read_dump(place), context, now_epoch_seconds=now_epoch_seconds)
+    dump = read_dump(place)
+    controller = controller_of(place, context)
+    if controller is None:
+        return judged_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
+    found = judged_dump(dump, with_arguments(context, controller), now_epoch_seconds=now_epoch_seconds)
+    reviewed = ControllerReview(
+        kind=controller.kind,
+        namespace=controller.namespace,
+        name=controller.name,
+        file=controller.file,
+        arguments=argument_reviews(controller, _tcp_services(dump, controller)),
+    )
+    return msgspec.structs.replace(found, controller=reviewed)
+
+
+def controller_of(place: Path, context: TranslationContext) -> OtherController | None:
+    """The controller in a dump that serves the class that is checked, None if there is none."""
+    known = find_controllers(place)
+    return next((each for each in known if each.get("ingress-class") in {"", context.ingress_class}), None)
+
+
+def _tcp_services(dump: Dump, controller: OtherController) -> Mapping[str, str] | None:
+    name = controller.get("tcp-services-configmap")
+    for event in dump.events:
+        for each in event.objects if isinstance(event, Replaced) else ():
+            if isinstance(each, ConfigMap) and "/".join(key_of(each)) == name:
+                return each.data
+    return None
 
 
 def judged_dump(dump: Dump, context: TranslationContext, *, now_epoch_seconds: float) -> Review:
     """The verdicts on what was read."""
     inventory, translation = translated_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
     assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
-    return review(translation, inventory, context, origins=dump.origins, assumed=assumed)
+    knows = Kind.ENDPOINT_SLICE not in dump.missing
+    return review(translation, inventory, context, origins=dump.origins, assumed=assumed, knows_slices=knows)
 
 
 def translated_dump(

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import msgspec
 
+from ingress.migration.baselines import Baseline, read_baseline
 from ingress.migration.checking import check_dump
 from ingress.migration.junit import as_junit
+from ingress.migration.line_numbers import places_of
 from ingress.migration.sarif import as_sarif
 from ingress.migration.texts import as_json, as_text
 from ingress.migration.verdicts import IngressOutcome, Review
@@ -32,7 +34,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to check, a folder or file `source`, or else the cluster of `kubeconfig`, and how to say it.
 
     `context.ingress_class` is the class of the other controller. `form` is text, json, sarif or junit. The exit status
-    is 1 from the verdict `fail_on` on; None: never.
+    is 1 from the verdict `fail_on` on; None: never. What `baseline`, the JSON of an earlier check, has does not count.
     """
 
     source: Path | None = None
@@ -40,6 +42,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     context: TranslationContext = TranslationContext()
     form: str = "text"
     fail_on: IngressOutcome | None = IngressOutcome.UNPROTECTED
+    baseline: Path | None = None
 
 
 def run_check(options: CheckOptions) -> int:
@@ -49,8 +52,19 @@ def run_check(options: CheckOptions) -> int:
         others = f"{found.of_other_classes} of others"
         why = next((finding.message for finding in found.others), "name the class by --ingress-class")
         raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} ({others}): {why}")
-    print(_written(found, options))
-    return 1 if options.fail_on is not None and found.worst.harm >= options.fail_on.harm else 0
+    baseline = _baseline(options)
+    print(_written(found, options, baseline))
+    worst = found.worst if baseline is None else baseline.worst_since(found)
+    return 1 if options.fail_on is not None and worst.harm >= options.fail_on.harm else 0
+
+
+def _baseline(options: CheckOptions) -> Baseline | None:
+    if options.baseline is None:
+        return None
+    try:
+        return read_baseline(options.baseline.read_bytes())
+    except (OSError, ValueError) as error:
+        raise CannotCheck(f"--baseline {options.baseline}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _reviewed(options: CheckOptions) -> Review:
@@ -66,12 +80,13 @@ def _reviewed(options: CheckOptions) -> Review:
     raise CannotCheck("what to check: give DIR, a folder of manifests or a dump, or --kubeconfig FILE, a cluster")
 
 
-def _written(found: Review, options: CheckOptions) -> str:
+def _written(found: Review, options: CheckOptions, baseline: Baseline | None) -> str:
     match options.form:
         case "json":
             return as_json(found)
         case "sarif":
-            return as_sarif(found, version=version("zonal-ingress"))
+            lines = places_of(found, options.source) if options.source is not None else {}
+            return as_sarif(found, version=version("zonal-ingress"), lines=lines, baseline=baseline)
         case "junit":
             return as_junit(found, fail_on=options.fail_on)
     return as_text(found)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import msgspec
+
 from balancer.model.publication import RoutingModel
 from ingress.findings import HARM, Finding, Severity
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
@@ -23,6 +25,7 @@ from ingress.migration.verdicts import (
     outcome_of,
     worst,
 )
+from ingress.migration.zone_columns import column_of, zone_columns
 from ingress.objects.kinds import Ingress, IngressClass, Kind, key_of, subject_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.inventory import Inventory
@@ -47,8 +50,11 @@ def review(
     *,
     origins: Origins,
     assumed: tuple[str, ...] = (),
+    knows_slices: bool = True,
 ) -> Review:
-    """The verdicts on what `translation` made of `inventory`. `assumed` says what was taken as present."""
+    """The verdicts on what `translation` made of `inventory`. `assumed` says what was taken as present.
+
+    `knows_slices`: EndpointSlices are not among that."""
     classes = classes_of(inventory.of(IngressClass), context.controller_class)
     known = sorted(inventory.of(Ingress), key=key_of)
     ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
@@ -60,8 +66,13 @@ def review(
     reviewed = {_subject(ingress) for ingress in known} | {config_map}
     told = {_subject(each): [*about.get(_subject(each), ()), *_of_services(each, about)] for each in ours}
     taken = {finding for findings in told.values() for finding in findings}
+    columns = zone_columns(translation.model, knows_slices=knows_slices)
+    reviews = (_ingress(each, told[_subject(each)], served, closed, origins) for each in ours)
     return Review(
-        ingresses=tuple(_ingress(each, told[_subject(each)], served, closed, origins) for each in ours),
+        ingresses=tuple(
+            msgspec.structs.replace(review, zones=column_of(each, columns))
+            for each, review in zip(ours, reviews, strict=True)
+        ),
         config_map=_config_map(inventory, config_map, about.get(config_map, ()), origins),
         regex_hosts=regex_hosts(translation.model, ours),
         others=tuple(

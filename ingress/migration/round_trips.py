@@ -77,6 +77,11 @@ def place_of(document: dict[str, Any], *keys: str) -> tuple[int, int] | None:
     return int(line), int(column)
 
 
+def line_of_key(mapping: Any, key: str) -> int:
+    """The line, from 1, on which a key of a mapping stands that was read here."""
+    return int(mapping.lc.key(key)[0]) + 1
+
+
 def _yaml() -> YAML:
     yaml = YAML(typ="rt", pure=True)
     yaml.Resolver = _AsWritten

@@ -6,6 +6,7 @@ know what the verdicts mean.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,8 @@ from urllib.parse import quote
 import msgspec
 
 from ingress.findings import Finding
+from ingress.migration.baselines import Baseline
+from ingress.migration.line_numbers import Lines
 from ingress.migration.verdicts import IngressOutcome, IngressReview, NameReview, NameStanding, Review, outcome_of
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -24,6 +27,14 @@ _LEVELS = {
     IngressOutcome.MISROUTED: "error",
     IngressOutcome.CLOSED: "error",
 }
+_HELP = {
+    IngressOutcome.WORKS: "There is nothing to do.",
+    IngressOutcome.DIFFERS: "Read what differs. Nothing must change.",
+    IngressOutcome.DEGRADED: "Read what is ignored, and decide whether you need it.",
+    IngressOutcome.UNPROTECTED: "Replace what is not carried out before the Ingress moves. The message says by what.",
+    IngressOutcome.MISROUTED: "Correct what the message names, or requests reach another Service than today.",
+    IngressOutcome.CLOSED: "Replace or remove what the message names. Until then the paths answer 503.",
+}
 _SENTENCES = {
     IngressOutcome.WORKS: "The Ingress works as it is.",
     IngressOutcome.DIFFERS: "The Ingress works, and something differs.",
@@ -34,9 +45,12 @@ _SENTENCES = {
 }
 
 
-def as_sarif(review: Review, *, version: str) -> str:
-    """The check as one SARIF log; `version` is that of zonal. Ingresses that work are results of level `none`."""
-    results = [_of_ingress(each) for each in review.ingresses]
+def as_sarif(review: Review, *, version: str, lines: Lines | None = None, baseline: Baseline | None = None) -> str:
+    """The check as one SARIF log; `version` is that of zonal. Ingresses that work are results of level `none`.
+
+    `lines` are those of Ingresses and annotations. `baseline` says which results are not new.
+    """
+    results = [_of_ingress(each, lines or {}, baseline) for each in review.ingresses]
     results += [_of_config_map(review)] if review.config_map.exists else []
     results += [_of_finding(finding) for finding in review.others]
     driver = {"name": "zonal check", "version": version, "rules": [_rule(outcome) for outcome in IngressOutcome]}
@@ -49,13 +63,22 @@ def _rule(outcome: IngressOutcome) -> dict[str, Any]:
     return {
         "id": _id(outcome),
         "shortDescription": {"text": _SENTENCES[outcome]},
+        "fullDescription": {"text": _SENTENCES[outcome]},
+        "help": {"text": _HELP[outcome]},
         "defaultConfiguration": {"level": _LEVELS[outcome]},
     }
 
 
-def _of_ingress(each: IngressReview) -> dict[str, Any]:
+def _of_ingress(each: IngressReview, lines_of: Lines, baseline: Baseline | None) -> dict[str, Any]:
     lines = [f"Ingress {each.full_name}: {each.verdict.value}.", *_names(each.annotations), *_said(each.remarks)]
-    return _result(each.verdict, lines, file=each.file, name=f"Ingress/{each.full_name}")
+    result = _result(each.verdict, lines, file=each.file, name=f"Ingress/{each.full_name}")
+    known = [lines_of.get((each.namespace, each.name, name)) for name in (*_unlike(each.annotations), "")]
+    line = next((number for number in known if number is not None), None)
+    if line is not None and each.file:
+        result["locations"][0]["physicalLocation"]["region"] = {"startLine": line}
+    if baseline is not None:
+        result["baselineState"] = "unchanged" if baseline.had(each.namespace, each.name, each.verdict) else "new"
+    return result
 
 
 def _of_config_map(review: Review) -> dict[str, Any]:
@@ -81,7 +104,17 @@ def _result(verdict: IngressOutcome, lines: list[str], *, file: str, name: str) 
         "level": _LEVELS[verdict],
         "message": {"text": "\n".join(lines)},
         "locations": [location],
+        "partialFingerprints": {"zonalCheck/v1": _fingerprint(verdict, name)},
     }
+
+
+def _fingerprint(verdict: IngressOutcome, name: str) -> str:
+    """What tells a result from others, however the file or the words change."""
+    return hashlib.sha256(f"{name} {_id(verdict)}".encode()).hexdigest()
+
+
+def _unlike(names: tuple[NameReview, ...]) -> Iterator[str]:
+    return (name.name for name in names if name.standing not in {NameStanding.SAME, NameStanding.SATISFIED})
 
 
 def _names(names: tuple[NameReview, ...]) -> Iterator[str]:

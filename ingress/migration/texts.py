@@ -20,7 +20,13 @@ _WIDTH_MOST = 40
 def as_text(review: Review) -> str:
     """Every Ingress with its annotations, the hosts in regex mode, the ConfigMap, other findings, and the summary."""
     blocks = [ingress_lines(each) for each in review.ingresses]
-    blocks += [_regex_hosts(review), config_map_lines(review.config_map), [*_others(review)], [review.summary]]
+    blocks += [
+        _controller(review),
+        _regex_hosts(review),
+        config_map_lines(review.config_map),
+        [*_others(review)],
+        [review.summary],
+    ]
     lines = (line for block in blocks if block for line in (*block, ""))
     return "\n".join(printable(line, limit=_LINE_LIMIT) for line in lines).rstrip("\n")
 
@@ -43,6 +49,7 @@ def ingress_lines(each: IngressReview) -> list[str]:
         *_names(each.annotations),
         *_remarks(each.remarks),
         *_same(each.as_today),
+        *_zones(each),
     ]
 
 
@@ -53,6 +60,19 @@ def config_map_lines(each: ConfigMapReview) -> list[str]:
     place = f" ({each.file})" if each.file else ""
     head = f"ConfigMap {each.name}{place}: {each.verdict.value}"
     return [head, *_names(each.keys), *_remarks(each.remarks)]
+
+
+def _zones(each: IngressReview) -> Iterator[str]:
+    if each.zones != "yes":
+        yield f"  zones: {each.zones}"
+
+
+def _controller(review: Review) -> list[str]:
+    controller = review.controller
+    if controller is None:
+        return []
+    name = f"{controller.kind} {controller.namespace}/{controller.name} ({controller.file})"
+    return [f"{name}: the arguments of ingress-nginx", *_names(controller.arguments)]
 
 
 def _same(findings: Iterable[Finding]) -> Iterator[str]:

@@ -75,6 +75,7 @@ class IngressReview(msgspec.Struct, frozen=True, kw_only=True):
     """One Ingress. `file` is relative to the folder that was read; empty for an Ingress of a cluster.
 
     `remarks` are the findings that no name explains. `as_today` are findings about what ingress-nginx does as well.
+    `zones` says whether requests may stay in their zone: `yes`, or `no, because …`.
     """
 
     namespace: str
@@ -85,6 +86,7 @@ class IngressReview(msgspec.Struct, frozen=True, kw_only=True):
     annotations: tuple[NameReview, ...] = ()
     remarks: tuple[Finding, ...] = ()
     as_today: tuple[Finding, ...] = ()
+    zones: str = "yes"
 
     @property
     def full_name(self) -> str:
@@ -111,10 +113,20 @@ class RegexHostReview(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...] = ()
 
 
+class ControllerReview(msgspec.Struct, frozen=True, kw_only=True):
+    """The workload that runs the other controller, and what becomes of its arguments."""
+
+    kind: str
+    namespace: str
+    name: str
+    file: str
+    arguments: tuple[NameReview, ...] = ()
+
+
 class Review(msgspec.Struct, frozen=True, kw_only=True):
     """A whole check. `others` are findings about other objects and about files. `assumed` says what the dump lacks.
 
-    `of_other_classes` is the number of Ingresses that were not checked.
+    `of_other_classes` is the number of Ingresses that were not checked. `controller` None: the dump has none.
     """
 
     ingresses: tuple[IngressReview, ...]
@@ -123,6 +135,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Finding, ...] = ()
     assumed: tuple[str, ...] = ()
     of_other_classes: int = 0
+    controller: ControllerReview | None = None
 
     @property
     def worst(self) -> IngressOutcome:

@@ -21,7 +21,6 @@ WITH_MORE = {
     ("balancer.http2.client", "Http2Connection"): _CONNECTION,
     ("balancer.http2.client_stream", "Http2RequestStream"): _REQUEST,
     ("balancer.http2.endpoint", "Http2EndpointConnection"): _CONNECTION,
-    ("balancer.http2.ngh2_engine", "Ngh2Engine"): _CONNECTION,
     ("balancer.live", "View"): "what requests take once, worked out at the swap: a look-up less for each of them",
     ("balancer.picking.backend", "BackendRuntime"): "what a pick needs of its backend, without a step more",
     ("balancer.proxy.account", "Account"): _REQUEST,

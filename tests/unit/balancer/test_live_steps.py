@@ -107,10 +107,10 @@ def test_plans_of_a_large_backend_in_use_are_made_before_the_swap() -> None:
     models = [build.model(build.backend(of=build.endpoints("a" * count))) for count in (100, 101, 102)]
     live = live_with(models[0])
     live.swap(build.publication(2, models[1]))
-    assert not live.view.backends[CART]._plans  # no request has used it
+    assert live.view.backends[CART].plans.is_unused  # no request has used it
     live.view.backends[CART].balancer()
     live.swap(build.publication(3, models[2]))
-    assert live.view.backends[CART]._plans
+    assert not live.view.backends[CART].plans.is_unused
 
 
 def runtimes_of(count: int) -> int:

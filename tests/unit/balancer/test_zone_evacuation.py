@@ -114,7 +114,7 @@ def test_the_policy_says_whether_zones_are_judged_and_left(policy: ZonePolicy, i
     picks = traffic.send(15.0, a=1.0)
     assert traffic.runtime.evacuation.is_awake is is_judged
     assert (Reason.SPILL_ERRORS in {pick.reason for pick in picks}) is leaves
-    assert traffic.runtime.leaves_zones is leaves
+    assert traffic.runtime.plans.leaves_zones is leaves
 
 
 def test_what_is_known_outlives_a_change_of_the_endpoints() -> None:

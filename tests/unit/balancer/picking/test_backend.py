@@ -19,29 +19,7 @@ from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.unit.balancer import strategies
-
-
-def first(_: int) -> int:
-    return 0
-
-
-def runtime_of(zones: str, *, policy: ZonePolicy = build.PREFER_ZONE, zone: str | None = "zone-a") -> BackendRuntime:
-    """A letter is a ready endpoint in that zone."""
-    return fresh(build.backend(of=build.endpoints(zones), zone_policy=policy), build.own_zone(zone))
-
-
-def fresh(backend: Backend, own_zone: OwnZone) -> BackendRuntime:
-    return BackendRuntime.fresh(backend, own_zone=own_zone, random_below=first)
-
-
-def last_numbers(balancer: Balancer, count: int) -> str:
-    """The last digits of the addresses of the next picks."""
-    return "".join(must(balancer.pick()).endpoint.address[-1] for _ in range(count))
-
-
-def must(pick: Pick | None) -> Pick:
-    assert pick is not None
-    return pick
+from tests.unit.balancer.picking.runtimes import fresh, last_numbers, must, runtime_of
 
 
 def walk(balancer: Balancer) -> list[Pick]:
@@ -262,72 +240,12 @@ def test_turns_go_on_across_a_change_of_the_endpoints() -> None:
     assert last_numbers(after.balancer(), 4) == "3124"
 
 
-def test_turns_go_on_when_the_flag_flips_there_and_back() -> None:
-    def flipped(runtime: BackendRuntime, policy: ZonePolicy) -> BackendRuntime:
-        return runtime.with_backend(
-            build.backend(of=build.endpoints("bbbb"), zone_policy=policy), build.own_zone("zone-a")
-        )
-
-    off = runtime_of("bbbb", policy=ZONES_OFF)
-    assert last_numbers(off.balancer(), 1) == "1"
-    on = flipped(off, build.PREFER_ZONE)
-    assert last_numbers(on.balancer(), 2) == "23"
-    assert last_numbers(flipped(on, ZONES_OFF).balancer(), 2) == "41"
-
-
 def test_a_new_own_zone_decides_anew() -> None:
     backend = build.backend(of=build.endpoints("ab"), zone_policy=build.PREFER_ZONE)
     unknown = fresh(backend, build.own_zone(None))
     assert must(unknown.balancer().pick()).reason is Reason.OWN_ZONE_UNKNOWN
     pick = must(unknown.with_backend(backend, build.own_zone("zone-b")).balancer().pick())
     assert (pick.to_zone, pick.reason) == ("zone-b", Reason.ZONE_LOCAL)
-
-
-def test_a_policy_of_a_route_has_its_own_balancer_and_leaves_the_backends_alone() -> None:
-    runtime = runtime_of("ab")
-    assert runtime.balancer(None) is runtime.balancer(build.PREFER_ZONE)
-    assert last_numbers(runtime.balancer(ZONES_OFF), 2) == "12"
-    assert last_numbers(runtime.balancer(), 2) == "11"
-
-
-def test_turns_under_a_policy_of_a_route_go_on_across_a_change() -> None:
-    before = runtime_of("aab")
-    assert last_numbers(before.balancer(ZONES_OFF), 1) == "1"
-    backend = build.backend(of=build.endpoints("aabb"), zone_policy=build.PREFER_ZONE)
-    after = before.with_backend(backend, build.own_zone("zone-a"))
-    assert last_numbers(after.balancer(ZONES_OFF), 4) == "2314"
-
-
-def test_turns_go_on_across_changes_that_nobody_asked_between() -> None:
-    runtime = runtime_of("aab", policy=ZONES_OFF)
-    assert last_numbers(runtime.balancer(), 1) == "1"
-    assert last_numbers(runtime.balancer(build.PREFER_ZONE), 1) == "1"
-    for zones in ("aabb", "aabbb"):
-        backend = build.backend(of=build.endpoints(zones), zone_policy=ZONES_OFF)
-        runtime = runtime.with_backend(backend, build.own_zone("zone-a"))
-    assert last_numbers(runtime.balancer(), 5) == "23145"
-    assert last_numbers(runtime.balancer(build.PREFER_ZONE), 2) == "21"
-
-
-def test_policies_that_are_no_longer_asked_for_are_forgotten_across_changes() -> None:
-    def turn_after(policies: int) -> str:
-        runtime, own_zone = runtime_of("aaa"), build.own_zone("zone-a")
-        last_numbers(runtime.balancer(ZONES_OFF), 1)
-        for minimum in range(1, 1 + policies):
-            runtime.balancer(ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=1 + minimum))
-            endpoints = build.endpoints("aaa" + "b" * minimum)
-            runtime = runtime.with_backend(build.backend(of=endpoints, zone_policy=build.PREFER_ZONE), own_zone)
-        return last_numbers(runtime.balancer(ZONES_OFF), 1)
-
-    assert (turn_after(2), turn_after(100)) == ("2", "1")
-
-
-def test_policies_that_are_no_longer_asked_for_are_forgotten() -> None:
-    runtime = runtime_of("ab")
-    oldest = runtime.balancer()
-    for minimum in range(1, 100):
-        runtime.balancer(ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=1 + minimum))
-    assert runtime.balancer() is not oldest
 
 
 @given(st.lists(st.tuples(strategies.backends(), strategies.own_zones, st.integers(0, 9)), min_size=1, max_size=5))

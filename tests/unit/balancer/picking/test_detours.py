@@ -152,7 +152,7 @@ def test_requests_that_leave_for_load_avoid_a_sick_zone_as_well() -> None:
     """Under `adaptive`, a zone at home that is strained must not hand its requests to one that fails."""
     runtime = runtime_of("aabbcc", ADAPTIVE)
     leave(runtime, b=1.0)
-    (controller,) = runtime.controllers()
+    (controller,) = runtime.plans.controllers()
     controller.basis_points = 5_000
     counts = zones_of(picks(runtime))
     assert counts["zone-c"] == pytest.approx(1000, abs=10)

@@ -59,7 +59,7 @@ class Traffic:
 
     @property
     def controller(self) -> SpillController:
-        (controller,) = self.runtime.controllers()
+        (controller,) = self.runtime.plans.controllers()
         return controller
 
 
@@ -162,11 +162,11 @@ def test_the_controller_outlives_a_swap_but_not_other_limits() -> None:
     controller = traffic.controller if traffic.send(1.0) else None
     own = build.own_zone("zone-a")
     swapped = traffic.runtime.with_backend(backend_of("aabbc"), own)
-    assert swapped.controllers() == (controller,)
+    assert swapped.plans.controllers() == (controller,)
     dearer = msgspec.structs.replace(ADAPTIVE, toll_ratio=0.5)
-    assert swapped.with_backend(backend_of("aabbc", dearer), own).controllers() != (controller,)
-    assert swapped.with_backend(backend_of("aabbc"), build.own_zone("zone-b")).controllers() != (controller,)
-    assert swapped.with_backend(backend_of("aabbc", ZONES_OFF), own).controllers() == ()
+    assert swapped.with_backend(backend_of("aabbc", dearer), own).plans.controllers() != (controller,)
+    assert swapped.with_backend(backend_of("aabbc"), build.own_zone("zone-b")).plans.controllers() != (controller,)
+    assert swapped.with_backend(backend_of("aabbc", ZONES_OFF), own).plans.controllers() == ()
 
 
 def test_the_rest_of_a_rollout_is_none_of_the_controllers_business() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ingress.migration.assuming import SUPPOSED
+from ingress.migration.texts import as_text
 from ingress.migration.verdicts import IngressOutcome
 from ingress.objects.kinds import Kind
 from tests.integration.manifests import ingress, ingress_class, path, rule, service
@@ -53,3 +54,22 @@ def test_the_configmap_of_the_other_controller_counts(tmp_path: Path) -> None:
     assert found.config_map.verdict is IngressOutcome.CLOSED
     assert of(found, "web").verdict is IngressOutcome.CLOSED
     assert "ConfigMap" in of(found, "web").remarks[0].message
+
+
+def test_the_arguments_of_the_controller_in_the_dump_count(tmp_path: Path) -> None:
+    container = {
+        "image": "x/ingress-nginx/controller:v1",
+        "args": ["/nginx-ingress-controller", "--configmap=infra/nginx", "--tcp-services-configmap=infra/tcp"],
+    }
+    workload = {
+        "kind": "DaemonSet",
+        "metadata": {"name": "nginx", "namespace": "infra"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+    mine = settings(keep_alive="60") | {"metadata": {"name": "nginx", "namespace": "infra"}}
+    tcp = settings() | {"metadata": {"name": "tcp", "namespace": "infra"}, "data": {"5432": "db/postgres:5432"}}
+    found = checked(tmp_path, nginx("web"), workload, mine, tcp)
+    assert (found.config_map.name, found.config_map.exists) == ("infra/nginx", True)
+    assert found.controller is not None
+    assert "5432 to db/postgres:5432" in found.controller.arguments[-1].how
+    assert "DaemonSet infra/nginx (all.yaml): the arguments of ingress-nginx" in as_text(found)

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import fastjsonschema
+import msgspec
 import pytest
 
+from ingress.migration.baselines import read_baseline
 from ingress.migration.sarif import as_sarif
+from ingress.migration.texts import as_json
 from ingress.migration.verdicts import IngressOutcome, Review
 from tests.unit.ingress.migration.dumped import checked, nginx, settings
 
@@ -60,3 +63,19 @@ def test_other_findings_are_results_as_well(validated: Callable[[Review], dict[s
 
 def test_every_outcome_has_a_rule(validated: Callable[[Review], dict[str, Any]], tmp_path: Path) -> None:
     assert len(validated(checked(tmp_path, nginx("web")))["tool"]["driver"]["rules"]) == len(IngressOutcome)
+
+
+def test_results_have_regions_fingerprints_and_a_state(
+    validated: Callable[[Review], dict[str, Any]], tmp_path: Path
+) -> None:
+    found = checked(tmp_path, nginx("web", affinity="cookie"), nginx("late", "/late", server_alias="~^a"))
+    first, second = found.ingresses
+    baseline = read_baseline(as_json(msgspec.structs.replace(found, ingresses=(first,))).encode())
+    lines = {(first.namespace, first.name, ""): 4, (second.namespace, second.name, "affinity"): 9}
+    log = json.loads(as_sarif(found, version="1", lines=lines, baseline=baseline))
+    fastjsonschema.compile(json.loads(SCHEMA.read_text(encoding="utf-8")))(log)
+    results = log["runs"][0]["results"]
+    assert [each["locations"][0]["physicalLocation"]["region"]["startLine"] for each in results] == [4, 9]
+    assert [each["baselineState"] for each in results] == ["unchanged", "new"]
+    assert len({each["partialFingerprints"]["zonalCheck/v1"] for each in results}) == 2
+    assert all(rule["help"]["text"] for rule in log["runs"][0]["tool"]["driver"]["rules"])

@@ -1,0 +1,86 @@
+"""Says what becomes of the arguments of ingress-nginx, and of the ports of its tcp-services.
+
+One table. Source: ingress-nginx v1.15.1, pkg/flags/flags.go. Does not know where the arguments were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from ingress.migration.controllers import OtherController
+from ingress.migration.verdicts import NameReview, NameStanding
+from ingress.settings.context import TranslationContext
+from ingress.settings.table.option import NGINX_PREFIX
+from ingress.settings.table.whole import INGRESS_OPTIONS
+from ingress.settings.unsupported import words
+
+_SAME = words(
+    """configmap default-backend-service default-ssl-certificate ingress-class controller-class election-id
+    watch-namespace watch-ingress-without-class publish-service publish-status-address update-status
+    update-status-on-shutdown election-ttl"""
+)
+_SATISFIED = words(
+    """nginx-ingress-controller enable-metrics healthz-port http-port https-port profiling v logtostderr
+    shutdown-grace-period post-shutdown-grace-period sync-period status-update-interval enable-topology-aware-routing
+    ingress-class-by-name deep-inspect metrics-per-host report-node-internal-ip-address
+    validating-webhook validating-webhook-certificate validating-webhook-key enable-annotation-validation
+    exclude-socket-metrics status-port stream-port default-server-port internal-logger-address"""
+)
+_DIFFERS: Mapping[str, str] = {
+    "watch-namespace-selector": "zonal takes names: --watch-namespace for each namespace",
+    "annotations-prefix": "zonal reads annotations under nginx.ingress.kubernetes.io/ alone",
+    "disable-catch-all": "zonal serves Ingresses without a host",
+    "disable-full-test": "zonal has no configuration to test",
+    "dynamic-configuration-retries": "zonal reloads nothing",
+}
+_TCP = "tcp-services-configmap"
+_UDP = "udp-services-configmap"
+_PASSTHROUGH = "enable-ssl-passthrough"
+
+
+def argument_reviews(controller: OtherController, tcp: Mapping[str, str] | None) -> tuple[NameReview, ...]:
+    """What becomes of each argument. `tcp` are the ports of its tcp-services, None if the dump lacks them."""
+    return tuple(_reviewed(name, controller.get(name), tcp) for name in sorted(controller.arguments))
+
+
+def with_arguments(context: TranslationContext, controller: OtherController) -> TranslationContext:
+    """`context` with what the controller runs with; where the controller says nothing, `context` counts."""
+    said: dict[str, object] = {
+        "ingress_class": controller.get("ingress-class"),
+        "configmap": controller.get("configmap"),
+        "default_ssl_certificate": controller.get("default-ssl-certificate"),
+        "default_backend_service": controller.get("default-backend-service"),
+        "watch_ingress_without_class": controller.get("watch-ingress-without-class") == "true",
+        "watch_namespaces": tuple(filter(None, (controller.get("watch-namespace"),))),
+    }
+    return msgspec.structs.replace(context, **{name: value for name, value in said.items() if value})
+
+
+def _reviewed(name: str, value: str, tcp: Mapping[str, str] | None) -> NameReview:
+    standing, how = _standing(name, value, tcp)
+    return NameReview(name=f"--{name}", value=value, standing=standing, how=how)
+
+
+def _standing(name: str, value: str, tcp: Mapping[str, str] | None) -> tuple[NameStanding, str]:
+    if name == _PASSTHROUGH and value != "false":
+        is_known = f"{NGINX_PREFIX}ssl-passthrough" in INGRESS_OPTIONS
+        refused = NameStanding.REFUSED, "Ingresses with the annotation ssl-passthrough answer 503"
+        return (NameStanding.SAME, "") if is_known else refused
+    differs = " ".join(_of_ports(name, tcp)) if name in {_TCP, _UDP} else _DIFFERS.get(name, "")
+    if differs:
+        return NameStanding.DIFFERS, differs
+    if name in _SAME:
+        return NameStanding.SAME, ""
+    is_satisfied = name in _SATISFIED or name == _PASSTHROUGH
+    return (NameStanding.SATISFIED, "") if is_satisfied else (NameStanding.IGNORED, "zonal has no such option")
+
+
+def _of_ports(name: str, tcp: Mapping[str, str] | None) -> Iterator[str]:
+    kind = "TCP" if name == _TCP else "UDP"
+    yield f"zonal serves these ports of {kind} only if its options say so, so move them by hand"
+    if name == _TCP and tcp is None:
+        yield "(the dump lacks the ConfigMap)"
+    elif name == _TCP and tcp:
+        yield "(" + ", ".join(f"{port} to {target}" for port, target in sorted(tcp.items())) + ")"

@@ -1,0 +1,100 @@
+"""Finds the controller of ingress-nginx in a dump, and reads the arguments that it runs with.
+
+Blocks on the disk. Does not know what zonal makes of an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ingress.sources.documents import FILE_BYTES, Unparsable, parse
+from ingress.sources.manifests import flattened
+
+_KINDS = frozenset({"Deployment", "DaemonSet", "StatefulSet", "Pod"})
+_PROGRAM = b"nginx-ingress-controller"
+_IMAGES = ("ingress-nginx/controller", "nginx-ingress-controller")
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+
+class OtherController(msgspec.Struct, frozen=True):
+    """A workload that runs ingress-nginx. `arguments` are names without dashes and their values, the last one of each.
+
+    A flag without a value has `true`. `$(POD_NAMESPACE)` stands for the namespace.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    file: str
+    arguments: Mapping[str, str]
+
+    def get(self, name: str) -> str:
+        """The value of an argument, empty if it is not given."""
+        return self.arguments.get(name, "").replace("$(POD_NAMESPACE)", self.namespace)
+
+
+def find_controllers(source: Path) -> tuple[OtherController, ...]:
+    """The controllers in a folder or file, in the order of their files. What cannot be read has none."""
+    files = sorted(each for each in source.rglob("*") if each.suffix in _SUFFIXES) if source.is_dir() else [source]
+    found: list[OtherController] = []
+    for file in files:
+        data = _read(file)
+        if _PROGRAM in data or any(image.encode() in data for image in _IMAGES):
+            name = str(file.relative_to(source)) if source.is_dir() else file.name
+            found += _controllers(data, name, is_json=file.suffix == ".json")
+    return tuple(found)
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return b"" if file.stat().st_size > FILE_BYTES else file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[OtherController]:
+    try:
+        documents = parse(data, is_json=is_json)
+    except Unparsable:
+        return
+    for document in (item for each in documents for item in flattened(each)):
+        if isinstance(document, Mapping) and document.get("kind") in _KINDS:
+            metadata = _mapping(document.get("metadata"))
+            for container in _containers(document):
+                words = [str(word) for field in ("command", "args") for word in _items(container.get(field))]
+                image = str(container.get("image", ""))
+                if any(word.endswith("nginx-ingress-controller") for word in words[:3]) or any(
+                    known in image for known in _IMAGES
+                ):
+                    yield OtherController(
+                        str(document["kind"]),
+                        str(metadata.get("namespace") or "default"),
+                        str(metadata.get("name", "")),
+                        file,
+                        dict(_arguments(words)),
+                    )
+
+
+def _containers(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    spec = _mapping(document.get("spec"))
+    pod = spec if document["kind"] == "Pod" else _mapping(_mapping(spec.get("template")).get("spec"))
+    return (_mapping(each) for each in _items(pod.get("containers")))
+
+
+def _arguments(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for word in words:
+        if word.startswith("-"):
+            name, equals, value = word.lstrip("-").partition("=")
+            yield name, value if equals else "true"
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _items(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
