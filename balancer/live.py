@@ -15,6 +15,7 @@ from balancer.http.passing import passing
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
+from balancer.matching.relay_tables import NO_RELAYS, RelayTables, relay_tables
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.routing import NOWHERE, RouteTable, compiling
 from balancer.model.endpoints import Backend, BackendKey
@@ -53,7 +54,8 @@ class View:
     `proxy` are the settings, and `zone` is the own zone as requests are counted in it. `plain_edit` and `secure_edit`
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
-    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual.
+    `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual. `relays`
+    says which connections are relayed.
     """
 
     __slots__ = (
@@ -70,6 +72,7 @@ class View:
         "passing",
         "plain_edit",
         "proxy",
+        "relays",
         "request_fields",
         "secure_edit",
         "tables",
@@ -89,6 +92,7 @@ class View:
         forwarded: ForwardedReader | None = None,
         request_fields: RequestFields | None = None,
         logged: LoggedRequests | None = None,
+        relays: RelayTables = NO_RELAYS,
     ) -> None:
         self.generation = generation
         self.own_zone = own_zone
@@ -108,6 +112,7 @@ class View:
         self.forwarded = forwarded
         self.request_fields = request_fields
         self.logged = logged
+        self.relays = relays
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""
@@ -222,9 +227,11 @@ class LiveTable:
             coming.concerned += gone
             coming.departed += _members_of(before.backends[key] for key in gone)
         yield
-        tables = before.tables
+        tables, relays = before.tables, before.relays
         if not _has_same_routes(before.model, model):
             tables = yield from compiling(model, tables, self._make_gate)
+            relays = relay_tables(model)
+            yield
         coming.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
@@ -235,6 +242,7 @@ class LiveTable:
             compressor=_compressor(model.proxy),
             forwarded=None if model.proxy.trusted is None else ForwardedReader(model.proxy.trusted),
             logged=logged_requests(model.proxy.log),
+            relays=relays,
             request_fields=RequestFields(model.proxy.request_fields) if model.proxy.request_fields else None,
         )
         return coming
@@ -285,6 +293,7 @@ def _replaced(before: View, model: RoutingModel) -> Generator[None, None, tuple[
 def _has_same_routes(before: RoutingModel, after: RoutingModel) -> bool:
     return (
         after.hosts == before.hosts
+        and after.relays == before.relays
         and after.listeners == before.listeners
         and after.route_configurations == before.route_configurations
     )

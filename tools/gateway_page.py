@@ -13,8 +13,9 @@ _PAGE = """\
 Made by `make docs` from `tools/gateway_page.py`, with the tables of `ingress/translation/gateway/features.py`;
 do not edit.
 
-zonal reads Gateway API v1 beside Ingress: GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, ReferenceGrant and
-BackendTLSPolicy, today from a folder of manifests. Zones, health, retries and metrics are the same as for an Ingress.
+zonal reads Gateway API v1 beside Ingress: GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute,
+ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries and
+metrics are the same as for an Ingress.
 
 ```console
 $ zonal run --source manifests --gateway-ports 80=8080,443=8443
@@ -48,7 +49,33 @@ Gateway API are not read, and nothing about them costs anything. A GatewayClass 
 |---|---|
 {protocols}
 
-Listeners of the protocols TLS and TCP are judged, and have a status; no connection is relayed yet.
+## Streams
+
+Connections of TCPRoutes and TLSRoutes are streams: their bytes go to one endpoint and back, without HTTP.
+
+* A TLSRoute is found by the name in the ClientHello: exact names before wildcards, and of routes with one name the
+  oldest. The ClientHello may come in pieces and in up to 32 records, within 10 s, and may have 24 KiB. Whoever names
+  nobody, says something else or takes longer is reset.
+* With the mode `Passthrough` endpoints end TLS. With `Terminate` TLS ends here, and endpoints get what is inside;
+  no protocol is agreed on by ALPN. With a BackendTLSPolicy, connections to endpoints of such a listener, and those of a
+  TCPRoute, are TLS. Listeners of both modes and of HTTPS may stand on one port with different hostnames.
+* A share without a Service that may be asked is reset at once, and so is a connection for which there is no endpoint
+  or no room (`max-concurrency` counts streams). Nothing takes over a share.
+* An endpoint that refuses or does not answer is followed by another one, as long as `proxy-next-upstream-tries` and
+  the budget of retries allow: nothing was sent before. `proxy-connect-timeout` is the time of the last one.
+* Zone policies, ejection, `least_request` and costs count streams as they count requests. `adaptive` and `ewma` go
+  by the time that endpoints take to accept.
+* Both sides may end their half. Where TLS ends here, the goodbye of one side ends both. A stream on which nothing
+  passes for `stream-idle-timeout` (ConfigMap, 10 minutes) is reset.
+* A stream stays with its endpoint when its route changes or goes. If it goes to a Service of another namespace, it is
+  reset as soon as no route of the same owner may name that Service any more. Streams of a port that is gone, and of a
+  worker that ends, have the time that tunnels have.
+* The annotation `zonal-ingress.io/send-proxy-protocol: "v2"` of a Service lets streams to it begin with a PROXY
+  header of version 2.
+* The access log has a line for each stream at its end: `protocol` is `TCP` or `TLS`, `host` the name of the
+  ClientHello, `bytes_in` and `bytes_out` what came from client and endpoint, `endpoint_duration` the time to connect,
+  `status` as in nginx's stream module (200, 404, 500, 502, 503, 504). Metrics: `zonal_stream_*`; bytes, costs and
+  decisions of zones count with those of requests.
 
 ## Features
 

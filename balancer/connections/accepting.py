@@ -10,32 +10,41 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Protocol, cast
 
 from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
+from balancer.connections.client_making import ClientMaker
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
-from balancer.connections.entrances import PAUSE_SECONDS, WAIT_SECONDS, Entrances
+from balancer.connections.entrances import PAUSE_SECONDS, WAIT_SECONDS, Entrances, reset
 from balancer.connections.handshaking import UnfinishedHandshakes
-from balancer.connections.peeking import begins_http2, hello_at_hand, receive_hello, receive_proxy_header
+from balancer.connections.peeking import (
+    begins_http2,
+    hello_at_hand,
+    receive_hello,
+    receive_proxy_header,
+    refuse_hello,
+)
 from balancer.connections.places import ClientPlaces
 from balancer.connections.plain_requests import refuses_plain_request
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
+from balancer.connections.raw import RawConnection
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
-from balancer.http1.first_heads import FirstHeads
 from balancer.http2.client import Http2Connection
-from balancer.http2.flushing import Flusher
-from balancer.http2.intake import FaultTally
 from balancer.matching.clients import peer_key
+from balancer.matching.relay_tables import UNROUTED, Choice, Unrouted
+from balancer.model import entry_points
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
-from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
 
 _LEAST_HANDSHAKE_SECONDS = 0.01
+_HELLOS_BYTES = 16 * 1024 * 1024  # 256 connections of an entry point for TLS may owe their ClientHello
 _HTTP2 = b"h2"
 _SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
 
@@ -56,9 +65,6 @@ class Asking(Protocol):
     def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
         """The context of a handshake for a name as the client sent it; None if the usual one will do."""
 
-    def share_certificate(self, server_name: str, host: str) -> bool:
-        """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
-
     def chain_bytes(self, server_name: str | None) -> int:
         """The size of the chain that a handshake for a name shows."""
 
@@ -66,9 +72,21 @@ class Asking(Protocol):
     def listener_context(self) -> ssl.SSLContext:
         """The context of a handshake for which `context_for` gives none."""
 
-    @property
-    def is_divided(self) -> bool:
-        """Whether a name decides which listener serves the requests of a connection."""
+
+class RelayMaker(Protocol):
+    """Knows which connections are relayed, and makes them."""
+
+    def relays_at(self, entry_point: EntryPoint) -> bool:
+        """Whether any connection of an entry point is relayed."""
+
+    def choice(self, entry_point: EntryPoint, server_name: str | None) -> Choice:
+        """What becomes of a connection that asks for a name; None: it names nobody."""
+
+    def names(self, entry_point: EntryPoint) -> Asking:
+        """Knows the handshakes of connections that are relayed after TLS has ended here."""
+
+    def make(self, arrival: Arrival, on_open: Callable[[Connection], None]) -> RawConnection:
+        """The protocol of a connection that is relayed. `on_open` gets the relay once it has a transport."""
 
 
 class Reception:
@@ -77,8 +95,8 @@ class Reception:
     `settings` are read anew for each connection. `places` has every connection that is open; whoever gets one that was
     handed over says when it ends. `bound` is the most that descriptors allow. `note` counts, by kind, connections that
     were not taken in. Without descriptors nothing is accepted for `pause_seconds`, and a connection waits for an entry
-    point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `flusher` is for connections in
-    HTTP/2, and `tally` counts what goes wrong on them. `transports` carry the connections.
+    point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `clients` makes connections of
+    HTTP, and `relays` those that are carried as bytes. `transports` carry the connections.
     `unfinished` bounds the handshakes under way.
     """
 
@@ -86,15 +104,14 @@ class Reception:
         self,
         *,
         settings: CurrentSettings,
-        deadlines: Deadlines,
         names: Callable[[EntryPoint], Asking],
         places: ClientPlaces[Arriving | Connection],
         bound: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
-        tally: FaultTally,
         handshake_seconds: float,
-        flusher: Flusher,
+        clients: ClientMaker,
+        relays: RelayMaker,
         transports: TcpTransports,
         pause_seconds: float = PAUSE_SECONDS,
         wait_seconds: float = WAIT_SECONDS,
@@ -102,19 +119,18 @@ class Reception:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
-        self._deadlines = deadlines
-        self._first_heads = FirstHeads()
         self._names = names
         self._places = places
         self._bound = bound
         self._hand_over = hand_over
         self._note = note
-        self._tally = tally
         self._handshake_seconds = handshake_seconds
-        self._flusher = flusher
+        self._clients = clients
+        self._relays = relays
         self._transports = transports
         self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds, wait_seconds=wait_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
+        self._hellos: dict[str, UnfinishedHandshakes[asyncio.Task[None]]] = {}
         self.arriving: set[Arriving] = set()
 
     def open(self, sockets: Mapping[str, socket.socket]) -> None:
@@ -123,7 +139,10 @@ class Reception:
 
     def use(self, entry_points: Iterable[EntryPoint]) -> tuple[EntryPoint, ...]:
         """Lets these entry points, and no others, stand on their sockets. Returns those that are gone."""
-        return self._entrances.use(entry_points)
+        gone = self._entrances.use(entry_points)
+        for each in gone:
+            self._hellos.pop(each.key, None)
+        return gone
 
     def close(self) -> None:
         """Stops accepting. Arriving connections may continue."""
@@ -136,15 +155,16 @@ class Reception:
             arriving.cancel()
 
     def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
-        settings, secure = self._settings.proxy, entry_point.is_secure
-        reads_first = secure or settings.proxy_protocol or settings.http2.cleartext
+        settings, has_hello = self._settings.proxy, entry_point.reads_hello
+        is_raw = entry_point.protocol is entry_points.Protocol.TCP
+        reads_first = has_hello or settings.proxy_protocol or (settings.http2.cleartext and not is_raw)
         most = min(settings.client_connections, self._bound)
         for connection, peer in accepted:
             if len(self._places) >= most and not self._makes_room(peer):
                 connection.close()
             elif not reads_first:
-                self._open(connection, Arrival(peer, None, entry_point), http2=False)
-            elif not secure or settings.proxy_protocol or not self._shake_hands(connection, peer, entry_point):
+                self._open(connection, self._plain(Arrival(peer, None, entry_point)))
+            elif not has_hello or settings.proxy_protocol or not self._shake_hands(connection, peer, entry_point):
                 self._welcome_later(connection, peer, entry_point)
 
     def _makes_room(self, peer: str) -> bool:
@@ -160,38 +180,86 @@ class Reception:
         self.arriving.add(task)
         self._places.enter(task, peer_key(peer))
         task.add_done_callback(self._welcomed)
+        if entry_point.protocol is entry_points.Protocol.TLS:
+            hellos = self._hellos.setdefault(entry_point.key, UnfinishedHandshakes(_HELLOS_BYTES))
+            task.add_done_callback(hellos.over)
+            for each in hellos.begin(task, address=peer, chain_bytes=0):
+                self._note("handshake_limit")
+                each.cancel()
 
     def _welcomed(self, task: asyncio.Task[None]) -> None:
         self.arriving.discard(task)
         self._places.leave(task)
 
-    def _open(self, connection: socket.socket, arrival: Arrival, *, http2: bool) -> None:
-        """Takes in a connection of which nothing more has to be known before its first request."""
+    def _plain(self, arrival: Arrival, *, http2: bool = False) -> ReadsPieces:
+        """The protocol of a connection at an entry point where clients do not begin with TLS."""
+        if arrival.entry_point.protocol is entry_points.Protocol.TCP:
+            return self._relay(arrival)
+        return self._client(arrival, http2)
+
+    def _open(self, connection: socket.socket, protocol: ReadsPieces) -> None:
+        """Takes in a connection of which nothing more has to be known before its first bytes are read."""
         try:
-            self._transports.open(connection, self._client(arrival, http2))
+            self._transports.open(connection, protocol)
         except OSError:
             connection.close()
 
     def _shake_hands(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> bool:
-        """Begins the handshake if the ClientHello is there, as it nearly always is, and what its name needs.
+        """Goes on with a connection if its ClientHello is there, as it nearly always is, and what its name needs.
 
         False: these have to be waited for.
         """
-        hello = hello_at_hand(connection, _SPOKEN[self._settings.proxy.http2.enabled])
-        if hello is None or not self._names(entry_point).is_ready(hello.server_name):
+        hello = hello_at_hand(connection)
+        if hello is None:
             return False
         arrival = Arrival(peer, None, entry_point)
-        self._shake(connection, arrival, hello, self._handshake_seconds)
+        arrival.server_name = hello.server_name
+        choice = self._choice(entry_point, hello)
+        if self._is_over(connection, arrival, hello, choice):
+            return True
+        if not self._names_for(entry_point, choice).is_ready(hello.server_name):
+            return False
+        self._shake(connection, arrival, hello, choice, self._handshake_seconds)
         return True
 
-    def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, seconds: float) -> None:
+    def _choice(self, entry_point: EntryPoint, hello: Hello) -> Choice:
+        """What becomes of a connection that began with `hello`. None: HTTP is spoken."""
+        if not self._relays.relays_at(entry_point):
+            return None
+        if not hello.is_whole:
+            return None if entry_point.is_secure else UNROUTED
+        return self._relays.choice(entry_point, hello.server_name)
+
+    def _is_over(self, connection: socket.socket, arrival: Arrival, hello: Hello, choice: Choice) -> bool:
+        """Whether no handshake follows, because the connection was refused, or is relayed with its TLS."""
+        if isinstance(choice, Unrouted):
+            self._note("stream_refused")
+            reset(connection)
+            return True
+        if choice is not None:
+            if not choice.route.ends_tls:
+                self._open(connection, self._relay(arrival))
+            return not choice.route.ends_tls
+        if not hello.protocols or not _SPOKEN[self._settings.proxy.http2.enabled].isdisjoint(hello.protocols):
+            return False
+        self._note("tls_handshake")
+        with suppress(OSError):
+            refuse_hello(connection, NO_APPLICATION_PROTOCOL)
+        connection.close()
+        return True
+
+    def _names_for(self, entry_point: EntryPoint, choice: Choice) -> Asking:
+        """What is known of the handshake of a connection."""
+        return self._names(entry_point) if choice is None else self._relays.names(entry_point)
+
+    def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, choice: Choice, seconds: float) -> None:
         """Begins a handshake, which may take `seconds`."""
-        if not hello.needs_bytes and refuses_plain_request(connection):
+        if choice is None and not hello.needs_bytes and refuses_plain_request(connection):
             self._note("tls_handshake")
             return
-        arrival.server_name = hello.server_name
-        names = self._names(arrival.entry_point)
-        tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=self._client, refuse=self._refuse)
+        names = self._names_for(arrival.entry_point, choice)
+        make = self._client if choice is None else self._relay
+        tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=make, refuse=self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
         try:
             handshake.begin(self._loop, self._transports, connection, tls, seconds)
@@ -233,17 +301,27 @@ class Reception:
             connection.close()
             raise
         arrival = Arrival(peer, port, entry_point)
-        if not entry_point.is_secure:
-            arrival.arriving = asyncio.current_task()
+        arrival.arriving = asyncio.current_task()
+        if not entry_point.reads_hello:
             await self._take_in_plain(connection, arrival)
             return
-        handshake_until = self._loop.time() + self._handshake_seconds
-        hello = await self._hello(connection, self._names(entry_point), http2=settings.http2.enabled)
-        if hello is None:
+        until = self._loop.time() + self._handshake_seconds
+        try:
+            async with asyncio.timeout_at(until):
+                hello = await receive_hello(connection)
+                arrival.server_name = hello.server_name
+                choice = self._choice(entry_point, hello)
+                if self._is_over(connection, arrival, hello, choice):
+                    return
+                await self._names_for(entry_point, choice).prepare(hello.server_name)
+        except (KeyError, OSError):  # TimeoutError is one; without a key, the entry point has gone meanwhile
             self._note("tls_handshake")
+            connection.close()
             return
-        left_seconds = max(handshake_until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS)
-        self._shake(connection, arrival, hello, left_seconds)
+        except asyncio.CancelledError:
+            connection.close()
+            raise
+        self._shake(connection, arrival, hello, choice, max(until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS))
 
     def _moves(self, peer: str, settings: ProxySettings) -> bool:
         """Whether there is a place for the client that a PROXY header names. The one of who sent the header is free."""
@@ -257,7 +335,7 @@ class Reception:
     async def _take_in_plain(self, connection: socket.socket, arrival: Arrival) -> None:
         http2, settings = False, self._settings.proxy
         try:
-            if settings.http2.cleartext:
+            if settings.http2.cleartext and arrival.entry_point.protocol is entry_points.Protocol.HTTP:
                 async with asyncio.timeout(settings.client_header_timeout_seconds):
                     http2 = await begins_http2(connection)
         except OSError:  # TimeoutError is one
@@ -266,45 +344,13 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        self._open(connection, arrival, http2=http2)
+        self._open(connection, self._plain(arrival, http2=http2))
 
     def _client(self, arrival: Arrival, http2: bool) -> ClientConnection | Http2Connection:
-        """The protocol of a connection that is ready for requests."""
-        on_open = partial(self._arrived, arrival)
-        if not http2:
-            return ClientConnection(
-                settings=self._settings,
-                deadlines=self._deadlines,
-                first_heads=self._first_heads,
-                unread=self._flusher.unread,
-                entry_point=arrival.entry_point,
-                on_open=on_open,
-                peer=arrival.peer,
-                port=arrival.port,
-                server_name=self._deciding_name(arrival),
-            )
-        serves = None
-        name = self._deciding_name(arrival)
-        if arrival.server_name and name is None:
-            serves = partial(self._names(arrival.entry_point).share_certificate, arrival.server_name)
-        return Http2Connection(
-            settings=self._settings,
-            deadlines=self._deadlines,
-            flusher=self._flusher,
-            entry_point=arrival.entry_point,
-            on_open=on_open,
-            tally=self._tally,
-            serves=serves,
-            peer=arrival.peer,
-            port=arrival.port,
-            server_name=name,
-        )
+        return self._clients.make(arrival, http2, partial(self._arrived, arrival))
 
-    def _deciding_name(self, arrival: Arrival) -> str | None:
-        """The name of a handshake that decided which listener the connection belongs to; None if none had to."""
-        if not arrival.entry_point.is_secure or not self._names(arrival.entry_point).is_divided:
-            return None
-        return arrival.server_name or ""
+    def _relay(self, arrival: Arrival, _: bool = False) -> RawConnection:
+        return self._relays.make(arrival, partial(self._arrived, arrival))
 
     def _arrived(self, arrival: Arrival, client: Connection) -> None:
         if arrival.arriving is not None:
@@ -321,25 +367,6 @@ class Reception:
         """Cuts a connection whose handshake must not count."""
         self._note("tls_handshake")
         cast("asyncio.Transport", transport).abort()  # uvloop's are not of this class
-
-    async def _hello(self, connection: socket.socket, names: Asking, *, http2: bool) -> Hello | None:
-        """What a TLS client says first. None: it speaks no protocol that is spoken here, and was refused."""
-        spoken = _SPOKEN[http2]
-        try:
-            async with asyncio.timeout(self._handshake_seconds):
-                hello = await receive_hello(connection, spoken)
-                await names.prepare(hello.server_name)
-            if not hello.protocols or not spoken.isdisjoint(hello.protocols):
-                return hello
-            connection.send(NO_APPLICATION_PROTOCOL)
-            connection.shutdown(socket.SHUT_WR)
-        except OSError:  # TimeoutError is one
-            pass
-        except asyncio.CancelledError:
-            connection.close()
-            raise
-        connection.close()
-        return None
 
 
 def _context_for(names: Asking, hello: Hello) -> ssl.SSLContext:

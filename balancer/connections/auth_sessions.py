@@ -20,9 +20,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from balancer.connections.checked_tls import checked_contexts
+from balancer.connections.endpoint_tls import endpoint_context, endpoint_name
 from balancer.connections.http2_copies import send_over_http2
 from balancer.connections.names import Addresses, Names
-from balancer.connections.tls import endpoint_context, endpoint_name
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.model.addresses import is_forbidden, is_forbidden_host

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from balancer.connections.endpoint_contexts import EndpointContexts
-from balancer.connections.tls import check_shown, set_up_endpoint_context
+from balancer.connections.endpoint_tls import check_shown, set_up_endpoint_context
 from balancer.model.handshakes import Handshake
 
 # Checks of endpoints, copies and questions to auth services each have so much.
@@ -46,5 +46,5 @@ def _demands(tls: Handshake) -> Handshake:
 def _make(tls: Handshake, http2: bool) -> ssl.SSLContext:
     context = _CheckingContext(ssl.PROTOCOL_TLS_CLIENT)
     context.demands = tls
-    set_up_endpoint_context(context, tls, http2=http2)
+    set_up_endpoint_context(context, tls, "h2" if http2 else "http/1.1")
     return context

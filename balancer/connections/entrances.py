@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
-from balancer.model.entry_points import EntryPoint, Protocol
+from balancer.model.entry_points import EntryPoint
 from balancer.runtime.accepted import accept
 from balancer.runtime.transports import plain_address
 
@@ -24,10 +24,6 @@ _LOG = logging.getLogger(__name__)
 
 WAIT_SECONDS: Final = 5.0
 """How long a connection waits for an entry point."""
-
-ACCEPTED: Final = frozenset((Protocol.HTTP, Protocol.HTTPS))
-"""The protocols of entry points for which connections are accepted. A relay of TLS or TCP adds its own here, and takes
-the connections of its entry points in `Take`."""
 
 PAUSE_SECONDS: Final = 0.5
 """Without descriptors: long enough for some to be freed, and half of what clients notice."""
@@ -125,7 +121,7 @@ class Entrances:
         Connections that wait for one of them are taken.
         """
         before = self._entry_points
-        self._entry_points = {each.socket: each for each in entry_points if each.protocol in ACCEPTED}
+        self._entry_points = {each.socket: each for each in entry_points}
         for name, entrance in self._entrances.items():
             entry_point = self._entry_points.get(name)
             entrance.was_used = entry_point is None and (entrance.was_used or entrance.entry_point is not None)
@@ -141,7 +137,7 @@ class Entrances:
             entrance.listener.close()
         self._entrances.clear()
         while self._waiting:
-            _reset(self._waiting.popleft().connection)
+            reset(self._waiting.popleft().connection)
         self._rearm()
 
     def _resume(self, entrance: _Entrance) -> None:
@@ -153,7 +149,7 @@ class Entrances:
             self._take(self._accepted(entrance), entrance.entry_point)
         elif entrance.was_used:
             for connection, _ in self._accepted(entrance):
-                _reset(connection)
+                reset(connection)
         elif len(self._waiting) < self._waiting_most:
             self._let_wait(entrance)
         else:
@@ -204,7 +200,7 @@ class Entrances:
             if each.until > now:
                 left.append(each)
             else:
-                _reset(each.connection)
+                reset(each.connection)
         self._settle(left)
 
     def _settle(self, left: deque[_Waiting]) -> None:
@@ -223,7 +219,7 @@ class Entrances:
             self._timer = self._loop.call_at(self._waiting[0].until, self._expire)
 
 
-def _reset(connection: socket.socket) -> None:
+def reset(connection: socket.socket) -> None:
     """Closes a connection with RST, so that its client does not take it for served."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     connection.close()

@@ -11,7 +11,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from balancer.connections.endpoint_contexts import EndpointContexts
-from balancer.connections.tls import endpoint_name
+from balancer.connections.endpoint_tls import endpoint_name
 from balancer.http.grpc import is_call
 from balancer.http.messages import Fields
 from balancer.http2.engine import CLIENT

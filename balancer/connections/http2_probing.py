@@ -10,7 +10,7 @@ import asyncio
 from typing import cast
 
 from balancer.connections.endpoint_contexts import EndpointContexts
-from balancer.connections.tls import endpoint_name
+from balancer.connections.endpoint_tls import endpoint_name
 from balancer.http.grpc import CONTENT_TYPE, OK, status_in
 from balancer.http.messages import Fields, field_value
 from balancer.http2.engine import CLIENT

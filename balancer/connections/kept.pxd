@@ -4,7 +4,7 @@ from balancer.runtime.deadlines cimport Deadlines
 
 
 cdef class KeptConnections:
-    cdef public object _loop, contexts, flusher, places, transports
+    cdef public object _loop, contexts, flusher, places, raw_contexts, transports
     cdef public set coming, open
     cdef public Deadlines deadlines
     cdef public IdleShares idle

@@ -12,8 +12,9 @@ from typing import Protocol, TypeVar
 
 from balancer.connections.dialing import dial
 from balancer.connections.endpoint_contexts import EndpointContexts
+from balancer.connections.endpoint_tls import endpoint_name, make_endpoint_context, make_raw_context, shared_demands
 from balancer.connections.idle_shares import IdleShare, IdleShares
-from balancer.connections.tls import endpoint_name, make_endpoint_context, shared_demands
+from balancer.connections.raw import RawConnection
 from balancer.connections.unread import Unread
 from balancer.errors import NoPlaceError
 from balancer.http.current import CurrentSettings
@@ -27,7 +28,9 @@ from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.shares import FairShares
 from balancer.runtime.tcp import TcpTransport, TcpTransports
 
-_Kept = TypeVar("_Kept", EndpointConnection, Http2EndpointConnection)
+_RAW_CONTEXTS_BYTES = 16 * 1024 * 1024  # few routes of streams speak TLS to endpoints
+
+_Kept = TypeVar("_Kept", EndpointConnection, Http2EndpointConnection, RawConnection)
 
 
 class KeptConnection(Watched, Protocol):
@@ -63,6 +66,7 @@ class KeptConnections:
         "idle_count",
         "open",
         "places",
+        "raw_contexts",
         "settings",
         "transports",
     )
@@ -79,6 +83,7 @@ class KeptConnections:
         self.deadlines = deadlines
         self.flusher = Flusher(self._loop, Unread(settings))
         self.contexts = EndpointContexts(shared_demands, make_endpoint_context)
+        self.raw_contexts = EndpointContexts(shared_demands, make_raw_context, _RAW_CONTEXTS_BYTES)
         self.settings = settings
         self.transports = transports
         self.idle_count = 0
@@ -104,13 +109,21 @@ class KeptConnections:
             deadlines.insert(connection)
 
     async def dialled(
-        self, member: Member, make: Callable[[], _Kept], tls: Handshake | None, share: IdleShare, *, http2: bool = False
+        self,
+        member: Member,
+        make: Callable[[], _Kept],
+        tls: Handshake | None,
+        share: IdleShare,
+        *,
+        http2: bool = False,
+        raw: bool = False,
     ) -> tuple[asyncio.Transport | TcpTransport, _Kept]:
         """Connects to `member`, in place of an idle connection of `share` if its namespace has no more places.
 
-        Raises NoPlaceError, or as `dial` does.
+        `raw`: TLS offers no protocol. Raises NoPlaceError, or as `dial` does.
         """
         endpoint, places = member.endpoint, self.places
+        contexts = self.raw_contexts if raw else self.contexts
         while not places.take(share.namespace):
             if not share.end_one():
                 raise NoPlaceError(f"{share.namespace} has all connections that it may have")
@@ -121,7 +134,7 @@ class KeptConnections:
                 make,
                 endpoint.address,
                 endpoint.port,
-                context=await self.contexts.of(share.namespace, tls, http2=http2) if tls else None,
+                context=await contexts.of(share.namespace, tls, http2=http2) if tls else None,
                 server_name=endpoint_name(tls, endpoint.address) if tls else None,
             )
         except BaseException:

@@ -9,7 +9,7 @@ import asyncio
 import socket
 from contextlib import suppress
 
-from balancer.connections.clienthello import RECORD_BYTES_MAX, Hello, read_hello
+from balancer.connections.clienthello import HELLO_BYTES_MAX, Hello, read_hello
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
 from balancer.http2.frames import PREFACE
 
@@ -52,16 +52,16 @@ async def begins_http2(connection: socket.socket) -> bool:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
 
-async def receive_hello(connection: socket.socket, spoken: frozenset[bytes]) -> Hello:
-    """What a ClientHello says. It stays in the socket unless none of the protocols that it offers is `spoken`.
+async def receive_hello(connection: socket.socket) -> Hello:
+    """What a ClientHello says, which stays in the socket.
 
-    Anything but a whole ClientHello offers none and names nobody. Raises OSError.
+    Anything but a whole ClientHello offers no protocols and names nobody. Raises OSError.
     """
     seen, hello, low_water = b"", Hello(needs_bytes=1), 1
     try:
         while True:
             with suppress(BlockingIOError):
-                ahead = connection.recv(RECORD_BYTES_MAX, socket.MSG_PEEK)
+                ahead = connection.recv(HELLO_BYTES_MAX, socket.MSG_PEEK)
                 if len(ahead) <= len(seen):
                     return Hello(0)  # its end
                 seen, hello = ahead, read_hello(ahead)
@@ -76,24 +76,25 @@ async def receive_hello(connection: socket.socket, spoken: frozenset[bytes]) -> 
     finally:
         if low_water > 1:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-    if hello.protocols and spoken.isdisjoint(hello.protocols):
-        connection.recv(len(seen))  # closing with unread bytes would reset the connection and lose the alert
     return hello
 
 
-def hello_at_hand(connection: socket.socket, spoken: frozenset[bytes]) -> Hello | None:
-    """What a ClientHello says that has come as a whole. It stays in the socket. None if `receive_hello` has to decide.
+def refuse_hello(connection: socket.socket, alert: bytes) -> None:
+    """Answers a ClientHello, which is still in the socket, with an alert, and ends the stream. Raises OSError."""
+    with suppress(BlockingIOError):
+        connection.recv(HELLO_BYTES_MAX)  # closing with unread bytes would reset the connection and lose the alert
+    connection.send(alert)
+    connection.shutdown(socket.SHUT_WR)
 
-    It also decides where none of the offered protocols is `spoken`.
-    """
+
+def hello_at_hand(connection: socket.socket) -> Hello | None:
+    """What a ClientHello says that has come as a whole. It stays in the socket. None if `receive_hello` has to wait."""
     try:
-        ahead = connection.recv(RECORD_BYTES_MAX, _PEEK_AT_ONCE)
+        ahead = connection.recv(HELLO_BYTES_MAX, _PEEK_AT_ONCE)
     except OSError:
         return None
     hello = read_hello(ahead)
-    if len(ahead) < hello.needs_bytes or (hello.protocols and spoken.isdisjoint(hello.protocols)):
-        return None
-    return hello
+    return None if len(ahead) < hello.needs_bytes else hello
 
 
 async def _readable(connection: socket.socket) -> None:

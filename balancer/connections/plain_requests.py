@@ -9,7 +9,7 @@ import re
 import socket
 from typing import Final
 
-from balancer.connections.clienthello import RECORD_BYTES_MAX
+from balancer.connections.clienthello import HELLO_BYTES_MAX
 
 _BEGIN: Final = re.compile(rb"[A-Z]{3,16} ")
 _BEGIN_BYTES: Final = 17
@@ -28,7 +28,7 @@ def refuses_plain_request(connection: socket.socket) -> bool:
         if not _BEGIN.match(connection.recv(_BEGIN_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)):
             return False
         # Closing with unread bytes would reset the connection and lose the answer.
-        connection.recv(RECORD_BYTES_MAX, socket.MSG_DONTWAIT)
+        connection.recv(HELLO_BYTES_MAX, socket.MSG_DONTWAIT)
         connection.send(_ANSWER, socket.MSG_DONTWAIT)
         connection.shutdown(socket.SHUT_WR)
     except BlockingIOError:

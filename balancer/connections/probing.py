@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from balancer.connections.checked_tls import checked_contexts
 from balancer.connections.endpoint_contexts import EndpointContexts
+from balancer.connections.endpoint_tls import endpoint_name
 from balancer.connections.http2_probing import answers_well
-from balancer.connections.tls import endpoint_name
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member

@@ -1,4 +1,6 @@
-"""Reads the PROXY protocol, versions 1 and 2: a load balancer sends the client's address before the first byte. No I/O.
+"""The PROXY protocol: whoever stands in front sends the client's address before the first byte. No I/O.
+
+Reads versions 1 and 2, and writes version 2.
 
 The result depends on the position of the first violation, so it is the same however the bytes were split. The rules are
 those of HAProxy's proxy-protocol.txt (sections 2.1 and 2.2). Optional parts that do not give the client's address are
@@ -20,6 +22,7 @@ _V1_UNKNOWN = re.compile(rb"PROXY UNKNOWN(?: [^\r\n]*)?")
 _V2 = b"\r\n\r\n\x00\r\nQUIT\n"
 _V2_FIXED = 16
 _LOCAL, _PROXY = 0x20, 0x21
+_MAPPED = bytes(10) + b"\xff\xff"  # an IPv4 address where IPv6 is spoken (RFC 4291 2.5.5.2)
 # By address family and transport: bytes of the addresses and ports, and of one address. 0: nothing that zonal could
 # use.
 _V2_FAMILIES = {
@@ -56,6 +59,21 @@ def read_proxy_header(data: bytes) -> ProxyHeader | None:
     if data[: len(_V1)] == _V1[: len(data)]:
         return _read_v1(data)
     raise InvalidHeader("no PROXY header")
+
+
+def proxy_header(source: tuple[str, int], target: tuple[str, int]) -> bytes:
+    """A header of version 2 for a TCP connection from `source` to `target`, each an IP address and a port.
+
+    With an address that is none, it says that nothing is known of the client (LOCAL).
+    """
+    try:
+        addresses = [ipaddress.ip_address(address) for address, _ in (source, target)]
+    except ValueError:
+        return _V2 + bytes((_LOCAL, 0, 0, 0))
+    is_v4 = all(each.version == 4 for each in addresses)
+    packed = b"".join(each.packed if is_v4 or each.version == 6 else _MAPPED + each.packed for each in addresses)
+    said = packed + source[1].to_bytes(2, "big") + target[1].to_bytes(2, "big")
+    return _V2 + bytes((_PROXY, 0x11 if is_v4 else 0x21)) + len(said).to_bytes(2, "big") + said
 
 
 def _read_v1(data: bytes) -> ProxyHeader | None:

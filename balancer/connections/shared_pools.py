@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 
+from balancer.connections.endpoint_tls import check_shown
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_shown
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
 from balancer.http2.engine import CLIENT

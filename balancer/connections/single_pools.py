@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import ssl
 
+from balancer.connections.endpoint_tls import check_shown
 from balancer.connections.idle_shares import IdleShare
 from balancer.connections.kept import KeptConnections
-from balancer.connections.tls import check_shown
 from balancer.http1.endpoint import EndpointConnection, Keeper
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member

@@ -1,5 +1,4 @@
-"""Does TLS to both sides: chooses the certificate for a client's handshake, and sets what a handshake with an endpoint
-demands.
+"""Does TLS with clients: chooses the certificate for a handshake.
 
 The first handshake that needs a context makes it; contexts are kept by certificate. So a changed Secret counts from the
 next handshake on, and open connections are not affected. Private keys reach OpenSSL through anonymous memory, never
@@ -11,27 +10,20 @@ from __future__ import annotations
 import logging
 import os
 import ssl
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Any, Final
-
-import msgspec
 
 from balancer.connections.asking_contexts import AskingContexts, Terms
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
 from balancer.matching.server_names import Named, ServerNameTable
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand, ClientVerification
-from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import INGRESS
 from balancer.model.settings import Http2Settings, ListenerTls
 
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
-_SOME_NAMES: Final = ("",)  # which names are demanded does not concern a context
-_ENDPOINT_CONTEXTS = 16  # for auth services without demands of their own; it takes milliseconds to trust the system's
 
 
 class ServerNames:
@@ -46,14 +38,21 @@ class ServerNames:
         "_goes_by",
         "_on_dear",
         "_protocols",
+        "_raw",
         "_table",
         "listener_context",
     )
 
     def __init__(
-        self, fallback: Certificate, on_dear: Callable[[str], None] = lambda _: None, configuration: str = INGRESS
+        self,
+        fallback: Certificate,
+        on_dear: Callable[[str], None] = lambda _: None,
+        configuration: str = INGRESS,
+        *,
+        raw: bool = False,
     ) -> None:
-        """`fallback` serves if the model names no default certificate. `configuration` is a key.
+        """`fallback` serves if the model names no default certificate. `configuration` is a key. `raw`: no protocol is
+        chosen, because no HTTP is spoken inside.
 
         `on_dear` hears of each handshake that took much CPU time: the host in the model, empty if it was for none.
         """
@@ -65,7 +64,8 @@ class ServerNames:
         self._goes_by = RoutingModel()
         self._table = ServerNameTable(self._goes_by, configuration)
         self._asking = AskingContexts()
-        self._protocols = _protocols(self._goes_by.proxy.http2)
+        self._raw = raw
+        self._protocols = [] if raw else _protocols(self._goes_by.proxy.http2)
         self.listener_context = self._make_listener()
 
     def _make_listener(self) -> ssl.SSLContext:
@@ -87,7 +87,7 @@ class ServerNames:
         before = self._goes_by
         self._goes_by = model
         self._chosen = {}
-        if model.proxy.http2 != before.proxy.http2:
+        if model.proxy.http2 != before.proxy.http2 and not self._raw:
             self._offer(_protocols(model.proxy.http2))
         if (
             model.certificates is before.certificates
@@ -226,12 +226,16 @@ def _protocols(http2: Http2Settings) -> list[str]:
 
 
 def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1",)) -> ListenerContext:
-    """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN, no session tickets. Raises ssl.SSLError."""
+    """A server-side context: TLS 1.2 and 1.3, one of `protocols` by ALPN if there are any, no session tickets.
+
+    Raises ssl.SSLError.
+    """
     context = ListenerContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
     context.num_tickets = 0  # Python cannot set ticket keys, and a ticket would be valid for other hosts
-    context.set_alpn_protocols(protocols)
+    if protocols:
+        context.set_alpn_protocols(protocols)
     load_certificate(context, certificate.chain_pem, certificate.private_key_pem)
     return context
 
@@ -254,113 +258,6 @@ def load_certificate(context: ssl.SSLContext, chain_pem: bytes, private_key_pem:
         context.load_cert_chain(f"/proc/self/fd/{descriptor}")
     finally:
         os.close(descriptor)
-
-
-def endpoint_context(tls: Handshake, *, http2: bool = False) -> ssl.SSLContext:
-    """A client-side context for endpoints: the versions and ciphers of `tls`, HTTP/1.1 only or HTTP/2 only.
-
-    Raises ssl.SSLError for a broken CA, for a client certificate that OpenSSL refuses and for a list without a known
-    cipher.
-
-    With `verify`, chain and name are checked (RFC 9525); in place of the name, `check_shown` checks `names` after the
-    handshake. Without `verify` every certificate is accepted. Handshakes that differ only in what does not concern the
-    context share one: a tenant may name many servers beside one Secret, whose roots take milliseconds and megabytes.
-    """
-    return _endpoint_context(shared_demands(tls), http2)
-
-
-def shared_demands(tls: Handshake) -> Handshake:
-    """What of `tls` concerns a context: handshakes for which this is equal share one."""
-    names = _SOME_NAMES if tls.names else ()
-    return msgspec.structs.replace(tls, server_name=None, follows_client=False, intermediates=0, names=names)
-
-
-@lru_cache(maxsize=_ENDPOINT_CONTEXTS)
-def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
-    return make_endpoint_context(tls, http2)
-
-
-def make_endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
-    """A new context, as `endpoint_context` returns it. May be called in any thread. Raises as that does."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    set_up_endpoint_context(context, tls, http2=http2)
-    return context
-
-
-def set_up_endpoint_context(context: ssl.SSLContext, tls: Handshake, *, http2: bool) -> None:
-    """Makes a new client-side `context` what `endpoint_context` returns. Raises as that does."""
-    context.minimum_version = ssl.TLSVersion[tls.oldest]
-    context.maximum_version = ssl.TLSVersion[tls.newest]
-    context.set_alpn_protocols(["h2" if http2 else "http/1.1"])
-    if tls.ciphers:
-        context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
-    if tls.names or not tls.verify:
-        context.check_hostname = False
-    if not tls.verify:
-        context.verify_mode = ssl.CERT_NONE
-    elif tls.ca_pem is None:
-        context.load_default_certs()
-    else:
-        trust(context, tls.ca_pem)
-    if tls.chain_pem is not None and tls.private_key_pem is not None:
-        load_certificate(context, tls.chain_pem, tls.private_key_pem)
-
-
-def trust(context: ssl.SSLContext, ca_pem: bytes) -> None:
-    """Makes handshakes of `context` trust these authorities. Raises ssl.SSLError.
-
-    Python reads a file without holding the interpreter, so other threads go on; a text it reads with the lock held.
-    """
-    descriptor = os.memfd_create("authorities", os.MFD_CLOEXEC)
-    try:
-        os.write(descriptor, ca_pem)
-        context.load_verify_locations(cafile=f"/proc/self/fd/{descriptor}")
-    finally:
-        os.close(descriptor)
-
-
-def check_shown(tls: Handshake, connection: ssl.SSLObject) -> None:
-    """Raises ssl.SSLError if what the other side has shown is not what `tls` demands beside OpenSSL's own checks.
-
-    More intermediate certificates were needed to verify it than `tls` allows, or it has none of the demanded names.
-    Python has no setting for OpenSSL's depth (SSL_CTX_set_verify_depth(3)), nor for names of which one is enough.
-    """
-    if not tls.verify:
-        return
-    if intermediates(connection) > tls.intermediates:
-        raise ssl.SSLError(f"more than {tls.intermediates} intermediate certificates")
-    if tls.names and not has_one_of(tls.names, connection.getpeercert() or {}):
-        raise ssl.SSLError("none of the names that are demanded")
-
-
-def has_one_of(names: tuple[str, ...], certificate: Mapping[str, Any]) -> bool:
-    """Whether a certificate, as `getpeercert` shows it, has one of `names`: names of hosts, or URIs.
-
-    A wildcard of the certificate stands for one label (RFC 9525 6.3). URIs are compared as they are.
-    """
-    alternatives: Iterable[tuple[str, str]] = certificate.get("subjectAltName", ())
-    for kind, value in alternatives:
-        if kind == "URI" and value in names:
-            return True
-        if kind == "DNS" and any(_is_of_host(value.lower(), name.lower()) for name in names if ":" not in name):
-            return True
-    return False
-
-
-def _is_of_host(shown: str, name: str) -> bool:
-    return shown == name or (shown.startswith("*.") and shown[2:] == name.partition(".")[2])
-
-
-def intermediates(connection: ssl.SSLObject) -> int:
-    """How many certificates of the verified chain stand between that of the other side and the trusted one."""
-    verified = getattr(connection, "get_verified_chain", None)  # public since Python 3.13
-    chain = verified() if verified is not None else connection._sslobj.get_verified_chain()  # type: ignore[attr-defined]
-    return max(len(chain) - 2, 0)
-
-
-def endpoint_name(tls: Handshake, address: str) -> str:
-    """The name that a handshake with an endpoint sends and verifies; without a name, `address` is verified."""
-    return tls.server_name or (address if tls.verify else "")
 
 
 def self_signed() -> Certificate:

@@ -9,6 +9,7 @@ from typing import Final
 
 from balancer.metrics.fleet_metrics import FLEET_BYTES, FLEET_MESSAGES, FLEET_PEERS, FLEET_REFUSED
 from balancer.metrics.kinds import Definition, MetricKind
+from balancer.metrics.stream_metrics import STREAM_CONNECT, STREAM_CONNECTIONS, STREAM_SECONDS
 
 # The bounds from 5 ms on are the defaults of Prometheus. ingress-nginx uses them too, so dashboards keep working.
 # The three smaller bounds show the gain of a zone, because a hop to another zone costs about a millisecond.
@@ -343,6 +344,9 @@ DEFINITIONS: Final = (
     GRPC_RESPONSES,
     REQUEST_DURATION,
     ENDPOINT_DURATION,
+    STREAM_CONNECTIONS,
+    STREAM_SECONDS,
+    STREAM_CONNECT,
     ZONE_DECISIONS,
     ZONE_BYTES,
     ZONE_COST,

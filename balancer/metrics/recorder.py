@@ -233,6 +233,20 @@ class Recorder:
         """Counts one worker process that replaced another."""
         self._values[self._worker_restarts] += 1.0
 
+    def count(self, definition: Definition, labels: tuple[str, ...], amount: float = 1.0) -> None:
+        """Adds `amount` to a counter of the table."""
+        self._count(definition, labels, amount)
+
+    def observe(self, definition: Definition, labels: tuple[str, ...], seconds: float) -> None:
+        """Adds a time to a histogram with the buckets of `BUCKETS_SECONDS`."""
+        slot = self._single.get((definition.name, labels))
+        if slot is None:
+            slot = self._slot(definition, labels, HISTOGRAM_WIDTH)
+            if not is_overflow(slot):
+                self._single[definition.name, labels] = slot
+        self._values[slot + _bucket_of(seconds)] += 1.0
+        self._values[slot + SUM] += seconds
+
     def _count(self, definition: Definition, labels: tuple[str, ...], amount: float = 1.0) -> None:
         slot = self._single.get((definition.name, labels))
         if slot is None:

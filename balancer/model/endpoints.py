@@ -140,6 +140,7 @@ class Backend(msgspec.Struct, frozen=True):
 
     `http2`: endpoints are spoken to in HTTP/2, over TLS chosen by ALPN and without TLS with prior knowledge (RFC 9113
     3.3). Otherwise in HTTP/1.1.
+    `sends_proxy_header`: a relay begins with a PROXY header of version 2.
     `panic_percent`: with a smaller share of healthy endpoints, health is ignored. Concurrency 0 is unlimited.
     """
 
@@ -157,3 +158,4 @@ class Backend(msgspec.Struct, frozen=True):
     max_concurrency_per_endpoint: int = 0
     panic_percent: int = 50
     http2: bool = False
+    sends_proxy_header: bool = False

@@ -11,7 +11,7 @@ from balancer.model.routes import INGRESS
 
 
 class Protocol(Enum):
-    """What clients speak at an entry point. Workers accept for HTTP and HTTPS; TLS and TCP are for relays."""
+    """What clients speak at an entry point. TLS: no HTTP is spoken inside; HTTPS: it depends on the ClientHello."""
 
     HTTP = "http"
     HTTPS = "https"
@@ -19,7 +19,8 @@ class Protocol(Enum):
     TCP = "tcp"
 
 
-_SECURE: Final = Protocol.HTTPS
+_HTTPS: Final = Protocol.HTTPS
+_TLS: Final = Protocol.TLS
 
 
 class EntryPoint(msgspec.Struct, frozen=True):
@@ -39,8 +40,13 @@ class EntryPoint(msgspec.Struct, frozen=True):
 
     @property
     def is_secure(self) -> bool:
-        """Whether workers end TLS here."""
-        return self.protocol is _SECURE
+        """Whether HTTP is spoken over TLS here."""
+        return self.protocol is _HTTPS
+
+    @property
+    def reads_hello(self) -> bool:
+        """Whether connections begin with a ClientHello."""
+        return self.protocol is _HTTPS or self.protocol is _TLS
 
 
 HTTP: Final = EntryPoint("http", Protocol.HTTP, 80, "http")

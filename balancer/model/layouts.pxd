@@ -17,5 +17,5 @@ cdef class ProxySettingsLayout:
     cdef readonly object client_header_timeout_seconds, compression, endpoint_idle_connections, endpoint_idle_seconds
     cdef readonly object endpoint_requests, generate_request_id, head_bytes, head_line_bytes, head_lines_max
     cdef readonly object hidden_fields, hsts, http2, keep_alive_requests, keep_alive_seconds, kept_fields, log, names_server
-    cdef readonly object proxy_protocol, proxy_protocol_timeout_seconds, request_fields, response_fields, spans, tls
-    cdef readonly object trusted, underscores_in_headers
+    cdef readonly object proxy_protocol, proxy_protocol_timeout_seconds, request_fields, response_fields, spans, stream_idle_seconds
+    cdef readonly object tls, trusted, underscores_in_headers

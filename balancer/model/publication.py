@@ -17,6 +17,7 @@ from balancer.model.endpoints import Backend
 from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 from balancer.model.hooks import HookCode
 from balancer.model.logins import Logins
+from balancer.model.relays import RelayRoute
 from balancer.model.route_configurations import INGRESS_LISTENER, OF_INGRESSES, Listener, RouteConfiguration
 from balancer.model.routes import INGRESS, Host, Route
 from balancer.model.settings import ProxySettings
@@ -26,12 +27,13 @@ _Part = TypeVar("_Part")
 
 
 class Collections(msgspec.Struct, frozen=True):
-    """The collections of a model. Hosts are sorted by listener and name, all others by key."""
+    """The collections of a model. Hosts and relays are sorted by listener and name, all others by key."""
 
     entry_points: tuple[EntryPoint, ...] = ()
     route_configurations: tuple[RouteConfiguration, ...] = ()
     listeners: tuple[Listener, ...] = ()
     hosts: tuple[Host, ...] = ()
+    relays: tuple[RelayRoute, ...] = ()
     backends: tuple[Backend, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     authorities: tuple[Authority, ...] = ()

@@ -47,7 +47,7 @@ class Listener(msgspec.Struct, frozen=True):
     `key` is unique in the model. `hostname` is as the name of a `Host`; empty: all hosts. Only hosts of the most
     specific listener serve a request. `certificates` are keys of `Certificate`: handshakes for names of the listener
     show the first one that fits, unless the host has its own. `client_demand` is what such handshakes ask clients for,
-    None: nothing.
+    None: nothing. `only_relays`: a connection that no relay route takes is reset, and no HTTP is spoken.
     """
 
     key: str = INGRESS
@@ -55,6 +55,7 @@ class Listener(msgspec.Struct, frozen=True):
     hostname: str = ""
     certificates: tuple[str, ...] = ()
     client_demand: ClientDemand | None = None
+    only_relays: bool = False
 
 
 OF_INGRESSES: Final = RouteConfiguration()

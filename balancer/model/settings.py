@@ -105,9 +105,10 @@ class ProxySettings(msgspec.Struct, frozen=True):
     `trusted` None believes nobody.
     `kept_fields` are names, in lower case, of fields about clients that endpoints get as clients say them.
     `names_server`: responses name the proxy in Server. `hidden_fields` are names, in lower case, of endpoints' fields
-    that clients do not get. `request_fields` are names and texts with variables that every endpoint gets, sorted by
-    name; an empty text removes the field. `response_fields` are names and values that every response gets, sorted by
-    name. `compression` (gzip) and `brotli` are None where the coding is not used. `spans` is the collector of spans.
+    that clients do not get. `stream_idle_seconds`: a relay on which nothing passes for so long ends. `request_fields`
+    are names and texts with variables that every endpoint gets, sorted by name; an empty text removes the field.
+    `response_fields` are names and values that every response gets, sorted by name. `compression` (gzip) and `brotli`
+    are None where the coding is not used. `spans` is the collector of spans.
     """
 
     client_header_timeout_seconds: float = 60.0
@@ -127,6 +128,7 @@ class ProxySettings(msgspec.Struct, frozen=True):
     generate_request_id: bool = True
     proxy_protocol: bool = False
     proxy_protocol_timeout_seconds: float = 5.0
+    stream_idle_seconds: float = 600.0
     trusted: TrustedProxies | None = None
     client_connections: int = 16_384
     names_server: bool = False

@@ -135,6 +135,10 @@ class TlsTransport:
         tcp = self._tcp
         tcp.set_write_buffer_limits(high, low)
 
+    def can_write_eof(self) -> bool:
+        """Whoever ends the stream to a peer here reads no more of the peer (RFC 5246 7.2.1)."""
+        return False
+
     def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
         """From now on `protocol` is told in place of the former one."""
         self._protocol = protocol

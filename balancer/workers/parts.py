@@ -14,6 +14,7 @@ from balancer.model.conditions import ANY
 from balancer.model.endpoints import Backend
 from balancer.model.hooks import HookCode
 from balancer.model.logins import Logins
+from balancer.model.relays import RelayRoute
 from balancer.model.route_configurations import Listener, RouteConfiguration
 from balancer.model.routes import Host, Route
 
@@ -135,6 +136,10 @@ def _listener_weight(listener: Listener) -> int:
     return 1 + len(listener.certificates)
 
 
+def _relay_weight(relay: RelayRoute) -> int:
+    return len(relay.branches)
+
+
 def _one(_: msgspec.Struct) -> int:
     return 1
 
@@ -144,6 +149,7 @@ PARTS: Final[tuple[Collection[Any], ...]] = (
     Collection("route_configurations", _configuration_weight),
     Collection("listeners", _listener_weight),
     Collection("hosts", _host_weight, attrgetter("listener", "name"), _cut_host, _mended_host),
+    Collection("relays", _relay_weight, attrgetter("listener", "name")),
     Collection("backends", _backend_weight, cut=_cut_backend, mend=_mended_backend),
     Collection("certificates", _certificate_weight),
     Collection("authorities", _authority_weight),

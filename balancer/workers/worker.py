@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
+from balancer.connections.client_making import ClientMaker
 from balancer.connections.configured_names import ConfiguredNames
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
@@ -41,6 +42,7 @@ from balancer.matching.gates.making import GateTools, gate_maker
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
+from balancer.metrics.streams import StreamRecorder
 from balancer.model.certificates import Certificate
 from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
@@ -57,6 +59,10 @@ from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.hooked_requests import serve_hooked
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
+from balancer.relays.accounts import RelayAccounting
+from balancer.relays.relay import Relay
+from balancer.relays.relays import Relays
+from balancer.relays.tools import RelayTools
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.steps import finished
 from balancer.runtime.tcp import TcpTransports
@@ -139,9 +145,10 @@ class Worker:
         self._recorder = recorder
         self._health_log = HealthLog()
         health_log, accounting = self._health_log, CompatAccounting if compat_metrics else Accounting
+        forwarder = self._forwarder(recorder, health_log)
         self._proxy = Proxy(
             live=self.live,
-            forwarder=self._forwarder(recorder, health_log),
+            forwarder=forwarder,
             accounting=accounting(recorder=recorder, access_log=access_log, spans=self._spans),
             deadlines=self._deadlines,
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
@@ -152,6 +159,7 @@ class Worker:
             lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
         )
         self._names = ConfiguredNames(fallback, recorder.dear_handshake)
+        self.relays = self._made_relays(recorder, access_log, forwarder, random_below)
         self._clients: set[Connection] = set()
         self._places: ClientPlaces[Any] = ClientPlaces()
         self._nobody_left = asyncio.Event()
@@ -163,17 +171,34 @@ class Worker:
     def _made_reception(self, recorder: Recorder, transports: TcpTransports) -> Reception:
         return Reception(
             settings=self.live.settings,
-            deadlines=self._deadlines,
             names=self._names.at,
             places=self._places,
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
-            tally=recorder,
             handshake_seconds=self._times.handshake_seconds,
-            flusher=self._pools.flusher,
+            clients=ClientMaker(
+                settings=self.live.settings,
+                deadlines=self._deadlines,
+                names=self._names.at,
+                flusher=self._pools.flusher,
+                tally=recorder,
+            ),
+            relays=self.relays,
             transports=transports,
         )
+
+    def _made_relays(
+        self, recorder: Recorder, access_log: AccessLog, forwarder: Forwarder, random_below: Callable[[int], int]
+    ) -> Relays:
+        tools = RelayTools(
+            live=self.live,
+            forwarder=forwarder,
+            pools=self._pools,
+            accounting=RelayAccounting(StreamRecorder(recorder), access_log, recorder.error),
+            deadlines=self._deadlines,
+        )
+        return Relays(tools, self._names, random_below)
 
     def _made_pools(self, transports: TcpTransports) -> ConnectionPools:
         return ConnectionPools(
@@ -204,6 +229,7 @@ class Worker:
         self._names.update(model)
         self.live.use(coming)
         self._use(model.entry_points)
+        self.relays.follow()
         self._spans.follow(model.proxy.spans)
         yield
         for first in range(0, len(coming.concerned), _CHECKED_A_STEP):
@@ -335,7 +361,10 @@ class Worker:
         if self._draining:
             client.end_soon()
         self._clients.add(client)
-        self._proxy.serve(client, self._ended)
+        if isinstance(client, Relay):
+            self.relays.serve(client, self._ended)
+        else:
+            self._proxy.serve(client, self._ended)
 
     def _ended(self, client: Connection) -> None:
         self._clients.discard(client)

@@ -165,6 +165,13 @@ def load_balancing(text: str) -> LoadBalancing:
         raise InvalidValue("use round_robin, ewma or least_request") from None
 
 
+def proxy_header(text: str) -> bool:
+    """Whether a PROXY header is sent: `v2`, the only version."""
+    if text != "v2":
+        raise InvalidValue('use "v2", or leave it out')
+    return True
+
+
 def retry_words(text: str) -> tuple[str, ...]:
     """The words of proxy-next-upstream, sorted (nginx proxy_next_upstream)."""
     words = frozenset(text.split())

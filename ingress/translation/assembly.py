@@ -40,7 +40,7 @@ from ingress.translation.cluster.zone_findings import given_zone, note_unknown_z
 from ingress.translation.cluster.zones import own_zone
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
 from ingress.translation.gateway.annotations import route_overrides
-from ingress.translation.gateway.findings import note_standings, note_streams
+from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
 from ingress.translation.gateway.serving import GatewayParts, gateway_parts
@@ -202,7 +202,6 @@ def _gateways(
     options = GatewayOptions(context.controller_class, ports, allow_external=context.allow_external_name)
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
-    note_streams(gateways.listeners, findings)
     return gateways
 
 
@@ -359,6 +358,7 @@ def _routed(
     hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
     return RoutingModel(
         hosts=tuple(map(maker.host, hosts)),
+        relays=tuple(map(maker.relay, parts.relays)),
         entry_points=(*parts.entry_points, HTTP, HTTPS),
         route_configurations=(
             *parts.route_configurations,

@@ -132,6 +132,23 @@ def _answers_all(rule: GateRule) -> bool:
     return isinstance(rule, Script | HostScript) and any(isinstance(step, AnswerWith) for step in rule.steps)
 
 
+class RelayClaim(msgspec.Struct, frozen=True):
+    """Connections that shall be relayed, by the name that clients ask for. Fields as in `RelayRoute`.
+
+    `closed`: every connection is reset on purpose.
+    """
+
+    name: str
+    owner: Owner
+    branches: tuple[BranchClaim, ...]
+    ends_tls: bool = False
+    connect_seconds: float = 5.0
+    tries: int = 3
+    configuration: str = INGRESS
+    listener: str = INGRESS
+    closed: bool = False
+
+
 class ClientTlsClaim(msgspec.Struct, frozen=True):
     """What an object asks the clients of its hosts for; None: that cannot be read, so the hosts are closed.
 

@@ -15,6 +15,7 @@ from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
+from balancer.model.relays import RelayRoute
 from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
@@ -25,6 +26,7 @@ from ingress.translation.claims import (
     Claim,
     HostClaim,
     MirrorClaim,
+    RelayClaim,
     subject_of_owner,
 )
 from ingress.translation.containment import contained
@@ -36,7 +38,7 @@ from ingress.translation.services.backends import AskedBackend, Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 _PATHS_CLOSED = "The paths that lead there answer 503."
-
+_RESET = "Connections that lead there are reset."
 
 _NOBODY = Owner("", "", "")
 _NOWHERE = Route("/", PathKind.PREFIX, _NOBODY, (Branch(None, _NOBODY, ServiceName("", ""), error=ErrorKind.NO_ROUTE),))
@@ -187,6 +189,25 @@ class RouteMaker:
             request_edits=claim.request_edits,
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
+        )
+
+    def relay(self, claim: RelayClaim) -> RelayRoute:
+        """One relay route. A branch whose Service cannot be used has no backend, so its connections are reset."""
+        self._report_to = self._findings
+        if claim.closed:
+            branches = tuple(each.branch for each in claim.branches)
+        else:
+            made = ((each, self._resolved(each, Severity.CLOSED, _RESET, _RESET)) for each in claim.branches)
+            branches = tuple(self._filled(*each) for each in made)
+        return RelayRoute(
+            claim.name,
+            claim.owner,
+            branches,
+            ends_tls=claim.ends_tls,
+            connect_seconds=claim.connect_seconds,
+            tries=claim.tries,
+            configuration=claim.configuration,
+            listener=claim.listener,
         )
 
     def _mirror(self, wanted: MirrorClaim) -> BackendMirror | None:

@@ -127,7 +127,6 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ClientTlsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "AuthoritiesExceedShare": AdmissionEffect.IS_NOT_JUDGED,
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
-    "NotRelayed": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }

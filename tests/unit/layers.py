@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 _DATA_PLANE = (
-    "errors model http logs metrics sharing matching zones picking live connections http1 http2 proxy explain workers"
+    "errors model http logs metrics sharing matching zones picking live connections http1 http2 proxy relays explain"
+    " workers"
 )
 
 NEVER_IMPORTS = {
@@ -14,7 +15,8 @@ NEVER_IMPORTS = {
     "balancer.picking": {"balancer.http1", "balancer.http2"},
     "balancer.zones": {"balancer.http1", "balancer.http2"},
     "balancer.explain": {"balancer.http1", "balancer.http2"},
-    "balancer.proxy": {"balancer.http1", "balancer.http2"},
+    "balancer.proxy": {"balancer.http1", "balancer.http2", "balancer.relays"},
+    "balancer.relays": {"balancer.http1", "balancer.http2"},
     # Of `balancer.runtime`, sources use what every event loop needs.
     "ingress.sources": {"ingress.translation", *(f"balancer.{name}" for name in _DATA_PLANE.split())},
 }
@@ -28,7 +30,7 @@ LAYERS = {
         {"matching", "zones", "picking"},
         {"live"},
         {"connections", "http1", "http2"},
-        {"proxy"},
+        {"proxy", "relays"},
         {"explain"},
         {"workers"},
     ),

@@ -24,6 +24,7 @@ WITH_MORE = {
     ("balancer.live", "View"): "what requests take once, worked out at the swap: a look-up less for each of them",
     ("balancer.picking.backend", "BackendRuntime"): "what a pick needs of its backend, without a step more",
     ("balancer.proxy.account", "Account"): _REQUEST,
+    ("balancer.relays.relay", "Relay"): _CONNECTION,
     ("balancer.runtime.tcp", "TcpTransport"): _CONNECTION,
     ("balancer.runtime.tls", "TlsTransport"): _CONNECTION,
     ("balancer.workers.process", "WorkerProcess"): _PROCESS,

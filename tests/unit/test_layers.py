@@ -77,6 +77,7 @@ CORE = (
     "balancer.matching.ordered_edits",
     "balancer.matching.path_readings",
     "balancer.matching.regexes",
+    "balancer.matching.relay_tables",
     "balancer.matching.relocating",
     "balancer.matching.rewriting",
     "balancer.matching.host_names",
@@ -96,6 +97,7 @@ CORE = (
     "balancer.metrics.kinds",
     "balancer.metrics.nginx.series",
     "balancer.metrics.snapshots",
+    "balancer.metrics.stream_metrics",
     "balancer.metrics.textformat",
     "balancer.model",
     "balancer.picking.backend",
@@ -126,6 +128,8 @@ CORE = (
     "balancer.proxy.endings",
     "balancer.proxy.gating",
     "balancer.proxy.retries",
+    "balancer.relays.room",
+    "balancer.relays.states",
     "balancer.sharing.books",
     "balancer.sharing.counting",
     "balancer.sharing.flight_table",
@@ -212,19 +216,8 @@ CORE = (
 )
 """Modules, and packages with all that is in them, that decide and do nothing else."""
 
-IMPURE = {
-    "aiohttp",
-    "asyncio",
-    "kubernetes_asyncio",
-    "logging",
-    "os",
-    "prometheus_client",
-    "random",
-    "socket",
-    "threading",
-    "time",
-    "uvloop",
-}
+_IMPURE = "aiohttp asyncio kubernetes_asyncio logging os prometheus_client random socket threading time uvloop"
+IMPURE = {*_IMPURE.split()}
 """What the core gets as arguments or leaves to the shell."""
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import msgspec
 
 from balancer.model.endpoints import Backend, Ejection, HealthCheck, LoadBalancing
+from ingress.findings import Severity
 from ingress.settings.request_values import check_fields, check_host, check_path
-from ingress.settings.table.option import BACKEND, OWN_PREFIX, ROUTE, Option, Overrides
-from ingress.settings.values import boolean, duration, go_boolean, integer, load_balancing, percent
+from ingress.settings.table.option import BACKEND, OWN_PREFIX, ROUTE, Option, OptionSource, Overrides
+from ingress.settings.unsupported import Loss
+from ingress.settings.values import boolean, duration, go_boolean, integer, load_balancing, percent, proxy_header
 
 
 class BackendSettings(msgspec.Struct, frozen=True):
@@ -27,6 +29,7 @@ class BackendSettings(msgspec.Struct, frozen=True):
     max_concurrency_per_endpoint: int = 0
     panic_percent: int = 50
     service_upstream: bool = False
+    sends_proxy_header: bool = False
 
     def overridden(self, overrides: Overrides) -> BackendSettings:
         """These settings with what another source sets, field by field."""
@@ -47,6 +50,7 @@ class BackendSettings(msgspec.Struct, frozen=True):
             max_concurrency=self.max_concurrency,
             max_concurrency_per_endpoint=self.max_concurrency_per_endpoint,
             panic_percent=self.panic_percent,
+            sends_proxy_header=self.sends_proxy_header,
         )
 
 
@@ -59,6 +63,16 @@ BACKEND_OPTIONS = (
         default="round_robin",
         doc="`round_robin`, or the better of two random endpoints: `least_request` by requests in flight, `ewma` by"
         " latency too",
+    ),
+    Option(
+        name="send-proxy-protocol",
+        sources=frozenset({OptionSource.SERVICE}),
+        prefix=OWN_PREFIX,
+        fills=(BackendSettings, "sends_proxy_header"),
+        grammar=proxy_header,
+        doc="`v2`: streams (TCP, or TLS without HTTP) to the endpoints begin with a PROXY header of version 2, which"
+        " says the address of the client. Requests of HTTP say it in `X-Forwarded-For` as ever",
+        if_invalid=Loss(Severity.DEGRADED, "streams begin without a header"),
     ),
     Option(
         name="service-upstream",

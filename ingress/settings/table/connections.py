@@ -95,6 +95,14 @@ CONNECTION_OPTIONS = (
         "beyond them the client address with most gives one up",
     ),
     Option(
+        name="stream-idle-timeout",
+        sources=CLUSTER,
+        fills=(ProxySettings, "stream_idle_seconds"),
+        grammar=duration,
+        default="10m",
+        doc="time after which a stream (TCP, or TLS without HTTP) on which nothing passes is ended",
+    ),
+    Option(
         name="client-header-timeout",
         sources=CLUSTER,
         fills=(ProxySettings, "client_header_timeout_seconds"),

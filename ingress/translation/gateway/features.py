@@ -60,6 +60,10 @@ FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("HTTPRouteSchemeRedirect", "redirects to another scheme"),
     FeatureRow("ListenerSet", "listeners beside those of a Gateway"),
     FeatureRow("ReferenceGrant", "references to other namespaces"),
+    FeatureRow("TCPRoute", "routes of TCP: each connection goes to one endpoint"),
+    FeatureRow("TLSRoute", "routes of TLS by the name in the ClientHello"),
+    FeatureRow("TLSRouteModeMixed", "listeners that end TLS and listeners that pass it on one port"),
+    FeatureRow("TLSRouteModeTerminate", "TLS that ends here; endpoints get what is inside"),
 )
 """By name."""
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ingress.findings import Findings, Severity, Subject
-from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.standings import (
     GatewayClassStatus,
     GatewayStatus,
@@ -21,7 +20,6 @@ _EFFECTS: Final = {
     "ResolvedRefs": "What needs the reference is refused: requests get 500, handshakes fail.",
     "PartiallyInvalid": "The requests of the rules that are left out get 500.",
 }
-_NOT_RELAYED: Final = frozenset(("TLS", "TCP"))
 
 
 def note_standings(standings: Iterable[ObjectStanding], findings: Findings) -> None:
@@ -37,20 +35,6 @@ def note_standings(standings: Iterable[ObjectStanding], findings: Findings) -> N
                     effect=_EFFECTS[found.type],
                     severity=Severity.CLOSED,
                 )
-
-
-def note_streams(listeners: Iterable[ReadListener], findings: Findings) -> None:
-    """Notes a finding for every listener of a protocol that is judged, but whose connections nobody relays yet."""
-    for each in listeners:
-        protocol = each.spec.protocol
-        if protocol in _NOT_RELAYED and each.refused is None and each.conflict is None:
-            findings.add(
-                Subject(each.owner.kind, each.owner.namespace, each.owner.name),
-                reason="NotRelayed",
-                message=f"Listener {each.spec.name}: connections of the protocol {protocol} are not relayed yet.",
-                effect="Its connections are refused, whatever its status says.",
-                severity=Severity.CLOSED,
-            )
 
 
 def _conditions(item: ObjectStanding) -> Iterator[tuple[str, StatusCondition]]:

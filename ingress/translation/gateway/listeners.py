@@ -15,6 +15,7 @@ from ingress.translation.gateway.features import ROUTES_BY_PROTOCOL
 from ingress.translation.gateway.standings import Problem
 
 _WITH_TLS = frozenset(("HTTPS", "TLS"))
+_RELAYED = frozenset(("TLS", "TCP"))
 
 
 class ListenerOwner(msgspec.Struct, frozen=True, order=True):
@@ -58,6 +59,16 @@ class ReadListener(msgspec.Struct, frozen=True):
         """Whether handshakes end here and need a certificate."""
         mode = self.spec.tls.mode if self.spec.tls is not None else "Terminate"
         return self.spec.protocol in _WITH_TLS and mode == "Terminate"
+
+    @property
+    def relays(self) -> bool:
+        """Whether its connections are relayed, and no HTTP is spoken."""
+        return self.spec.protocol in _RELAYED
+
+    @property
+    def passes_tls(self) -> bool:
+        """Whether its connections are TLS that ends at endpoints."""
+        return self.spec.protocol == "TLS" and not self.ends_tls
 
     @property
     def place(self) -> str:

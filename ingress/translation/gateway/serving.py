@@ -1,4 +1,4 @@
-"""What of Gateways becomes the model: entry points, route configurations, listeners, and hosts with their claims.
+"""What of Gateways becomes the model: entry points, route configurations, listeners, claims of hosts and of relays.
 
 Each port is an entry point with a route configuration of its own, and each listener a part of that.
 """
@@ -17,16 +17,17 @@ from balancer.model.routes import TrailingSlash
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.claims import Claim, HostClaim
+from ingress.translation.claims import Claim, HostClaim, RelayClaim
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.reading import ReadGateways
+from ingress.translation.gateway.relaying import relay_claims
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_reading import ReadParent
 from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
 
-_PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS}
+_PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS, "TLS": Protocol.TLS, "TCP": Protocol.TCP}
 
 
 class GatewayParts(msgspec.Struct, frozen=True):
@@ -36,6 +37,7 @@ class GatewayParts(msgspec.Struct, frozen=True):
     route_configurations: tuple[RouteConfiguration, ...] = ()
     listeners: tuple[Listener, ...] = ()
     hosts: tuple[HostClaim, ...] = ()
+    relays: tuple[RelayClaim, ...] = ()
 
 
 def gateway_parts(
@@ -50,7 +52,7 @@ def gateway_parts(
     `overrides` are what annotations of routes set, by kind, namespace and name.
     """
     bound = [each for each in gateways.listeners if is_bound(each) and each.spec.port in sockets]
-    ports = {each.spec.port: each for each in bound}
+    ports = _protocols(bound)
     blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
     configurations = [
         RouteConfiguration(
@@ -62,29 +64,54 @@ def gateway_parts(
         for port in ports
     ]
     entry_points = [
-        EntryPoint(
-            configuration_key(port), _PROTOCOLS[each.spec.protocol], port, sockets[port], configuration_key(port)
-        )
-        for port, each in ports.items()
+        EntryPoint(_entry_point_key(port, protocol), protocol, port, sockets[port], configuration_key(port))
+        for port, protocol in ports.items()
     ]
-    listeners = [
-        Listener(
-            each.key, configuration_key(each.spec.port), normal(each.spec.hostname), each.certificates, _demand(each)
-        )
-        for each in bound
-    ]
-    claims = {key: RouteClaims(settings, ways_of(gateways, key), ()) for key in gateways.gateways}
+    listeners = [_listener(each) for each in bound]
+    ways = {key: ways_of(gateways, key) for key in gateways.gateways}
+    claims = {key: RouteClaims(settings, ways[key], ()) for key in gateways.gateways}
+    by_key = {each.key: each for each in bound}
     return GatewayParts(
         tuple(sorted(entry_points, key=lambda each: each.key)),
         tuple(sorted(configurations, key=lambda each: each.key)),
         tuple(sorted(listeners, key=lambda each: each.key)),
-        _hosts(gateways, {each.key: each for each in bound}, claims, overrides),
+        _hosts(gateways, {key: each for key, each in by_key.items() if not each.relays}, claims, overrides),
+        relay_claims(
+            gateways.routes,
+            {key: each for key, each in by_key.items() if each.relays},
+            settings,
+            ways=ways,
+            overrides=overrides,
+            configurations={key: configuration_key(each.spec.port) for key, each in by_key.items()},
+        ),
     )
 
 
 def configuration_key(port: int) -> str:
     """The key of the entry point of a port of Gateways, and of its route configuration."""
     return f"gateway:{port}"
+
+
+def _protocols(bound: Iterable[ReadListener]) -> dict[int, Protocol]:
+    """What is spoken at each port. Where HTTPS and TLS stand beside each other, the ClientHello says which."""
+    found: dict[int, Protocol] = {}
+    for each in bound:
+        said = _PROTOCOLS[each.spec.protocol]
+        if said is not Protocol.TLS or each.spec.port not in found:
+            found[each.spec.port] = said
+    return found
+
+
+def _entry_point_key(port: int, protocol: Protocol) -> str:
+    """The key of the entry point of a port. Of another protocol it is another one, but HTTPS and TLS share theirs."""
+    key = configuration_key(port)
+    return f"{key}/tcp" if protocol is Protocol.TCP else key
+
+
+def _listener(read: ReadListener) -> Listener:
+    hostname = "" if read.spec.protocol == "TCP" else normal(read.spec.hostname)
+    configuration = configuration_key(read.spec.port)
+    return Listener(read.key, configuration, hostname, read.certificates, _demand(read), only_relays=read.relays)
 
 
 def is_bound(listener: ReadListener) -> bool:

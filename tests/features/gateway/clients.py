@@ -14,6 +14,8 @@ from cryptography import x509
 
 from tests.features.gateway.cases import Json
 from tests.features.gateway.stage import GatewayStage
+from tests.features.gateway.streams import Streams, send, splitting
+from tests.features.gateway.streams import Way as Stream
 from tests.features.http2 import frames
 from tests.features.http2.cases import Way, block
 from tests.features.http2.peers import Peer
@@ -24,8 +26,11 @@ _ANSWER_SECONDS = 10.0
 _HOST = "any.test"
 
 
-async def ask(stage: GatewayStage, request: Json, seen: Seen) -> None:
-    """Sends `request`, and keeps the answer in `seen`."""
+async def ask(stage: GatewayStage, request: Json, seen: Seen, streams: Streams) -> None:
+    """Sends `request`, and keeps the answer in `seen`. `streams` are held connections."""
+    if "send" in request:
+        context, name = (None, None) if request.get("tls") is None else _secure(stage, request, "imap")
+        return await send(Stream(_port(stage, request), context, name), request, seen, streams)
     seen.started = time.monotonic()
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
@@ -63,9 +68,10 @@ async def _ask(stage: GatewayStage, request: Json, seen: Seen) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
     else:
         context, name = _secure(stage, request, "http/1.1")
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", port, limit=2**20, ssl=context, server_hostname=name
-        )
+        async with splitting(port, request["tls"].get("hello_in_pieces", ())) as way:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", way, limit=2**20, ssl=context, server_hostname=name
+            )
         _note_tls(writer.get_extra_info("ssl_object"), seen)
     sending = asyncio.ensure_future(_send(request, seen.probe, writer))
     try:

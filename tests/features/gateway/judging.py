@@ -174,6 +174,11 @@ def _refused(_: bool, turn: Turn) -> str:
     return f"answered {answered}, {len(turn.got)} requests at endpoints" if answered or turn.got else ""
 
 
+def _refused_count(wanted: Any, turn: Turn) -> str:
+    count = sum(not seen.status for seen in turn.seen)
+    return "" if is_within(wanted, count) else f"{count} refused, not {wanted}"
+
+
 def _unserved(_: bool, turn: Turn) -> str:
     bad = [seen.status for seen in turn.seen if seen.status and seen.status < 400]
     return f"served {bad}" if bad or turn.got else ""
@@ -224,6 +229,7 @@ _CHECKS: dict[str, Callable[[Any, Turn], str]] = {
     "mirrored": _mirrored,
     "seen": _seen,
     "refused": _refused,
+    "refused_count": _refused_count,
     "unserved": _unserved,
     "took": _took,
     "closed": _closed,

@@ -18,13 +18,14 @@ from tests.features.gateway.documents import Cluster
 from tests.features.gateway.judging import Turn, problems_of
 from tests.features.gateway.stage import GatewayStage, staged
 from tests.features.gateway.standing import invariant_problems, status_problems
+from tests.features.gateway.streams import Streams
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.clients import Seen
 
 Problems = dict[str, list[str]]
 """What was not as expected, by case id."""
 
-_STREAMS = frozenset(("send", "udp"))
+_NOT_SPOKEN = frozenset(("udp",))
 
 _numbers = itertools.count(1)
 
@@ -67,6 +68,7 @@ async def _play_case(stage: GatewayStage, case: Case) -> list[str]:
             said = await _play_request(stage, request, jar)
             found += [f"request {place}: {text}" for text in said]
         problems += [f"step {number}: {text}" for text in found]
+    jar.streams.close()
     return problems
 
 
@@ -81,6 +83,7 @@ class _Kept:
     def __init__(self) -> None:
         self.fields: list[list[str]] = []
         self.served_by = ("", "")
+        self.streams = Streams({})
 
     def take(self, seen: Seen) -> None:
         self.served_by = seen.served_by
@@ -91,15 +94,15 @@ class _Kept:
 
 async def _play_request(stage: GatewayStage, request: Json, jar: _Kept) -> list[str]:
     """Asks until the answer is as expected, because a swap may still be on its way."""
-    if _STREAMS & request.keys():
-        return ["streams are not relayed yet"]
+    if _NOT_SPOKEN & request.keys():
+        return ["UDP is not relayed"]
     sent = request
     if request.get("jar") == "send":
         sent = {**request, "headers": [*request.get("headers", ()), *jar.fields]}
     sent = {**sent, **{name: request["expect"][name] for name in ("pause", "open_for") if name in request["expect"]}}
     deadline = time.monotonic() + stage.patience_seconds
     while True:
-        turn = await _turn(stage, sent)
+        turn = await _turn(stage, sent, jar.streams)
         turn.kept = jar.served_by
         problems = problems_of(request["expect"], turn)
         if not problems or time.monotonic() >= deadline:
@@ -110,11 +113,11 @@ async def _play_request(stage: GatewayStage, request: Json, jar: _Kept) -> list[
     return problems
 
 
-async def _turn(stage: GatewayStage, request: Json) -> Turn:
+async def _turn(stage: GatewayStage, request: Json, streams: Streams) -> Turn:
     seen = []
     for _ in range(request.get("repeat", 1)):
         one = Seen(f"g{next(_numbers)}")
-        await ask(stage, request, one)
+        await ask(stage, request, one, streams)
         seen.append(one)
     if "mirrored" in request["expect"]:
         await _copies(stage, request["expect"]["mirrored"], seen)

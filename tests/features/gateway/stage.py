@@ -31,7 +31,7 @@ from tests.features.ingress_nginx.endpoints import Endpoint, Endpoints
 
 _FALLBACK = self_signed()
 _CLOSE_SECONDS, _POLL_SECONDS = 5.0, 0.02
-_CLOSED_ENDS = ("tcp", "udp")
+_NOT_SPOKEN = ("udp",)
 
 
 class GatewayStage:
@@ -83,7 +83,7 @@ class GatewayStage:
     def place(self, name: str, said: Json) -> dict[int, list[Place]]:
         """Where the endpoints of each port of a Service are. New ones are made if the Service says something new."""
         found: dict[int, list[Place]] = {}
-        if said.get("protocol") in _CLOSED_ENDS:
+        if said.get("protocol") in _NOT_SPOKEN:
             return found
         for each in said["ports"]:
             port = each if isinstance(each, int) else each["port"]

@@ -29,7 +29,7 @@ CLUSTER_IP = "clusterIP"
 _BODILESS = frozenset({204, 304})
 _BACKLOG = 4096
 _TLS_RECORD = b"\x16"
-_WITHOUT_TLS = ("http", "h2c")
+_WITHOUT_TLS = ("http", "h2c", "tcp")
 _HTTP2 = ("h2c", "h2")
 
 
@@ -192,13 +192,25 @@ class Endpoints:
         except (OSError, ssl.SSLError):
             return  # no handshake
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        serve = self._echo if endpoint.how.get("protocol") == "tcp" else self._serve
         try:
-            while await self._serve(endpoint, reader, writer):
+            while await serve(endpoint, reader, writer):
                 pass
         except (asyncio.IncompleteReadError, ConnectionError):
             pass  # zonal is done with this connection
         finally:
             writer.close()
+
+    async def _echo(self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Echoes a line, whose first word is a probe, behind who did so. Returns whether the connection goes on."""
+        said = await (reader.read() if endpoint.how.get("answer_after_eof") else reader.readuntil(b"\n"))
+        probe = said.partition(b" ")[0].decode("latin-1")
+        line = Message("  ", [])
+        line.body = said
+        self.got[probe].append(_got(endpoint, line, _tls_of(writer)))
+        writer.write(f"{endpoint.service}/{endpoint.index} ".encode() + said)
+        await writer.drain()
+        return not endpoint.how.get("answer_after_eof")
 
     async def _serve(self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Serve one request. Returns whether the connection goes on."""

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
 
-from balancer.connections.accepting import Reception
+from balancer.connections.accepting import Asking, Reception
+from balancer.connections.arrivals import Arrival
+from balancer.connections.client_making import ClientMaker
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.places import ClientPlaces
+from balancer.connections.raw import RawConnection
 from balancer.connections.tls import ServerNames, self_signed
 from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.flushing import Flusher
-from balancer.model.entry_points import HTTP, HTTPS
+from balancer.matching.relay_tables import Choice
+from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 from balancer.model.publication import RoutingModel
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
@@ -40,6 +44,22 @@ class _NamesWithoutChains(ServerNames):
         return 0
 
 
+class NoRelays:
+    """Speaks HTTP with everybody."""
+
+    def relays_at(self, entry_point: EntryPoint) -> bool:
+        return False
+
+    def choice(self, entry_point: EntryPoint, server_name: str | None) -> Choice:
+        raise AssertionError("nothing is relayed")
+
+    def names(self, entry_point: EntryPoint) -> Asking:
+        raise AssertionError("nothing is relayed")
+
+    def make(self, arrival: Arrival, on_open: Callable[[Connection], None]) -> RawConnection:
+        raise AssertionError("nothing is relayed")
+
+
 class Desk:
     """A reception on two free ports, and what it has handed over and noted."""
 
@@ -54,14 +74,19 @@ class Desk:
         names.update(RoutingModel())
         self.reception = Reception(
             settings=CurrentSettings(settings),
-            deadlines=self._deadlines,
             names=lambda _: names,
-            flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
+            clients=ClientMaker(
+                settings=CurrentSettings(settings),
+                deadlines=self._deadlines,
+                names=lambda _: names,
+                flusher=Flusher(asyncio.get_running_loop(), Unread(CurrentSettings(settings))),
+                tally=Noted(),
+            ),
+            relays=NoRelays(),
             places=self.places,
             bound=bound,
             hand_over=self._take,
             note=self.notes.append,
-            tally=Noted(),
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
             transports=TcpTransports(asyncio.get_running_loop()),

@@ -10,7 +10,8 @@ import trustme
 import uvloop
 
 from balancer.connections.checked_tls import checked_contexts
-from balancer.connections.tls import endpoint_context, has_one_of, make_context
+from balancer.connections.endpoint_tls import endpoint_context, has_one_of
+from balancer.connections.tls import make_context
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 

@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from balancer.connections.endpoint_contexts import EndpointContexts
-from balancer.connections.tls import make_endpoint_context, shared_demands
+from balancer.connections.endpoint_tls import make_endpoint_context, shared_demands
 from balancer.model.handshakes import Handshake
 from tests.fakes.sockets import until
 

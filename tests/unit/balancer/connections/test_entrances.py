@@ -104,11 +104,12 @@ async def test_an_entry_point_on_another_socket_or_with_another_configuration_is
     await until(lambda: [entry_point for _, entry_point in door.taken] == [moved])
 
 
-async def test_what_no_relay_serves_is_not_accepted(door: Door) -> None:
-    door.entrances.use((EntryPoint("stream", Protocol.TCP, 5432, "20000", "stream"),))
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_connections_of_every_protocol_are_taken(door: Door, protocol: Protocol) -> None:
+    stream = EntryPoint("stream", protocol, 5432, SHOP.socket, "stream")
+    door.entrances.use((stream,))
     door.connect()
-    await until(lambda: len(door.entrances.waiting) == 1)
-    assert not door.taken
+    await until(lambda: [entry_point for _, entry_point in door.taken] == [stream])
 
 
 async def test_entry_points_that_are_known_before_the_sockets_count() -> None:

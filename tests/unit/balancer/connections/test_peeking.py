@@ -8,11 +8,17 @@ import socket
 import pytest
 
 from balancer.connections.clienthello import Hello
-from balancer.connections.peeking import begins_http2, hello_at_hand, receive_proxy_header
+from balancer.connections.peeking import (
+    begins_http2,
+    hello_at_hand,
+    receive_hello,
+    receive_proxy_header,
+    refuse_hello,
+)
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.http2.frames import PREFACE
 from tests.fakes.sockets import until
-from tests.unit.balancer.connections.test_clienthello import hello
+from tests.unit.balancer.connections.test_clienthello import hello, spread
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 
@@ -76,17 +82,38 @@ def test_a_hello_that_has_come_is_seen_and_stays() -> None:
     said = hello("h2", server_name="shop.test")
     with ours, theirs:
         theirs.sendall(said + b"more")
-        assert hello_at_hand(ours, frozenset((b"h2",))) == Hello(len(said), (b"h2",), "shop.test")
+        assert hello_at_hand(ours) == Hello(len(said), (b"h2",), "shop.test", True)
         assert ours.recv(4096) == said + b"more"
 
 
-@pytest.mark.parametrize(
-    "first", [b"", hello()[:4], hello()[:-1], hello("imap")], ids=["nothing", "part", "nearly all", "not spoken"]
-)
-def test_a_hello_that_has_to_be_waited_for_or_refused_is_not_at_hand(first: bytes) -> None:
+@pytest.mark.parametrize("first", [b"", hello()[:4], hello()[:-1]], ids=["nothing", "part", "nearly all"])
+def test_a_hello_that_has_to_be_waited_for_is_not_at_hand(first: bytes) -> None:
     ours, theirs = socket.socketpair()  # which would block whoever waits
     with ours, theirs:
         theirs.sendall(first)
-        assert hello_at_hand(ours, frozenset((b"h2", b"http/1.1"))) is None
+        assert hello_at_hand(ours) is None
         theirs.shutdown(socket.SHUT_WR)
-        assert hello_at_hand(ours, frozenset((b"h2", b"http/1.1"))) is None
+        assert hello_at_hand(ours) is None
+
+
+async def test_a_hello_in_many_records_and_pieces_is_received_and_stays() -> None:
+    ours, theirs = socket.socketpair()
+    whole = hello("imap", server_name="mail.test")
+    said = spread(whole, 7)
+    with ours, theirs:
+        ours.setblocking(False)
+        receiving = asyncio.create_task(receive_hello(ours))
+        for place in range(0, len(said), 50):
+            theirs.sendall(said[place : place + 50])
+            await asyncio.sleep(0)
+        assert await receiving == Hello(len(said), (b"imap",), "mail.test", True)
+        assert ours.recv(4096) == said
+
+
+def test_a_hello_that_is_refused_is_answered_with_an_alert_and_an_end() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(hello())
+        refuse_hello(ours, b"alert")
+        assert theirs.recv(100) == b"alert"
+        assert theirs.recv(100) == b""

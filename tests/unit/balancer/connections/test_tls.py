@@ -11,15 +11,8 @@ import trustme
 from cryptography import x509
 
 from balancer.connections import tls
-from balancer.connections.tls import (
-    ServerNames,
-    check_shown,
-    endpoint_context,
-    endpoint_name,
-    intermediates,
-    make_context,
-    self_signed,
-)
+from balancer.connections.endpoint_tls import check_shown, endpoint_context, endpoint_name, intermediates
+from balancer.connections.tls import ServerNames, make_context, self_signed
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel

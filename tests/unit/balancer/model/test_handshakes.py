@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from balancer.connections.tls import endpoint_context
+from balancer.connections.endpoint_tls import endpoint_context
 from balancer.model.certificates import Authority, ClientCertificate
 from balancer.model.endpoints import EndpointTls
 from balancer.model.handshakes import Handshake, Keyring

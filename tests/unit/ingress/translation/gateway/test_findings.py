@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.findings import Findings, Severity
-from ingress.translation.gateway.findings import note_standings, note_streams
+from ingress.translation.gateway.findings import note_standings
 from tests.unit.ingress.cluster import reasons, service
 from tests.unit.ingress.translation.gateway.objects import gateway, http_route, listener, policy, read_all
 
@@ -37,13 +37,3 @@ def test_where_all_is_well_there_is_none() -> None:
     findings = Findings()
     note_standings(read_all(gateway(), http_route(), service("web", namespace="infra")).standings, findings)
     assert findings.frozen() == ()
-
-
-def test_listeners_that_nobody_relays_are_told() -> None:
-    findings = Findings()
-    note_streams(
-        read_all(gateway(listener(), listener("raw", 9000, "TCP"), listener("odd", 9001, "UDP"))).listeners, findings
-    )
-    (found,) = findings.frozen()
-    assert (found.name, found.reason) == ("gw", "NotRelayed")
-    assert found.message.startswith("Listener raw: ")

@@ -1,0 +1,1 @@
+"""Carries connections as bytes to an endpoint: TCP, TLS that passes, and TLS that ends here, without HTTP."""

@@ -1,0 +1,100 @@
+"""From TLSRoutes and TCPRoutes to relay claims: which connections of which listener go to which Services.
+
+Of routes that ask for one name of a listener the oldest has it, as long as it exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from balancer.errors import ErrorKind
+from balancer.model.endpoints import EndpointTls
+from balancer.model.routes import Branch, Owner, ServiceName
+from ingress.objects.gateway_references import WeightedBackend
+from ingress.objects.gateway_routes import TcpRoute, TlsRoute
+from ingress.objects.kinds import ServicePortReference
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import Overrides
+from ingress.translation.claims import BranchClaim, RelayClaim
+from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.route_reading import ReadRoute
+from ingress.translation.gateway.service_references import NamedPort, plain
+
+Ways = Mapping[NamedPort, EndpointTls | None]
+"""How the ports that policies protect are spoken to; None: not at all."""
+
+
+def relay_claims(
+    routes: Iterable[ReadRoute],
+    relaying: Mapping[str, ReadListener],
+    settings: ClusterSettings,
+    *,
+    ways: Mapping[tuple[str, str], Ways],
+    overrides: Mapping[tuple[str, str, str], Overrides],
+    configurations: Mapping[str, str],
+) -> tuple[RelayClaim, ...]:
+    """The claims of `routes`, which come by age, sorted by listener and name.
+
+    `relaying` are the listeners for streams that serve, by key, and `configurations` their route configurations. `ways`
+    are by Gateway, `overrides` what annotations of routes set.
+    """
+    found: dict[tuple[str, str], RelayClaim] = {}
+    for read in routes:
+        if not isinstance(read.route, (TlsRoute, TcpRoute)):
+            continue
+        for attachment in (each for parent in read.parents for each in parent.attached):
+            listener = relaying.get(attachment.listener.key)
+            if listener is None or not listener.serves:
+                continue
+            claim = None
+            for name in attachment.hostnames if listener.spec.protocol == "TLS" else ("",):
+                if (listener.key, name) not in found:
+                    claim = claim or _claim(read, listener, settings, ways[listener.gateway], overrides)
+                    found[listener.key, name] = msgspec.structs.replace(
+                        claim, name=name, configuration=configurations[listener.key]
+                    )
+    return tuple(found[key] for key in sorted(found))
+
+
+def _claim(
+    read: ReadRoute,
+    listener: ReadListener,
+    settings: ClusterSettings,
+    ways: Ways,
+    overrides: Mapping[tuple[str, str, str], Overrides],
+) -> RelayClaim:
+    """The claim of a route to a listener, without a name."""
+    metadata = read.route.metadata
+    owner = Owner(read.route.kind.value, metadata.namespace, metadata.name)
+    said = overrides.get((owner.kind, owner.namespace, owner.name), Overrides())
+    backends = read.route.spec.rules[0].backend_refs if read.route.spec.rules else ()
+    # Bytes that pass are TLS of the client already, so whatever a policy says of TLS is up to the client.
+    used = {} if listener.passes_tls else ways
+    branches = tuple(_branch(read, each, owner, used, said) for each in backends if each.weight > 0)
+    return RelayClaim(
+        "",
+        owner,
+        branches or (_nowhere(owner),),
+        ends_tls=listener.ends_tls,
+        connect_seconds=settings.route_policy.connect_timeout_seconds,
+        tries=settings.route_policy.tries,
+        listener=listener.key,
+        closed=settings.closed,
+    )
+
+
+def _branch(read: ReadRoute, backend: WeightedBackend, owner: Owner, ways: Ways, said: Overrides) -> BranchClaim:
+    port = read.resolved[plain(backend)]
+    service = ServiceName(backend.namespace or owner.namespace, backend.name)
+    branch = Branch(None, owner, service, weight=backend.weight, error=ErrorKind.BACKEND_INVALID)
+    if not isinstance(port, NamedPort) or (port in ways and ways[port] is None):
+        return BranchClaim(branch, None)
+    reference = ServicePortReference(number=port.port)
+    return BranchClaim(branch, reference, tls=ways.get(port), http2=False, overrides=said)
+
+
+def _nowhere(owner: Owner) -> BranchClaim:
+    """The branch of connections that no backend may get."""
+    return BranchClaim(Branch(None, owner, ServiceName(owner.namespace, ""), error=ErrorKind.BACKEND_INVALID), None)

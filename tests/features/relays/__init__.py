@@ -1,0 +1,1 @@
+"""Streams over real sockets: TLS that passes, TLS that ends here, TCP."""
