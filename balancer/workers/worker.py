@@ -119,8 +119,7 @@ class Worker:
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
-        `others` are the other workers. `compat_metrics`: metrics have the names of
-        ingress-nginx as well.
+        `others` are the other workers. `compat_metrics`: metrics have the names of ingress-nginx as well.
         """
         self._loop = asyncio.get_running_loop()
         self._times = times
