@@ -45,6 +45,9 @@ async def send(way: Way, request: Json, seen: Seen, streams: Streams) -> None:
             await _send(way, request, seen, streams)
     except (OSError, asyncio.IncompleteReadError) as error:  # TimeoutError and all of TLS are OSErrors
         seen.failure = f"{type(error).__name__}: {error}"
+        _, writer = streams.held.pop(request.get("conn"), (None, None))
+        if writer is not None:
+            writer.transport.abort()
     seen.ended = time.monotonic()
 
 
