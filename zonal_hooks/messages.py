@@ -59,6 +59,11 @@ class Message:
         """The fields as they came, without edits."""
         return Headers(self._fields)
 
+    @property
+    def raw(self) -> tuple[Field, ...]:
+        """The fields as they came, as bytes."""
+        return self._fields
+
     def set_header(self, name: str, value: str) -> None:
         """Gives a field this value, in place of all others that it has.
 
@@ -122,6 +127,12 @@ class Request(Message):
         self.is_tls = is_tls
         self.route = route
         self.body = body
+
+    @property
+    def parts(self) -> tuple[bytes, bytes, bytes, bytes, tuple[Field, ...], str, bool, bytes, str, bytes | None]:
+        """What a request is made of, in the order of the arguments."""
+        head = (self._method, self._authority, self._path, self._target, self._fields)
+        return (*head, self.client, self.is_tls, self._id, self.route, self.body)
 
     @property
     def method(self) -> str:

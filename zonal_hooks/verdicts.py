@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -71,17 +71,18 @@ def verdict_of(returned: Any, message: Message) -> Passed | Denied | Replied:
             return PASSED
         return Passed(folded(edits) if edits else Edits(), choice)
     if isinstance(returned, Deny):
-        return checked(Denied(returned.status))
+        denied = Denied(returned.status)
+        check(denied)
+        return denied
     if isinstance(returned, Reply):
-        return checked(Replied(returned.status, returned.fields, returned.body))
+        replied = Replied(returned.status, returned.fields, returned.body)
+        check(replied)
+        return replied
     raise InvalidAnswer(f"it returned {type(returned).__name__}, which is neither None, Deny nor Reply")
 
 
-_Answer = TypeVar("_Answer", Passed, Denied, Replied)
-
-
-def checked(verdict: _Answer) -> _Answer:
-    """`verdict` if it can be carried out, whoever made it. Raises `InvalidAnswer`."""
+def check(verdict: Passed | Denied | Replied) -> None:
+    """Raises `InvalidAnswer` for a verdict that cannot be carried out, whoever made it."""
     if isinstance(verdict, Denied):
         _check(type(verdict.status) is int and 400 <= verdict.status <= 599, "a refusal has a status from 400 to 599")
     elif isinstance(verdict, Replied):
@@ -91,7 +92,6 @@ def checked(verdict: _Answer) -> _Answer:
     else:
         _check_fields(verdict.edits.added)
         _check_choice(verdict.choice)
-    return verdict
 
 
 def _check(holds: bool, problem: str) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
+from balancer.connections.hook_hosts import IsolatedHooks
 from balancer.matching.gates.hooks import HookCaller
 from balancer.matching.gates.verdicts import Waiting
 from balancer.metrics.recorder import Recorder
@@ -184,6 +185,31 @@ class LocalHooks:
     def _look(self) -> None:
         while not self._ended.wait(_LOOK_SECONDS):
             self.watch.look()
+
+
+class WorkerHooks:
+    """All hooks of a worker: those that run in it, and those that run in a process of their own."""
+
+    __slots__ = ("_isolated", "_local")
+
+    def __init__(self, recorder: Recorder) -> None:
+        counts = HookCounts(recorder)
+        self._local = LocalHooks(counts)
+        self._isolated = IsolatedHooks(counts.ended)
+
+    def load(self, codes: Sequence[HookCode]) -> None:
+        """Takes the hooks of the next publication. Raises `NotAHook`: then nothing has changed."""
+        self._local.load(codes)
+        self._isolated.load(codes)
+
+    def caller(self, rule: HookRule) -> HookCaller | None:
+        """What calls the hook of a route; None if it cannot be called."""
+        return (self._isolated if rule.isolated else self._local).caller(rule)
+
+    def stop(self) -> None:
+        """Ends everything that runs for hooks."""
+        self._local.stop()
+        self._isolated.stop()
 
 
 def _loaded(code: HookCode) -> Hook:

@@ -66,7 +66,7 @@ from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import NO_OTHERS, Others
-from balancer.workers.hook_callers import HookCounts, LocalHooks
+from balancer.workers.hook_callers import WorkerHooks
 from balancer.workers.judging import Judgements, judging
 
 _LOG = logging.getLogger(__name__)
@@ -124,7 +124,7 @@ class Worker:
         self._auth = AuthClient()
         self._mirrors = MirrorClient()
         self._spans = SpanOutbox(recorder.spans_dropped)
-        self._hooks = LocalHooks(HookCounts(recorder))
+        self._hooks = WorkerHooks(recorder)
         tools = GateTools(
             auth=AuthTools(self._auth, AuthCache(), time.monotonic),
             counting=counting or memory_alone().counting,

@@ -27,6 +27,7 @@ from zonal_hooks.loading import load_text
 from zonal_hooks.manifests import Asked, manifest_of
 
 HOST = "shop.test"
+APART = "apart.test"
 OWN = "zonal-ingress.io/"
 START = "import asyncio\nimport msgspec\nfrom zonal_hooks import Deny, Reply, Request, Response, hook\n"
 
@@ -68,6 +69,7 @@ def serve(
         endpoint_slice(web),
         ingress("hooked", rule(HOST, path("/", "web")), annotations=said),
         ingress("plain", rule(HOST, path("/plain", "web"))),
+        ingress("apart", rule(APART, path("/", "web"))),
     ]
     return plane.serve(documents, TranslationContext(allow_local_endpoints=True, hooks=known))
 

@@ -16,7 +16,7 @@ from zonal_hooks.verdicts import (
     InvalidAnswer,
     Passed,
     Replied,
-    checked,
+    check,
     failure_of,
     verdict_of,
 )
@@ -82,7 +82,7 @@ def test_an_answer_that_was_bent_after_it_was_made_is_none(returned: Any) -> Non
 )
 def test_what_another_process_says_is_checked(verdict: Passed) -> None:
     with pytest.raises(InvalidAnswer):
-        checked(verdict)
+        check(verdict)
 
 
 def test_an_exception_is_told_in_one_line() -> None:

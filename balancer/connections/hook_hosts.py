@@ -1,0 +1,358 @@
+"""Runs the isolated hooks of a worker: one process, asked over a Unix socket, killed and replaced when it overruns.
+
+While the process does not answer, calls fail at once, and hooks say by `on_error` what becomes of their requests. What
+the process says is checked as what a client sends is: the code in it may have taken it over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import Final
+
+import msgspec
+
+import zonal_hooks
+from balancer.matching.gates.hooks import HookCaller
+from balancer.model.hooks import HookCode, HookRule
+from zonal_hooks.limits import Limits
+from zonal_hooks.manifests import Asked
+from zonal_hooks.messages import Message, Request, Response
+from zonal_hooks.talking import FROM_HOST, Answer, Begin, Begun, Call, Frames, Garbled, framed
+from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, check
+
+_LOG = logging.getLogger(__name__)
+
+_READ_BYTES: Final = 256 * 1024
+_LIMITS: Final = Limits()
+_PENDING_MOST: Final = 1024  # calls under way; beyond them a call fails at once
+_START_SECONDS: Final = 20.0  # to load the hooks; calls of the first start wait so long
+_GRACE_SECONDS: Final = 0.25  # beyond the timeout of a call, for the process to say so itself
+_PAUSE_SECONDS: Final = (0.1, 5.0)  # before another start, when one after the other fails
+_UNAVAILABLE: Final = Failed("unavailable", "its process does not run")
+_OVERRUN: Final = Failed("overrun", "its process held on for too long and was killed")
+
+CallEnded = Callable[[str, float, Verdict], None]
+"""Told the name of a hook, the seconds of a call, and its verdict."""
+
+
+class IsolatedCall:
+    """One call under way. It is what is waited for."""
+
+    __slots__ = ("_alarm", "_ended", "_name", "_started", "_tell", "is_over")
+
+    def __init__(self, name: str, tell: Callable[[Verdict], None], ended: CallEnded) -> None:
+        self._name = name
+        self._tell = tell
+        self._ended = ended
+        self._started = perf_counter()
+        self._alarm: asyncio.TimerHandle | None = None
+        self.is_over = False
+
+    def expire_with(self, alarm: asyncio.TimerHandle) -> None:
+        """`alarm` is cancelled when the call is over."""
+        self._alarm = alarm
+
+    def cancel(self) -> None:
+        self.is_over = True
+        if self._alarm is not None:
+            self._alarm.cancel()
+
+    def end(self, verdict: Verdict) -> None:
+        """Tells the verdict, unless the call is over."""
+        if self.is_over:
+            return
+        self.cancel()
+        self._ended(self._name, perf_counter() - self._started, verdict)
+        self._tell(verdict)
+
+
+class HookHost:
+    """One set of isolated hooks, and the process that runs them. Made inside a running loop."""
+
+    __slots__ = (
+        "_calls",
+        "_codes",
+        "_ended",
+        "_fails",
+        "_frames",
+        "_is_closed",
+        "_is_open",
+        "_limits",
+        "_loop",
+        "_next",
+        "_process",
+        "_socket",
+        "_starting",
+        "_unsent",
+        "_waiting",
+    )
+
+    def __init__(self, codes: tuple[HookCode, ...], ended: CallEnded, limits: Limits = _LIMITS) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._codes = codes
+        self._ended = ended
+        self._limits = limits
+        self._calls: dict[int, IsolatedCall] = {}
+        self._waiting: list[bytes] | None = []  # until the process has begun for the first time
+        self._unsent = bytearray()
+        self._next = 0
+        self._fails = 0
+        self._frames = Frames()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._socket: socket.socket | None = None
+        self._is_open = False
+        self._is_closed = False
+        self._starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hook-host")
+        self._start()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that runs now."""
+        return None if self._process is None else self._process.pid
+
+    def call(self, name: str, seconds: float, call: Call, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
+        """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
+        if (not self._is_open and self._waiting is None) or len(self._calls) >= _PENDING_MOST:
+            self._ended(name, 0.0, _UNAVAILABLE)
+            return _UNAVAILABLE
+        self._next += 1
+        number = self._next
+        data = framed(msgspec.structs.replace(call, number=number))
+        made = self._calls[number] = IsolatedCall(name, tell, self._ended)
+        if self._is_open:
+            self._send(data)
+            made.expire_with(self._loop.call_later(seconds + _GRACE_SECONDS, self._overran, number))
+        elif self._waiting is not None:
+            self._waiting.append(data)
+            made.expire_with(self._loop.call_later(_START_SECONDS, self._overran, number))
+        return made
+
+    def close(self) -> None:
+        """Ends the process. Calls that are under way fail."""
+        self._waiting = None
+        self._is_closed = True
+        self._end(_UNAVAILABLE)
+        self._starting.shutdown(wait=False)
+
+    # The process.
+
+    def _start(self) -> None:
+        """Begins to start a process, in a thread: to start one takes milliseconds."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._socket = ours
+        self._frames = Frames()
+        self._unsent = bytearray()
+        starting = self._loop.run_in_executor(self._starting, started, theirs)
+        starting.add_done_callback(self._started)
+
+    def _started(self, starting: asyncio.Future[subprocess.Popen[bytes]]) -> None:
+        if starting.cancelled() or starting.exception() is not None:
+            return self._end(_UNAVAILABLE)
+        if self._socket is None:  # closed meanwhile
+            starting.result().kill()
+            starting.result().wait()
+            return
+        self._process = starting.result()
+        self._loop.add_reader(self._socket, self._read)
+        asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in self._codes)
+        self._send(framed(Begin(asked, self._limits)))
+
+    def _end(self, verdict: Failed) -> None:
+        """Ends the process, and with it every call."""
+        process = self._process
+        self._process = None
+        channel = self._socket
+        self._socket = None
+        self._is_open = False
+        if channel is not None:
+            self._loop.remove_reader(channel)
+            self._loop.remove_writer(channel)
+            channel.close()
+        if process is not None:
+            process.kill()
+            self._starting.submit(process.wait)
+        calls = self._calls
+        self._calls = {}
+        for call in calls.values():
+            call.end(verdict)
+
+    def _overran(self, number: int) -> None:
+        """A call has no answer in time: nothing but its process can be ended."""
+        if number in self._calls:
+            _LOG.warning("the process of isolated hooks overran and is killed; another one starts")
+            self._replace(_OVERRUN)
+
+    def _replace(self, verdict: Failed) -> None:
+        self._waiting = None
+        self._end(verdict)
+        first, most = _PAUSE_SECONDS
+        self._fails += 1
+        self._loop.call_later(min(first * 2 ** min(self._fails - 1, 8), most), self._start_again)
+
+    def _start_again(self) -> None:
+        if self._socket is None and not self._is_closed:
+            self._start()
+
+    # What is said.
+
+    def _send(self, data: bytes) -> None:
+        channel = self._socket
+        if channel is None:
+            return
+        self._unsent += data
+        self._flush()
+
+    def _flush(self) -> None:
+        channel = self._socket
+        if channel is None:
+            return
+        try:
+            sent = channel.send(self._unsent)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return self._replace(_UNAVAILABLE)
+        del self._unsent[:sent]
+        if self._unsent:
+            self._loop.add_writer(channel, self._flush)
+        else:
+            self._loop.remove_writer(channel)
+
+    def _read(self) -> None:
+        channel = self._socket
+        if channel is None:
+            return
+        try:
+            data = channel.recv(_READ_BYTES)
+            if not data:
+                raise EOFError
+            for body in self._frames.feed(data):
+                self._hear(FROM_HOST.decode(body))
+        except BlockingIOError:
+            return
+        except (OSError, EOFError):
+            _LOG.warning("the process of isolated hooks has ended; another one starts")
+            self._replace(_UNAVAILABLE)
+        except (Garbled, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            _LOG.warning("the process of isolated hooks says what makes no sense; another one starts")
+            self._replace(_UNAVAILABLE)
+
+    def _hear(self, message: Begun | Answer) -> None:
+        if isinstance(message, Begun):
+            return self._begun(message)
+        call = self._calls.pop(message.number, None)
+        if call is None:
+            return
+        self._fails = 0
+        call.end(_believed(message.verdict))
+
+    def _begun(self, begun: Begun) -> None:
+        for name, problem in begun.problems:
+            _LOG.warning("isolated hook %s cannot be used: %s", name, problem)
+        for what in begun.unconfined:
+            _LOG.warning("isolated hooks are confined less: %s", what)
+        self._is_open = True
+        waiting = self._waiting or []
+        self._waiting = None
+        for data in waiting:
+            self._send(data)
+
+
+class IsolatedCaller:
+    """Calls one isolated hook with the settings of one route."""
+
+    __slots__ = ("_host", "_rule", "_seconds")
+
+    def __init__(self, host: HookHost, rule: HookRule) -> None:
+        self._host = host
+        self._rule = rule
+        self._seconds = {phase.name: phase.timeout_seconds for phase in rule.phases}
+
+    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
+        call = call_of(self._rule, phase, message)
+        try:
+            return self._host.call(self._rule.name, self._seconds[phase], call, tell)
+        except Garbled as problem:
+            return Failed("invalid", str(problem))
+
+
+class IsolatedHooks:
+    """The isolated hooks of a worker. Another set gets a process of its own; the last one serves on for a while."""
+
+    __slots__ = ("_ended", "_host", "_limits", "_old", "codes")
+
+    def __init__(self, ended: CallEnded, limits: Limits = _LIMITS) -> None:
+        self._ended = ended
+        self._limits = limits
+        self.codes: tuple[HookCode, ...] = ()
+        self._host: HookHost | None = None
+        self._old: list[HookHost] = []
+
+    def load(self, codes: Iterable[HookCode]) -> None:
+        """Takes the hooks of the next publication."""
+        wanted = tuple(code for code in codes if code.isolated)
+        if wanted == self.codes:
+            return
+        self.codes = wanted
+        if self._host is not None:
+            self._old.append(self._host)
+        while len(self._old) > 1:  # requests of the publication before may still be under way
+            self._old.pop(0).close()
+        self._host = HookHost(wanted, self._ended, self._limits) if wanted else None
+
+    def caller(self, rule: HookRule) -> HookCaller | None:
+        """What calls the hook of a route; None if there is none of this text."""
+        known = any((code.key, code.digest) == (rule.name, rule.digest) for code in self.codes)
+        return IsolatedCaller(self._host, rule) if known and self._host is not None else None
+
+    def stop(self) -> None:
+        """Ends every process."""
+        for host in (*self._old, *((self._host,) if self._host is not None else ())):
+            host.close()
+        self._old = []
+        self._host = None
+
+
+def _believed(verdict: Verdict) -> Verdict:
+    """`verdict` if it can be carried out."""
+    if isinstance(verdict, Failed):
+        return verdict
+    try:
+        check(verdict)
+    except InvalidAnswer as problem:
+        return Failed("invalid", str(problem))
+    return verdict
+
+
+def call_of(rule: HookRule, phase: str, message: Message) -> Call:
+    """The call that asks a hook about `message`."""
+    if isinstance(message, Response):
+        asked = message.request
+        return Call(0, rule.name, phase, rule.settings, *asked.parts, message.status, message.raw)
+    assert isinstance(message, Request)
+    return Call(0, rule.name, phase, rule.settings, *message.parts)
+
+
+def started(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    """Starts a process that serves this socket, which is closed here. It gets nothing of our environment."""
+    root = str(Path(zonal_hooks.__file__).parents[1])
+    with theirs:
+        return subprocess.Popen(
+            (sys.executable, "-m", "zonal_hooks.host", str(theirs.fileno())),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            env={"PYTHONPATH": root, "PYTHONSAFEPATH": "1", "PATH": os.defpath},
+            process_group=0,
+        )

@@ -1,0 +1,123 @@
+"""The process of isolated hooks, as a worker runs it: asked, killed when it overruns, and replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from balancer.connections.hook_hosts import HookHost, IsolatedCall, IsolatedCaller, IsolatedHooks, call_of
+from balancer.model.hooks import HookCode, HookPhase, HookRule
+from tests.fakes.sockets import until
+from tests.unit.zonal_hooks.test_messages import request
+from zonal_hooks.loading import digest_of
+from zonal_hooks.messages import Response
+from zonal_hooks.verdicts import Denied, Failed, Verdict
+
+TEXT = """
+import asyncio, os, time
+from zonal_hooks import Deny, hook
+@hook(isolated=True, timeout="100ms")
+async def request(r):
+    if r.path == "/endless":
+        while True: pass
+    if r.path == "/exit":
+        os._exit(1)
+    if r.path == "/garbage":
+        for fd in range(3, 64):
+            try: os.write(fd, b"\\x00\\x00\\x00\\x02\\xc1\\xc1")
+            except OSError: pass
+    return Deny(451)
+"""
+CODE = HookCode("x", digest_of(TEXT), "x.py", TEXT, isolated=True)
+RULE = HookRule("x", CODE.digest, (HookPhase("request", 0.1),), isolated=True)
+
+
+class Host:
+    """The host of one hook, and the calls that ended there."""
+
+    def __init__(self) -> None:
+        self.ended: list[tuple[str, Verdict]] = []
+        self.host = HookHost((CODE,), lambda name, _, verdict: self.ended.append((name, verdict)))
+        self.caller = IsolatedCaller(self.host, RULE)
+
+    async def ask(self, path: str = "/") -> Verdict:
+        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+        told = self.caller.call("request", request(path=path.encode()), answer.set_result)
+        return told if isinstance(told, Denied | Failed) else await answer
+
+    async def asked_until_it_runs(self) -> Verdict:
+        verdict = await self.ask()
+        while isinstance(verdict, Failed):
+            await asyncio.sleep(0.01)
+            verdict = await self.ask()
+        return verdict
+
+
+@asynccontextmanager
+async def hosting() -> AsyncIterator[Host]:
+    host = Host()
+    try:
+        yield host
+    finally:
+        host.host.close()
+
+
+async def test_calls_that_come_before_the_process_are_answered() -> None:
+    async with hosting() as host:
+        assert await asyncio.gather(*(host.ask() for _ in range(5))) == [Denied(451)] * 5
+        assert host.ended == [("x", Denied(451))] * 5
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"), [("/endless", "overrun"), ("/exit", "unavailable"), ("/garbage", "unavailable")]
+)
+async def test_a_process_that_is_lost_is_replaced(path: str, outcome: str) -> None:
+    async with hosting() as host:
+        assert await host.ask() == Denied(451)
+        first = host.host.pid
+        failed = await host.ask(path)
+        assert isinstance(failed, Failed)
+        assert failed.outcome == outcome
+        assert await host.asked_until_it_runs() == Denied(451)
+        assert host.host.pid != first
+
+
+async def test_a_call_that_is_cancelled_tells_nothing() -> None:
+    async with hosting() as host:
+        told: list[Verdict] = []
+        call = host.caller.call("request", request(), told.append)
+        assert isinstance(call, IsolatedCall)
+        call.cancel()
+        assert await host.ask() == Denied(451)
+        assert told == []
+
+
+async def test_another_set_of_hooks_has_a_process_of_its_own() -> None:
+    hooks = IsolatedHooks(lambda *_: None)
+    hooks.load([CODE, HookCode("local", "d")])
+    assert hooks.codes == (CODE,)
+    assert hooks.caller(RULE) is not None
+    assert hooks.caller(HookRule("x", "other", (), isolated=True)) is None
+    hooks.load([])
+    assert hooks.caller(RULE) is None
+    hooks.stop()
+
+
+async def test_a_process_ends_with_its_host() -> None:
+    async with hosting() as host:
+        await host.ask()
+        pid = str(host.host.pid)
+        assert pid in os.listdir("/proc")
+    await until(lambda: pid not in os.listdir("/proc"))
+
+
+def test_a_call_says_what_the_message_is() -> None:
+    asked = request()
+    call = call_of(RULE, "request", asked)
+    assert (call.method, call.path, call.client, call.is_tls) == (b"GET", b"/cart", "192.0.2.1", True)
+    answered = call_of(RULE, "response", Response(404, ((b"a", b"b"),), asked))
+    assert (answered.status, answered.answered, answered.target) == (404, ((b"a", b"b"),), b"/cart?id=7")

@@ -1,0 +1,53 @@
+"""`zonal hooks test`: a hook is tried without a proxy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ingress.cli.commands import cli
+from ingress.cli.flags import BadInput
+from tests.unit.sources import ROOT
+
+TENANT = str(ROOT / "deploy" / "examples" / "hooks" / "tenant.py")
+STAMP = str(ROOT / "deploy" / "examples" / "hooks" / "stamp.py")
+SETTINGS = '{"tiers": {"acme": "gold"}}'
+
+
+def said(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["hooks", "test", *arguments])
+    return result.exit_code, result.output
+
+
+def test_a_request_goes_on_or_is_answered() -> None:
+    asked = (TENANT, "--settings", SETTINGS, "--request", "GET https://shop.test/")
+    assert said(*asked, "-H", "X-Tenant: acme") == (0, "request: goes on\n  x-tenant: acme\n  x-tenant-tier: gold\n")
+    assert said(*asked) == (1, "request: answered with 403\n")
+
+
+def test_a_response_is_shown() -> None:
+    assert said(STAMP, "--settings", '{"set": {"x-a": "b"}}') == (0, "response: goes on\n  x-a: b\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((TENANT,), "the settings do not fit hook tenant"),
+        ((TENANT, "--settings", SETTINGS, "--request", "/"), "is no request"),
+        ((TENANT, "-H", "x"), "is not NAME:VALUE"),
+        (("none.py",), "none.py"),
+    ],
+)
+def test_what_cannot_be_tried_is_told(arguments: tuple[str, ...], problem: str) -> None:
+    result = CliRunner().invoke(cli, ["hooks", "test", *arguments])
+    assert isinstance(result.exception, BadInput)
+    assert problem in str(result.exception)
+
+
+def test_a_hook_that_fails_is_told(tmp_path: Path) -> None:
+    (tmp_path / "sick.py").write_text("from zonal_hooks import hook\n@hook\ndef request(r): 1/0\n")
+    status, output = said(str(tmp_path / "sick.py"))
+    assert status == 1
+    assert "problem: raised: ZeroDivisionError" in output
