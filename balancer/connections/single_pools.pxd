@@ -16,9 +16,10 @@ cdef class ConnectionPool(Keeper):
     cdef public KeptConnections _pools
     cdef public IdleShare _share
     cdef public object _tls
-    @cython.locals(connection=EndpointConnection)
+    @cython.locals(connection=EndpointConnection, idle=list, pools=KeptConnections)
     cpdef EndpointStream lease(self, bint fresh)
-    @cython.locals(now=double, settings=ProxySettingsLayout, shares=IdleShares, pools=KeptConnections, deadlines=Deadlines)
+    @cython.locals(now=double, settings=ProxySettingsLayout, share=IdleShare, shares=IdleShares, count=Py_ssize_t)
+    @cython.locals(pools=KeptConnections, deadlines=Deadlines)
     cpdef give_back(self, EndpointConnection connection)
     cpdef lost(self, EndpointConnection connection)
     @cython.locals(connection=EndpointConnection)

@@ -33,15 +33,15 @@ class ConnectionPool(Keeper):
 
     def lease(self, fresh: bool) -> EndpointConnection | None:
         """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
-        pools = self._pools
-        while self._idle:
-            connection = self._idle[-1]
+        pools, idle = self._pools, self._idle
+        while idle:
+            connection = idle[-1]
             if connection.closed or not connection.reusable:
                 self._forget(connection)
                 continue
             if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
                 return None
-            self._idle.pop()
+            idle.pop()
             pools.idle_count -= 1
             self._share.count -= 1
             connection.reused = True
@@ -64,19 +64,22 @@ class ConnectionPool(Keeper):
 
     def give_back(self, connection: EndpointConnection) -> None:
         """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""
-        pools = self._pools
+        pools, share = self._pools, self._share
         settings, shares = pools.settings.proxy, pools.idle
         if (
             not connection.reusable
             or self._closed
             or connection.requests >= settings.endpoint_requests
-            or (pools.idle_count >= settings.endpoint_idle_connections and not shares.makes_room(self._share))
+            or (pools.idle_count >= settings.endpoint_idle_connections and not shares.makes_room(share))
         ):
             connection.reset()
             return
         self._idle.append(connection)
         pools.idle_count += 1
-        shares.add(self._share)
+        count = share.count + 1
+        share.count = count
+        if count > shares.peak:  # noqa: PLR1730 -- as `add` does, without a call
+            shares.peak = count
         now = pools.now()
         connection.idle_since = now
         connection.deadline = now + settings.endpoint_idle_seconds

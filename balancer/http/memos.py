@@ -31,7 +31,12 @@ _M = TypeVar("_M", bound=Memo)
 def recalled(about: Remembering, kind: type[_M]) -> _M:
     """The memo of this kind about something, an empty one if there was none. From now on it stands first."""
     first = about.memo
-    before, memo = None, first
+    if first is None:  # mostly
+        made = kind()
+        about.memo = made
+        return made
+    before: Memo | None = None
+    memo: Memo | None = first
     while memo is not None and not isinstance(memo, kind):
         before, memo = memo, memo.beside
     if memo is None:

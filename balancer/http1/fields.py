@@ -227,7 +227,10 @@ def client_response_head(
     """
     if not isinstance(response, Http1Response):
         response = _as_http1(response)
-    held, depends_on = response.written.memo, (protocol, chunked, keep_alive, edit)
+    held, depends_on = (
+        response.written.memo,
+        (protocol, chunked, keep_alive, edit),
+    )
     written = held if isinstance(held, WrittenHead) else recalled(response.written, WrittenHead)
     if written.depends_on == depends_on:
         return written.head
@@ -248,9 +251,10 @@ def client_response_head(
     elif protocol != HTTP_1_1:
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
+    head = b"".join(parts)
     written.depends_on = depends_on
-    written.head = b"".join(parts)
-    return written.head
+    written.head = head
+    return head
 
 
 def _as_http1(response: ResponseHead) -> Http1Response:

@@ -9,6 +9,18 @@ from typing import Final
 
 from balancer.metrics.fleet_metrics import FLEET_BYTES, FLEET_MESSAGES, FLEET_PEERS, FLEET_REFUSED
 from balancer.metrics.kinds import Definition, MetricKind
+from balancer.metrics.process_metrics import (
+    PROCESS_CPU,
+    PROCESS_MAX_FDS,
+    PROCESS_MEMORY,
+    PROCESS_OPEN_FDS,
+    PROCESS_START,
+    PROCESS_VIRTUAL_MEMORY,
+    WORKER_CPU,
+    WORKER_MEMORY,
+    WORKER_OPEN_FDS,
+    WORKER_START,
+)
 from balancer.metrics.stream_metrics import STREAM_CONNECT, STREAM_CONNECTIONS, STREAM_SECONDS
 
 # The bounds from 5 ms on are the defaults of Prometheus. ingress-nginx uses them too, so dashboards keep working.
@@ -131,6 +143,12 @@ ENDPOINTS: Final = Definition(
         "Endpoints in the model (state: ready, draining, ejected). "
         "A Service without ready endpoints has `ready` 0 in the zone `unknown`."
     ),
+)
+ZONE_DRAINED: Final = Definition(
+    name="zonal_zone_drained",
+    kind=MetricKind.GAUGE,
+    labels=("zone",),
+    help="Always 1, for each zone that zone-drain empties now.",
 )
 OWN_ZONE_INFO: Final = Definition(
     name="zonal_own_zone_info",
@@ -271,66 +289,6 @@ EVENT_LOOP_LAG: Final = Definition(
     labels=(),
     help="Longest delay of any event loop, of workers and parent, in the last half minute.",
 )
-WORKER_CPU: Final = Definition(
-    name="zonal_worker_cpu_seconds_total",
-    kind=MetricKind.COUNTER,
-    labels=("worker",),
-    help="CPU time, user and system, of the current process of worker N. Absent with `--workers 0`.",
-)
-WORKER_MEMORY: Final = Definition(
-    name="zonal_worker_resident_memory_bytes",
-    kind=MetricKind.GAUGE,
-    labels=("worker",),
-    help="Resident memory of the worker process.",
-)
-WORKER_OPEN_FDS: Final = Definition(
-    name="zonal_worker_open_fds",
-    kind=MetricKind.GAUGE,
-    labels=("worker",),
-    help="Open file descriptors of the worker process.",
-)
-WORKER_START: Final = Definition(
-    name="zonal_worker_start_time_seconds",
-    kind=MetricKind.GAUGE,
-    labels=("worker",),
-    help="Unix time when the worker process started.",
-)
-PROCESS_CPU: Final = Definition(
-    name="process_cpu_seconds_total",
-    kind=MetricKind.COUNTER,
-    labels=(),
-    help="CPU time, user and system, of the parent process.",
-)
-PROCESS_MEMORY: Final = Definition(
-    name="process_resident_memory_bytes",
-    kind=MetricKind.GAUGE,
-    labels=(),
-    help="Resident memory of the parent process.",
-)
-PROCESS_VIRTUAL_MEMORY: Final = Definition(
-    name="process_virtual_memory_bytes",
-    kind=MetricKind.GAUGE,
-    labels=(),
-    help="Virtual memory of the parent process.",
-)
-PROCESS_OPEN_FDS: Final = Definition(
-    name="process_open_fds",
-    kind=MetricKind.GAUGE,
-    labels=(),
-    help="Open file descriptors of the parent process.",
-)
-PROCESS_MAX_FDS: Final = Definition(
-    name="process_max_fds",
-    kind=MetricKind.GAUGE,
-    labels=(),
-    help="Number of file descriptors that the parent process may open.",
-)
-PROCESS_START: Final = Definition(
-    name="process_start_time_seconds",
-    kind=MetricKind.GAUGE,
-    labels=(),
-    help="Unix time when the parent process started.",
-)
 BUILD_INFO: Final = Definition(
     name="zonal_build_info",
     kind=MetricKind.GAUGE,
@@ -359,6 +317,7 @@ DEFINITIONS: Final = (
     ZONE_FAILURE_RATIO,
     ZONE_EVACUATIONS,
     ENDPOINTS,
+    ZONE_DRAINED,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,
     CONFIG_AGE,

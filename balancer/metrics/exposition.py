@@ -29,6 +29,7 @@ from balancer.metrics.definitions import (
     SPILL_RATIO,
     TRANSLATION_SECONDS,
     WATCH_AGE,
+    ZONE_DRAINED,
     ZONE_FAILURE_RATIO,
 )
 from balancer.metrics.fleet_metrics import FLEET_METRICS
@@ -165,6 +166,7 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         OVERLOAD_FACTOR.name: snapshot.overload_factors.items(),
         EXPECTED_LOAD.name: snapshot.expected_loads.items(),
         ZONE_FAILURE_RATIO.name: snapshot.failure_ratios.items(),
+        ZONE_DRAINED.name: [((zone,), 1.0) for zone in snapshot.drained],
         OWN_ZONE_INFO.name: [((own.zone or UNKNOWN_ZONE, own.node or "", own.source), 1.0)],
         CONFIG_GENERATION.name: [((), snapshot.generation)],
         CONFIG_AGE.name: [] if published_at is None else [((), max(0.0, now - published_at))],

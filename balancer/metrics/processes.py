@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from balancer.metrics.definitions import (
+from balancer.metrics.process_metrics import (
     PROCESS_CPU,
     PROCESS_MAX_FDS,
     PROCESS_MEMORY,

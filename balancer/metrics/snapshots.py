@@ -23,9 +23,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason,
     severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`,
     `expected_loads` and `failure_ratios` (namespace, service, zone), `certificate_expiries` (namespace, secret) to
-    epoch seconds, `connections` (state,), `watch_ages_seconds` (kind,). `unready` are the Services (namespace, service)
-    of the model
-    without a ready endpoint, `missing` those that a route names and the model lacks. `certified` are the hosts with a
+    epoch seconds, `connections` (state,), `watch_ages_seconds` (kind,). `drained` are the zones that the operator
+    drains. `unready` are the Services (namespace, service) of the model without a ready endpoint, `missing` those that
+    a route names and the model lacks. `certified` are the hosts with a
     certificate of their own, each with the Secret (host, namespace, secret). `processes` holds the series of
     `balancer.metrics.processes` by name of the metric. `fleet` holds those of `FLEET_METRICS` in the
     same way. `interpreter` is text that ends the page.
@@ -47,6 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     overload_factors: Mapping[tuple[str, str, str], float] = {}
     expected_loads: Mapping[tuple[str, str, str], float] = {}
     failure_ratios: Mapping[tuple[str, str, str], float] = {}
+    drained: tuple[str, ...] = ()
     certificate_expiries: Mapping[tuple[str, str], float] = {}
     certified: frozenset[tuple[str, str, str]] = frozenset()
     connections: Mapping[tuple[str], float] = {}

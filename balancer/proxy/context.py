@@ -72,7 +72,8 @@ class RequestContext:
         self.stream = stream
         self.view = supplies.live.view
         self.account = Account(stream.origin.peer, request, time.perf_counter())
-        self.alarm = supplies.take_alarm()
+        alarms = supplies.alarms
+        self.alarm = alarms.pop() if alarms else supplies.take_alarm()  # there is one nearly always
         self.editors: tuple[ResponseEditor, ...] = ()
         self.held: tuple[Callable[[], None], ...] = ()
         self.kept: KeptBody | None = None

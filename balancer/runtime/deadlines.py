@@ -85,9 +85,13 @@ class Alarm:
         rest = seconds - LOOK_SECONDS
         if rest <= 0:
             return self.set(seconds)
-        self.set(LOOK_SECONDS)
         self._looker = looker
+        deadline = self._time() + LOOK_SECONDS  # as `set` does, without a call for each request
+        self.deadline = deadline if deadline < self.limit else self.limit
         self._due = self.deadline + rest
+        if self.deadline < self.next_look:
+            deadlines = self._deadlines
+            deadlines.insert(self)
 
     def limit_to(self, seconds: float) -> None:
         """From now on no time that is set ends later than in `seconds`, until `unlimit`."""

@@ -175,6 +175,7 @@ def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -
     return msgspec.structs.replace(
         snapshot,
         own_zone=model.own_zone,
+        drained=model.zones.drained,
         endpoints=_endpoints(snapshot.endpoints, old, new),
         unready=_unready(snapshot.unready, (*old, *new), model.backends),
     )

@@ -107,6 +107,7 @@ CORE = (
     "balancer.matching.variables",
     "balancer.metrics.definitions",
     "balancer.metrics.fleet_metrics",
+    "balancer.metrics.process_metrics",
     "balancer.metrics.kinds",
     "balancer.metrics.nginx.series",
     "balancer.metrics.snapshots",

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from balancer.metrics import definitions as own
+from balancer.metrics import process_metrics
 from balancer.metrics.kinds import Definition, MetricKind
 from balancer.metrics.nginx import series as nginx
 from balancer.metrics.snapshots import Snapshot
@@ -96,8 +97,8 @@ def _upstream_latency(
 def _told(snapshot: Snapshot, requests: float) -> dict[Definition, Told]:
     active, idle = (snapshot.connections.get((state,), 0.0) for state in _CLIENTS)
     published_at = snapshot.published_at_epoch_seconds
-    cpu = _all(snapshot, own.PROCESS_CPU, own.WORKER_CPU)
-    memory = _all(snapshot, own.PROCESS_MEMORY, own.WORKER_MEMORY)
+    cpu = _all(snapshot, process_metrics.PROCESS_CPU, process_metrics.WORKER_CPU)
+    memory = _all(snapshot, process_metrics.PROCESS_MEMORY, process_metrics.WORKER_MEMORY)
     return {
         nginx.CONNECTIONS: [
             (("active",), active + idle),
@@ -109,8 +110,8 @@ def _told(snapshot: Snapshot, requests: float) -> dict[Definition, Told]:
         nginx.PROCESSES: [((), float(len(cpu)))],
         nginx.CPU_SECONDS: [((), sum(cpu))],
         nginx.MEMORY: [((), sum(memory))],
-        nginx.VIRTUAL_MEMORY: [((), value) for value in _all(snapshot, own.PROCESS_VIRTUAL_MEMORY)],
-        nginx.OLDEST_START: [((), value) for value in _all(snapshot, own.PROCESS_START)],
+        nginx.VIRTUAL_MEMORY: [((), value) for value in _all(snapshot, process_metrics.PROCESS_VIRTUAL_MEMORY)],
+        nginx.OLDEST_START: [((), value) for value in _all(snapshot, process_metrics.PROCESS_START)],
         nginx.BUILD: [((snapshot.version, "", _REPOSITORY), 1.0)],
         nginx.CONFIG_HASH: [((), snapshot.generation)],
         nginx.RELOAD_WELL: [((), 0.0 if published_at is None else 1.0)],

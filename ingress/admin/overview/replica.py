@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from balancer.metrics.definitions import (
+from balancer.metrics.process_metrics import (
     PROCESS_CPU,
     PROCESS_MEMORY,
     PROCESS_START,

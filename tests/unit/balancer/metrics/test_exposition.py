@@ -112,6 +112,7 @@ async def test_facts_of_the_snapshot() -> None:
         spill_ratios={("shop", "catalog"): 0.25},
         overload_factors={("shop", "catalog", "zone-a"): 1.5},
         expected_loads={("shop", "catalog", "zone-a"): 4.0},
+        drained=("zone-b", "zone-c"),
         failure_ratios={("shop", "catalog", "zone-b"): 0.4},
         certificate_expiries={("shop", "tls"): 1_900_000_000.0},
         connections={("client_idle",): 5},
@@ -129,6 +130,7 @@ async def test_facts_of_the_snapshot() -> None:
     assert value(samples, "zonal_spill_ratio", namespace="shop", service="catalog") == 0.25
     assert value(samples, "zonal_zone_overload_factor", namespace="shop", service="catalog", zone="zone-a") == 1.5
     assert value(samples, "zonal_zone_expected_load", namespace="shop", service="catalog", zone="zone-a") == 4.0
+    assert [value(samples, "zonal_zone_drained", zone=zone) for zone in ("zone-b", "zone-c")] == [1, 1]
     assert value(samples, "zonal_zone_failure_ratio", namespace="shop", service="catalog", zone="zone-b") == 0.4
     assert value(samples, "zonal_certificate_expiry_timestamp_seconds", namespace="shop", secret="tls") == 1.9e9
     assert value(samples, "zonal_connections", state="client_idle") == 5

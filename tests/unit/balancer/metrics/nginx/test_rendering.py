@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from balancer.metrics import definitions as own
+from balancer.metrics import process_metrics
 from balancer.metrics.exposition import Exposition
 from balancer.metrics.nginx.rendering import ControllerIdentity
 from balancer.metrics.recorder import Recorder
@@ -31,12 +31,12 @@ SNAPSHOT = Snapshot(
     certificate_expiries={("shop", "shop-tls"): 5000.0},
     certified=frozenset({("shop.test", "shop", "shop-tls"), ("gone.test", "shop", "gone-tls")}),
     processes={
-        own.PROCESS_CPU.name: [((), 1.5)],
-        own.WORKER_CPU.name: [(("0",), 2.0), (("1",), 3.0)],
-        own.PROCESS_MEMORY.name: [((), 100.0)],
-        own.WORKER_MEMORY.name: [(("0",), 50.0)],
-        own.PROCESS_START.name: [((), 900.0)],
-        own.PROCESS_VIRTUAL_MEMORY.name: [((), 700.0)],
+        process_metrics.PROCESS_CPU.name: [((), 1.5)],
+        process_metrics.WORKER_CPU.name: [(("0",), 2.0), (("1",), 3.0)],
+        process_metrics.PROCESS_MEMORY.name: [((), 100.0)],
+        process_metrics.WORKER_MEMORY.name: [(("0",), 50.0)],
+        process_metrics.PROCESS_START.name: [((), 900.0)],
+        process_metrics.PROCESS_VIRTUAL_MEMORY.name: [((), 700.0)],
     },
 )
 
