@@ -39,6 +39,9 @@ Gateway API are not read, and nothing about them costs anything. A GatewayClass 
 * Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
   `AllowInsecureFallback` everybody gets in.
 * Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
+* Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
+  rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
+  youngest are not accepted.
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Routes take the annotations of zones: `zonal-ingress.io/zone-policy` and its kin ([zones.md](zones.md)).
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap sets it.

@@ -156,8 +156,9 @@ class Reception:
 
     def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
         settings, has_hello = self._settings.proxy, entry_point.reads_hello
-        is_raw = entry_point.protocol is entry_points.Protocol.TCP
-        reads_first = has_hello or settings.proxy_protocol or (settings.http2.cleartext and not is_raw)
+        is_http = entry_point.protocol is entry_points.Protocol.HTTP
+        may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
+        reads_first = has_hello or settings.proxy_protocol or may_be_http2
         most = min(settings.client_connections, self._bound)
         for connection, peer in accepted:
             if len(self._places) >= most and not self._makes_room(peer):
@@ -335,7 +336,9 @@ class Reception:
     async def _take_in_plain(self, connection: socket.socket, arrival: Arrival) -> None:
         http2, settings = False, self._settings.proxy
         try:
-            if settings.http2.cleartext and arrival.entry_point.protocol is entry_points.Protocol.HTTP:
+            entry_point = arrival.entry_point
+            takes_http2 = settings.http2.cleartext or entry_point.http2_cleartext
+            if takes_http2 and entry_point.protocol is entry_points.Protocol.HTTP:
                 async with asyncio.timeout(settings.client_header_timeout_seconds):
                     http2 = await begins_http2(connection)
         except OSError:  # TimeoutError is one

@@ -29,7 +29,8 @@ class EntryPoint(msgspec.Struct, frozen=True):
     `port` is the one that clients see, which redirects and X-Forwarded-Port name. `socket` is the name of the bound
     socket that the entry point stands on: no two entry points of a model have the same. `configuration` is the key of
     the route configuration behind it. An entry point of another protocol has another key, so that connections of before
-    never get what stands behind it.
+    never get what stands behind it. `http2_cleartext`: clients without TLS may begin with HTTP/2 (RFC 9113 3.3),
+    whatever the settings say.
     """
 
     key: str
@@ -37,6 +38,7 @@ class EntryPoint(msgspec.Struct, frozen=True):
     port: int
     socket: str
     configuration: str = INGRESS
+    http2_cleartext: bool = False
 
     @property
     def is_secure(self) -> bool:

@@ -72,12 +72,20 @@ def check(**given: Any) -> None:
         form=given["output"],
         fail_on=None if fail_on == "never" else IngressOutcome(fail_on),
         baseline=given["baseline"],
+        given=_said("ingress_class", "configmap", "default_backend_service"),
     )
     try:
         status = run_check(options)
     except CannotCheck as error:
         raise BadInput(str(error)) from None
     raise SystemExit(status)
+
+
+def _said(*names: str) -> tuple[str, ...]:
+    """The options among `names` that were given, not left to their defaults."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    return tuple(name for name in names if context.get_parameter_source(name) is not default)
 
 
 @click.command(cls=Command)

@@ -5,7 +5,7 @@ One table. Source: ingress-nginx v1.15.1, pkg/flags/flags.go. Does not know wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
@@ -45,8 +45,13 @@ def argument_reviews(controller: OtherController, tcp: Mapping[str, str] | None)
     return tuple(_reviewed(name, controller.get(name), tcp) for name in sorted(controller.arguments))
 
 
-def with_arguments(context: TranslationContext, controller: OtherController) -> TranslationContext:
-    """`context` with what the controller runs with; where the controller says nothing, `context` counts."""
+def with_arguments(
+    context: TranslationContext, controller: OtherController, *, given: Collection[str] = ()
+) -> TranslationContext:
+    """`context` with what the controller runs with; where the controller says nothing, `context` counts.
+
+    `given` are fields of `context` that a person has said, so they count in any case.
+    """
     said: dict[str, object] = {
         "ingress_class": controller.get("ingress-class"),
         "configmap": controller.get("configmap"),
@@ -55,7 +60,9 @@ def with_arguments(context: TranslationContext, controller: OtherController) -> 
         "watch_ingress_without_class": controller.get("watch-ingress-without-class") == "true",
         "watch_namespaces": tuple(filter(None, (controller.get("watch-namespace"),))),
     }
-    return msgspec.structs.replace(context, **{name: value for name, value in said.items() if value})
+    return msgspec.structs.replace(
+        context, **{name: value for name, value in said.items() if value and name not in given}
+    )
 
 
 def _reviewed(name: str, value: str, tcp: Mapping[str, str] | None) -> NameReview:

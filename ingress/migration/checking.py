@@ -5,7 +5,7 @@ Reads the dump and supposes what it leaves out. Does not know flags, nor how the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,16 +27,19 @@ from ingress.translation.assembly import Translation, translate
 _TRANSLATIONS_MOST = 4
 
 
-def check_dump(place: Path, context: TranslationContext, *, now_epoch_seconds: float) -> Review:
+def check_dump(
+    place: Path, context: TranslationContext, *, now_epoch_seconds: float, given: Collection[str] = ()
+) -> Review:
     """The verdicts on a folder or file. `context.ingress_class` is the class that is checked.
 
-    `now_epoch_seconds` decides which certificates have expired. Raises `FolderUnreadable`.
+    `now_epoch_seconds` decides which certificates have expired. `given` are fields of `context` that count before the
+    arguments of a controller in the dump. Raises `FolderUnreadable`.
     """
     dump = read_dump(place)
     controller = controller_of(place, context)
     if controller is None:
         return judged_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
-    found = judged_dump(dump, with_arguments(context, controller), now_epoch_seconds=now_epoch_seconds)
+    found = judged_dump(dump, with_arguments(context, controller, given=given), now_epoch_seconds=now_epoch_seconds)
     reviewed = ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,

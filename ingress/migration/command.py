@@ -35,6 +35,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `context.ingress_class` is the class of the other controller. `form` is text, json, sarif or junit. The exit status
     is 1 from the verdict `fail_on` on; None: never. What `baseline`, the JSON of an earlier check, has does not count.
+    `given` are fields of `context` that count before the arguments of a controller in the dump.
     """
 
     source: Path | None = None
@@ -43,6 +44,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     form: str = "text"
     fail_on: IngressOutcome | None = IngressOutcome.UNPROTECTED
     baseline: Path | None = None
+    given: tuple[str, ...] = ()
 
 
 def run_check(options: CheckOptions) -> int:
@@ -70,7 +72,7 @@ def _baseline(options: CheckOptions) -> Baseline | None:
 def _reviewed(options: CheckOptions) -> Review:
     try:
         if options.source is not None:
-            return check_dump(options.source, options.context, now_epoch_seconds=time.time())
+            return check_dump(options.source, options.context, now_epoch_seconds=time.time(), given=options.given)
         if options.kubeconfig is not None:
             from ingress.migration.asking import check_cluster
 

@@ -6,18 +6,17 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 
 import msgspec
 
 from balancer.model.endpoints import BackendKey
-from balancer.model.entry_points import HTTP, HTTPS, Protocol
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
 from balancer.model.route_configurations import INGRESS_LISTENER, Listener
-from balancer.model.settings import ProxySettings
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
@@ -43,6 +42,7 @@ from ingress.translation.gateway.annotations import route_overrides
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.gateway.route_findings import note_routes
 from ingress.translation.gateway.serving import GatewayParts, gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
@@ -168,8 +168,10 @@ def translate(
     inventory = inventory.holding_back(held_back)
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
     settings = memories.begin(inventory, context, settings)
-    desired = _desired(inventory, context, settings, before=before, memories=memories, findings=findings)
+    shelf.materials.begin(settings.keys)
     gateways = _gateways(inventory, context, shelf.materials, findings)
+    needs = gateways.needs
+    desired = _desired(inventory, context, settings, needs, before=before, memories=memories, findings=findings)
     parts = gateway_parts(
         gateways,
         settings,
@@ -202,19 +204,13 @@ def _gateways(
     options = GatewayOptions(context.controller_class, ports, allow_external=context.allow_external_name)
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
+    note_routes(gateways.routes, findings)
     return gateways
 
 
 def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
-    """`made` with what Gateway API needs beside it, and with its standings."""
-    wanted = msgspec.structs.replace(
-        made.wanted,
-        secrets=made.wanted.secrets | gateways.secrets,
-        config_maps=made.wanted.config_maps | gateways.config_maps,
-    )
-    return msgspec.structs.replace(
-        made, wanted=wanted, services=made.services | gateways.services, standings=gateways.standings
-    )
+    """`made` with the Services that routes of Gateways name, and with its standings."""
+    return msgspec.structs.replace(made, services=made.services | gateways.services, standings=gateways.standings)
 
 
 class DesiredState(msgspec.Struct, frozen=True):
@@ -238,14 +234,17 @@ def _desired(
     inventory: Inventory,
     context: TranslationContext,
     settings: ClusterSettings,
+    needs: Sequence[Claims],
     *,
     before: Wanted,
     memories: Memories,
     findings: Findings,
 ) -> DesiredState:
-    """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing."""
+    """The first pass: reads what every object asks for, and settles which claim wins. Resolves nothing.
+
+    `needs` are the Secrets and ConfigMaps that objects of other languages name.
+    """
     materials = memories.shelf.materials
-    materials.begin(settings.keys)
     read = claims_of_ingresses(
         inventory, context, settings=settings, findings=findings, materials=materials, memory=memories.claims
     )
@@ -258,9 +257,9 @@ def _desired(
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), memories.overrides, findings),
         services=_services(claims),
-        secrets=needed_secrets(claims, hosts, context, before=before.secrets, findings=findings),
+        secrets=needed_secrets((*claims, *needs), hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
-        config_maps=needed_config_maps(main, settings, before=before.config_maps, findings=findings),
+        config_maps=needed_config_maps((*main, *needs), settings, before=before.config_maps, findings=findings),
     )
 
 
@@ -304,7 +303,7 @@ def _resolved(
         certificates=certificates.used(),
         logins=desired.logins,
         hooks=tuple(hook.code for hook in context.hooks),
-        proxy=_proxy(proxy_with_fields(settings, inventory, findings), parts),
+        proxy=proxy_with_fields(settings, inventory, findings),
         own_zone=own_zone(inventory, context, used.every_label_key),
         zones=zone_facts(
             inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
@@ -366,13 +365,6 @@ def _routed(
         ),
         listeners=_listeners(parts, certificates, findings),
     )
-
-
-def _proxy(proxy: ProxySettings, parts: GatewayParts) -> ProxySettings:
-    """The settings of the proxy. Calls of a GRPCRoute come in HTTP/2 without TLS, too, where a listener has none."""
-    if not any(each.protocol is Protocol.HTTP for each in parts.entry_points):
-        return proxy
-    return msgspec.structs.replace(proxy, http2=msgspec.structs.replace(proxy.http2, cleartext=True))
 
 
 def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:

@@ -63,10 +63,10 @@ def needed_secrets(
 def needed_config_maps(
     claims: Iterable[Claims], settings: ClusterSettings, *, before: Collection[tuple[str, str]], findings: Findings
 ) -> frozenset[tuple[str, str]]:
-    """The ConfigMaps that the settings name, and those of Ingresses that their namespaces have a share for.
+    """The ConfigMaps that the settings name, and those of objects that their namespaces have a share for.
 
     `claims` come by seniority. `before` are the ConfigMaps that were followed until now; they stay while they are
-    named. An Ingress whose ConfigMap is not followed gets a finding.
+    named. An object whose ConfigMap is not followed gets a finding.
     """
     asked = [(each, key) for each in claims for key in each.config_maps]
     owned = settings.responses.config_maps | settings.fields.config_maps
@@ -80,11 +80,11 @@ def needed_config_maps(
             findings.add(
                 subject_of_owner(each.owner),
                 reason="ConfigMapNotFollowed",
-                message=f"zonal follows {_CONFIG_MAPS_MOST} ConfigMaps that Ingresses name, and older Ingresses of"
+                message=f"zonal follows {_CONFIG_MAPS_MOST} ConfigMaps that objects name, and older objects of"
                 f" {each.owner.namespace} have used its share: ConfigMap {'/'.join(key)} is not read even if it exists."
                 " Name fewer ConfigMaps in this namespace.",
                 severity=Severity.CLOSED,
-                effect="Every path of the Ingress answers 503.",
+                effect="Every path of an Ingress answers 503; what else needs it is closed.",
             )
     return shared | owned
 

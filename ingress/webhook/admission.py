@@ -127,6 +127,9 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ClientTlsDenied": AdmissionEffect.IS_NOT_JUDGED,
     "AuthoritiesExceedShare": AdmissionEffect.IS_NOT_JUDGED,
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
+    "HostnameShared": AdmissionEffect.IS_NOT_JUDGED,
+    "RedirectLoop": AdmissionEffect.IS_NOT_JUDGED,
+    "Shadowed": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }

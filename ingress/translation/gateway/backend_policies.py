@@ -6,16 +6,17 @@ by namespace and name. A policy that cannot be carried out closes the backend: p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import msgspec
 
+from balancer.model.routes import Owner
 from ingress.objects.gateway import BackendTlsPolicy, BackendTlsValidation
 from ingress.objects.gateway_references import GATEWAY_GROUP, ObjectReference
 from ingress.objects.kinds import key_of
 from ingress.objects.names import SUBDOMAIN
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import created_epoch_seconds
+from ingress.translation.claims import Claims, created_epoch_seconds
 from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.standings import (
     AncestorStanding,
@@ -69,12 +70,15 @@ class BackendPolicies:
         exact = self._by_target.get((port.namespace, port.service, port.port_name)) if port.port_name else None
         return exact or self._by_target.get((port.namespace, port.service, ""))
 
-    def needed_config_maps(self) -> frozenset[tuple[str, str]]:
-        """The ConfigMaps that policies name, whether they exist or not."""
-        named = ((each.policy.metadata.namespace, each.policy.spec.validation) for each in self.judged)
-        return frozenset(
-            (namespace, ref.name) for namespace, said in named for ref in said.ca_certificate_refs if _is_authority(ref)
-        )
+    def needs(self) -> Iterator[Claims]:
+        """The ConfigMaps that each policy names, whether they exist or not, the most senior policy first."""
+        for each in self.judged:
+            metadata = each.policy.metadata
+            references = filter(_is_authority, each.policy.spec.validation.ca_certificate_refs)
+            named = tuple(dict.fromkeys((metadata.namespace, reference.name) for reference in references))
+            if named:
+                owner = Owner(each.policy.kind.value, metadata.namespace, metadata.name)
+                yield Claims(owner, config_maps=named)
 
     def standings(self, used: Mapping[NamedPort, Collection[tuple[str, str]]], controller: str) -> list[ObjectStanding]:
         """What the statuses should say. `used` are the Gateways, by namespace and name, whose routes name a port."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -38,12 +39,24 @@ def http_place(match: HttpMatch) -> MatchPlace | None:
         return None
     if kind is PathKind.REGEX and not _compiles(path):
         return None
-    if kind is not PathKind.REGEX and not path.startswith("/"):
-        return None
+    if kind is not PathKind.REGEX:
+        decoded = decoded_path(path)
+        if decoded is None:
+            return None
+        path = decoded
     fields, query = _values(match.headers, lower=True), _values(match.query_params, lower=False)
     rank = (-len(path) if kind is PathKind.REGEX else 0, -bool(match.method), -len(fields), -len(query))
     conditions = Conditions(match.method, fields, query)
     return MatchPlace(path, kind, conditions, path if kind is PathKind.REGEX else "", rank)
+
+
+def decoded_path(value: str) -> str | None:
+    """The value of a path as requests are matched against it, percent-decoded; None for one that is no path."""
+    try:
+        path = unquote_to_bytes(value).decode()
+    except UnicodeError:
+        return None
+    return path if path.startswith("/") else None
 
 
 def grpc_place(match: GrpcMatch) -> MatchPlace | None:

@@ -15,22 +15,19 @@ from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRo
 from ingress.objects.kinds import key_of
 from ingress.objects.metadata import Metadata
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import created_epoch_seconds
+from ingress.translation.claims import Claims, created_epoch_seconds
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
-from ingress.translation.gateway.classes import class_standing, needed_parameters, our_classes, parameters_problem
-from ingress.translation.gateway.client_validation import (
-    named_authorities,
-    read_validation,
-    validation_of,
-    with_validation,
-)
+from ingress.translation.gateway.classes import class_standing, our_classes, parameters_problem
+from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
+from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.grants import Grants
-from ingress.translation.gateway.listener_certificates import named_secrets, with_certificates
+from ingress.translation.gateway.listener_certificates import with_certificates
 from ingress.translation.gateway.listener_conflicts import TakenPorts
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
 from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.named_objects import needs_of
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.route_reading import ReadRoute, owner_named, read_route
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
@@ -58,7 +55,8 @@ class ReadGateways(msgspec.Struct, frozen=True):
     """Everything of Gateway API that is ours.
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
-    name. `secrets`, `config_maps` and `services` are needed, by namespace and name, whether they exist or not.
+    name. `needs` are the Secrets and ConfigMaps that each object names, and `services` are needed, by namespace and
+    name, all whether they exist or not.
     `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
     to endpoints, `namespace/name`, for those that name one; None: it cannot be used.
     """
@@ -67,8 +65,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     listeners: tuple[ReadListener, ...] = ()
     routes: tuple[ReadRoute, ...] = ()
     standings: tuple[ObjectStanding, ...] = ()
-    secrets: frozenset[tuple[str, str]] = frozenset()
-    config_maps: frozenset[tuple[str, str]] = frozenset()
+    needs: tuple[Claims, ...] = ()
     services: frozenset[tuple[str, str]] = frozenset()
     policies: Mapping[NamedPort, JudgedPolicy] = {}
     shown: Mapping[tuple[str, str], str | None] = {}
@@ -119,7 +116,7 @@ class _GatewayReading:
         }
         finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
         defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
-        routes = tuple(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
+        routes = bounded(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         standings = (
             *(class_standing(each, self._inventory) for each in self._classes.values()),
@@ -132,8 +129,7 @@ class _GatewayReading:
             listeners,
             routes,
             standings=tuple(sorted(standings, key=lambda each: (each.kind, each.namespace, each.name))),
-            secrets=self._secrets(listeners),
-            config_maps=self._config_maps() | policies.needed_config_maps(),
+            needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=frozenset(finder.looked_for),
             policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
             shown=dict(self._shown()),
@@ -221,18 +217,6 @@ class _GatewayReading:
             elif found is not None:
                 name = "/".join(found)
                 yield key, None if self._material.certificate_problem(name) else name
-
-    def _secrets(self, listeners: Iterable[ReadListener]) -> frozenset[tuple[str, str]]:
-        named = {key for each in listeners for key in named_secrets(each, self._grants)}
-        shown = (shown_certificate(each, self._grants) for each in self._gateways.values())
-        return frozenset(named | {each for each in shown if each is not None and not isinstance(each, Problem)})
-
-    def _config_maps(self) -> frozenset[tuple[str, str]]:
-        found: set[tuple[str, str]] = set()
-        for each in self._gateways.values():
-            found.update(needed_parameters(each, self._classes[each.spec.gateway_class_name]))
-            found.update(named_authorities(each, self._grants))
-        return frozenset(found)
 
 
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:

@@ -72,7 +72,7 @@ class RouteClaims:
         found: list[Ranked] = []
         rules: tuple[_Rule, ...] = route.spec.rules
         for number, rule in enumerate(rules):
-            for place in _places(rule):
+            for place in places_of(rule):
                 claim = self._claim(read, rule, place, owner, overrides, is_dropped=number in read.dropped)
                 found.append(Ranked(claim, place.rank, len(found)))
         return found
@@ -159,7 +159,7 @@ class RouteClaims:
         return BranchClaim(branch, reference, tls=self._ways.get(port), http2=http2, overrides=overrides)
 
 
-def _places(rule: _Rule) -> Iterator[MatchPlace]:
+def places_of(rule: _Rule) -> Iterator[MatchPlace]:
     """The places of the matches of a rule that can be read."""
     if isinstance(rule, HttpRule):
         found = [http_place(each) for each in rule.matches or (HttpMatch(),)]

@@ -26,7 +26,7 @@ class ReadParent(msgspec.Struct, frozen=True):
 
 
 class ReadRoute(msgspec.Struct, frozen=True):
-    """A route as far as other objects decide about it.
+    """A route as far as other objects decide about it. `oversized`: it has more conditions than there is room for.
 
     `dropped` are the problems of rules that cannot be carried out, by their number. `resolved` is where each reference
     leads, in the order of the rules.
@@ -36,6 +36,7 @@ class ReadRoute(msgspec.Struct, frozen=True):
     parents: tuple[ReadParent, ...]
     dropped: Mapping[int, str]
     resolved: Mapping[ServiceBackend, NamedPort | Problem]
+    oversized: Problem | None = None
 
     @property
     def unresolved(self) -> Problem | None:
@@ -49,7 +50,9 @@ class ReadRoute(msgspec.Struct, frozen=True):
 
     @property
     def refused(self) -> Problem | None:
-        """Why the route is accepted by nobody: none of its rules is left."""
+        """Why the route is accepted by nobody: it is oversized, or none of its rules is left."""
+        if self.oversized is not None:
+            return self.oversized
         if self.dropped and len(self.dropped) == len(self.route.spec.rules):
             return Problem("UnsupportedValue", " ".join(self.dropped[each] for each in sorted(self.dropped)))
         return None

@@ -10,6 +10,7 @@ from typing import Final
 
 from balancer.matching.regexes import PatternError, compile_pattern
 from ingress.objects.gateway_routes import GrpcMatch, GrpcRule, HttpMatch, HttpRule, SessionPersistence, ValueMatch
+from ingress.translation.gateway.conditions import decoded_path
 from ingress.translation.gateway.durations import duration_seconds
 from ingress.translation.gateway.filters import filters_problem
 
@@ -67,8 +68,8 @@ def _http_match_problem(item: HttpMatch) -> str | None:
         return f"A path of the type {item.path.type!r} is not known: use Exact, PathPrefix or RegularExpression."
     if item.path.type == "RegularExpression" and (problem := _expression_problem(item.path.value)) is not None:
         return problem
-    if item.path.type != "RegularExpression" and not item.path.value.startswith("/"):
-        return f"The path {item.path.value!r} does not begin with /: correct it."
+    if item.path.type != "RegularExpression" and decoded_path(item.path.value) is None:
+        return f"The path {item.path.value!r} does not begin with /, or is no UTF-8: correct it."
     if item.method and item.method not in METHODS:
         return f"The method {item.method!r} is not known: use one of {', '.join(sorted(METHODS))}."
     return _values_problem((*item.headers, *item.query_params))

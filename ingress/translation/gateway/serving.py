@@ -64,7 +64,14 @@ def gateway_parts(
         for port in ports
     ]
     entry_points = [
-        EntryPoint(_entry_point_key(port, protocol), protocol, port, sockets[port], configuration_key(port))
+        EntryPoint(
+            _entry_point_key(port, protocol),
+            protocol,
+            port,
+            sockets[port],
+            configuration_key(port),
+            http2_cleartext=protocol is Protocol.HTTP,  # calls of a GRPCRoute come in HTTP/2
+        )
         for port, protocol in ports.items()
     ]
     listeners = [_listener(each) for each in bound]
@@ -77,7 +84,7 @@ def gateway_parts(
         tuple(sorted(listeners, key=lambda each: each.key)),
         _hosts(gateways, {key: each for key, each in by_key.items() if not each.relays}, claims, overrides),
         relay_claims(
-            gateways.routes,
+            [each for each in gateways.routes if each.oversized is None],
             {key: each for key, each in by_key.items() if each.relays},
             settings,
             ways=ways,
@@ -129,6 +136,8 @@ def _hosts(
 ) -> tuple[HostClaim, ...]:
     found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
     for age, read in enumerate(gateways.routes):
+        if read.oversized is not None:
+            continue
         metadata = read.route.metadata
         said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), Overrides())
         made: dict[tuple[str, str], list[Ranked]] = {}

@@ -9,6 +9,8 @@ DIFFERENT: Mapping[str, str] = {
     " Its endpoints expect to verify clients themselves, which they could not if TLS ended at zonal.",
     "access-log/default-backend-off": "Requests that no Ingress serves have lines in the access log, because they show"
     ' mistakes in host names and attacks. `enable-access-log-for-default-backend: "false"` leaves them out.',
+    "annotation-policy/snippet-keys": "Snippets of the ConfigMap are carried out as in ingress-nginx if every line is"
+    " simple; this case was written when none was.",
     "backend-protocol/grpc-plain": "Clients without TLS are spoken to in HTTP/1.1, unless `http2-cleartext` in the"
     " ConfigMap takes those that begin with the preface of HTTP/2.",
     "proxy-buffering/request-buffered": "Bodies of requests are streamed to endpoints by default, so uploads of any"

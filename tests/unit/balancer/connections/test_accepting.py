@@ -10,13 +10,14 @@ import time
 import weakref
 from contextlib import ExitStack
 
+import msgspec
 import pytest
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
 from balancer.connections.listeners import listen, port_of
 from balancer.http2.client import Http2Connection
 from balancer.http2.frames import PREFACE
-from balancer.model.entry_points import EntryPoint, Protocol
+from balancer.model.entry_points import HTTP, HTTPS, EntryPoint, Protocol
 from balancer.model.settings import Http2Settings
 from balancer.runtime.loops import loop_factory
 from balancer.runtime.tls import TlsTransport
@@ -257,6 +258,15 @@ async def test_the_first_bytes_say_whether_a_plain_client_speaks_http2(first: by
         await at.connect(first=first)
         await until(lambda: len(at.all_clients) == 1)
         assert isinstance(at.all_clients[0], Http2Connection) is is_http2
+
+
+@pytest.mark.parametrize("takes_http2", [True, False])
+async def test_an_entry_point_may_take_http2_without_tls_where_the_settings_do_not(takes_http2: bool) -> None:
+    async with desk() as at:
+        at.reception.use((msgspec.structs.replace(HTTP, http2_cleartext=takes_http2), HTTPS))
+        await at.connect(first=PREFACE)
+        await until(lambda: len(at.all_clients) == 1)
+        assert isinstance(at.all_clients[0], Http2Connection) is takes_http2
 
 
 @pytest.mark.parametrize("first", [PREFACE, b"GET /"], ids=["HTTP/2", "HTTP/1.1"])

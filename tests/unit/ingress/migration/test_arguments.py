@@ -49,3 +49,5 @@ def test_zonal_is_asked_with_what_the_controller_runs_with() -> None:
     assert (found.ingress_class, found.configmap) == ("inner", "ingress-nginx/settings")
     assert (found.watch_namespaces, found.default_ssl_certificate) == (("shop",), "a/b")
     assert with_arguments(TranslationContext(), controller()) == TranslationContext()
+    kept = with_arguments(TranslationContext(configmap="a/b"), said, given=["configmap"])
+    assert (kept.configmap, kept.ingress_class) == ("a/b", "inner")

@@ -72,4 +72,4 @@ def test_a_policy_for_a_port_that_is_not_there() -> None:
 def test_a_policy_that_no_route_needs_has_no_ancestor() -> None:
     found = policies(policy())
     assert next(each.status for each in found.standings({}, "us")).ancestors == ()  # type: ignore[union-attr]
-    assert found.needed_config_maps() == {("infra", "ca")}
+    assert [each.config_maps for each in found.needs()] == [(("infra", "ca"),)]

@@ -35,6 +35,13 @@ def test_of_equal_names_the_first_one_counts() -> None:
     assert (found.kind, found.rank) == (PathKind.EXACT, (0, -1, -1, -1))
 
 
+def test_a_path_is_decoded_as_those_of_requests_are() -> None:
+    for kind in ("Exact", "PathPrefix"):
+        found = http(path={"type": kind, "value": "/a%20b"})
+        assert found is not None
+        assert found.path == "/a b"
+
+
 def test_longer_expressions_come_first() -> None:
     short, long = (http(path={"type": "RegularExpression", "value": text}) for text in ("/a", "/a[0-9]"))
     assert short is not None
@@ -48,6 +55,7 @@ def test_longer_expressions_come_first() -> None:
     [
         {"path": {"type": "Odd", "value": "/"}},
         {"path": {"type": "Exact", "value": "x"}},
+        {"path": {"type": "PathPrefix", "value": "/%ff"}},
         {"path": {"type": "RegularExpression", "value": "/(["}},
         {"headers": [{"name": "a", "type": "Odd"}]},
         {"headers": [{"name": "a", "type": "RegularExpression", "value": "(["}]},

@@ -57,8 +57,8 @@ def test_without_ports_or_a_class_of_ours_nothing_is_read() -> None:
 
 def test_what_objects_name_is_needed_whether_it_exists_or_not() -> None:
     found = read_all(*CLUSTER)
-    assert found.secrets == {("infra", "me"), ("shop", "cert")}
-    assert found.config_maps == {("infra", "ca")}
+    assert {key for each in found.needs for key in each.secrets} == {("infra", "me"), ("shop", "cert")}
+    assert {key for each in found.needs for key in each.config_maps} == {("infra", "ca")}
     assert found.services == {("infra", "web"), ("shop", "nope")}
 
 
@@ -75,7 +75,7 @@ def test_a_listener_set_waits_for_its_gateway() -> None:
     assert conditions(refused, "Gateway", "gw")["Accepted"] == ("False", "InvalidParameters")
     assert conditions(refused, "ListenerSet", "extra")["Accepted"] == ("False", "ParentNotAccepted")
     assert not any(each.serves for each in refused.listeners)
-    assert refused.config_maps == {("infra", "zonal")}
+    assert [each.config_maps for each in refused.needs] == [(("infra", "zonal"),)]
     taken = read_all(*objects, config_map("infra", "zonal"))
     assert conditions(taken, "ListenerSet", "extra")["Accepted"] == ("True", "Accepted")
 

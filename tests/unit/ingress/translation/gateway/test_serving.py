@@ -47,7 +47,7 @@ def test_each_port_is_an_entry_point_with_a_configuration_of_its_own() -> None:
     found = parts(gateway(listener(), HTTPS), CERT)
     assert found.entry_points == (
         EntryPoint("gateway:443", Protocol.HTTPS, 443, "18443", "gateway:443"),
-        EntryPoint("gateway:80", Protocol.HTTP, 80, "18080", "gateway:80"),
+        EntryPoint("gateway:80", Protocol.HTTP, 80, "18080", "gateway:80", http2_cleartext=True),
     )
     assert [(each.key, each.wildcards, each.falls_through) for each in found.route_configurations] == [
         ("gateway:443", Wildcards.MANY_LABELS, True),
@@ -110,7 +110,8 @@ def test_the_model_has_ingresses_and_gateways_side_by_side() -> None:
     assert [each.key for each in made.entry_points] == ["gateway:80", "http", "https"]
     assert [each.key for each in made.listeners] == ["Gateway/infra/gw/http", "ingress"]
     assert made.hosts[0].routes[0].main.backend == "infra/web:80"
-    assert made.proxy.http2.cleartext
+    assert {each.key for each in made.entry_points if each.http2_cleartext} == {"gateway:80"}
+    assert not made.proxy.http2.cleartext
 
 
 def test_without_gateways_nothing_is_different() -> None:

@@ -1,0 +1,56 @@
+"""Bounds what all routes together may compile: beyond the bound the youngest routes are not accepted.
+
+16 rules with 64 matches for 32 hostnames on 64 listeners are legal, so a few routes could take all memory of every
+worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, HttpMatch, HttpRoute
+from ingress.translation.gateway.route_reading import ReadRoute
+from ingress.translation.gateway.standings import Problem
+
+CONDITIONS_MOST: Final = 1_000_000
+"""The most conditions of all routes: paths, methods, fields and query parameters, for each name of a listener."""
+
+
+def bounded(routes: Iterable[ReadRoute], most: int = CONDITIONS_MOST) -> tuple[ReadRoute, ...]:
+    """The routes, which come by age. Those for which no room is left are refused; a smaller and younger one may fit."""
+    left, found = most, []
+    for each in routes:
+        count = conditions_of(each)
+        if count <= left:
+            left -= count
+            found.append(each)
+            continue
+        said = (
+            f"The route has {count} conditions, and older routes leave {left} of {most}: give it fewer matches or"
+            " hostnames."
+        )
+        found.append(msgspec.structs.replace(each, oversized=Problem("UnsupportedValue", said)))
+    return tuple(found)
+
+
+def conditions_of(read: ReadRoute) -> int:
+    """How many conditions a route adds to the model."""
+    route = read.route
+    if isinstance(route, HttpRoute):
+        alone = sum(_http(match) for rule in route.spec.rules for match in rule.matches or (HttpMatch(),))
+    elif isinstance(route, GrpcRoute):
+        alone = sum(_grpc(match) for rule in route.spec.rules for match in rule.matches or (GrpcMatch(),))
+    else:
+        alone = len(route.spec.rules)
+    return alone * sum(len(attached.hostnames) for parent in read.parents for attached in parent.attached)
+
+
+def _http(match: HttpMatch) -> int:
+    return 1 + bool(match.method) + len(match.headers) + len(match.query_params)
+
+
+def _grpc(match: GrpcMatch) -> int:
+    return 2 + len(match.headers)

@@ -1,0 +1,31 @@
+"""All routes together are bounded, and the youngest give way."""
+
+from __future__ import annotations
+
+from ingress.translation.gateway.condition_bounds import bounded, conditions_of
+from ingress.translation.gateway.reading import ReadGateways
+from tests.unit.ingress.cluster import service
+from tests.unit.ingress.translation.gateway.objects import gateway, http_route, listener, read_all
+
+MATCHES = [{"path": {"value": "/a"}, "method": "GET", "headers": [{"name": "x", "value": "1"}]}, {}]
+
+
+def reading() -> ReadGateways:
+    rules = [{"matches": MATCHES, "backendRefs": [{"name": "web", "port": 80}]}]
+    big = http_route("a-big", rules=rules, hostnames=["a.test", "b.test"])
+    return read_all(
+        gateway(listener(), listener("two", 8080)), big, http_route("b-small"), service("web", namespace="infra")
+    )
+
+
+def test_conditions_count_for_each_name_of_each_listener() -> None:
+    assert [conditions_of(each) for each in reading().routes] == [4 * 4, 2]
+
+
+def test_routes_without_room_are_refused_and_smaller_ones_still_fit() -> None:
+    routes = reading().routes
+    assert [each.refused for each in bounded(routes)] == [None, None]
+    big, small = bounded(routes, most=5)
+    assert big.refused is not None
+    assert (big.refused.reason, small.refused) == ("UnsupportedValue", None)
+    assert [each.refused is None for each in bounded(routes, most=16)] == [True, False]
