@@ -49,7 +49,8 @@ def gate_steps(
     asked = Asked(question.request, origin, question.secure, captures)
     steps: list[str] = []
     redirect: Reply | None = None
-    for gate in served.secure_gates if origin.https else served.plain_gates:
+    hooks = () if served.hooks is None else served.hooks.gates
+    for gate in (*(served.secure_gates if origin.https else served.plain_gates), *hooks):
         about = gate.describe()
         steps += about.facts
         if about.asks_address and not question.client:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ingress.cli.completion import completion
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
 from ingress.cli.hooks import hooks
 from ingress.cli.migration import check, migrate, rehearse
@@ -380,6 +381,7 @@ def _workers(given: str) -> int:
 
 
 cli.add_command(check)
+cli.add_command(completion)
 cli.add_command(hooks)
 cli.add_command(migrate)
 cli.add_command(rehearse)

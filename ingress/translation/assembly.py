@@ -49,7 +49,7 @@ from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.settled import OwnClaims
-from ingress.translation.ingress.hosts.settling import settled_hosts
+from ingress.translation.ingress.hosts.settlement import Settlement
 from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
 from ingress.translation.route_making import HostMemory, RouteMaker
@@ -97,14 +97,15 @@ def with_endpoints(
 
     Unchanged findings are the same tuple, so that callers can compare thousands by identity.
     """
+    seen_at = inventory.stamps.now
     model, plan = yield from remaking_endpoints(last.model, last.plan, services=services, inventory=inventory)
     yield
     before, after = last.plan.findings_of(services), plan.findings_of(services)
     if before == after:
-        return msgspec.structs.replace(last, model=model, plan=plan)
+        return msgspec.structs.replace(last, model=model, plan=plan, seen_at=seen_at)
     gone = (finding for finding in before - after if not holds(last.other_findings, finding))
     findings = with_changes(last.findings, gone=gone, new=after - before)
-    return msgspec.structs.replace(last, model=model, plan=plan, findings=findings)
+    return msgspec.structs.replace(last, model=model, plan=plan, findings=findings, seen_at=seen_at)
 
 
 class Memories:
@@ -113,12 +114,13 @@ class Memories:
     The result of a translation does not depend on them, but for certificates that cannot be read any more.
     """
 
-    __slots__ = ("backends", "claims", "context", "hosts", "overrides", "readings", "settings", "shelf")
+    __slots__ = ("backends", "claims", "context", "hosts", "overrides", "readings", "settings", "settlement", "shelf")
 
     def __init__(self, shelf: CertificateShelf | None = None) -> None:
         """`shelf` holds certificates that were read before."""
         self.shelf = shelf or CertificateShelf()
         self.readings = Readings()
+        self.settlement = Settlement()
         self.context: TranslationContext | None = None
         self.settings = ClusterSettings()
         self._forget()
@@ -251,7 +253,7 @@ def _desired(
     claims = by_seniority(read)
     main = share_authorities([each for each in claims if not each.is_canary], findings)
     canaries = tuple(each for each in claims if each.is_canary)
-    hosts = settled_hosts(main, canaries, memories.readings, settings.snippets, findings)
+    hosts = memories.settlement.hosts(main, canaries, memories.readings, settings.snippets, findings)
     return DesiredState(
         settings=settings,
         hosts=hosts,

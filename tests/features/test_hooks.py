@@ -167,6 +167,12 @@ async def test_a_reload_changes_the_next_request_and_no_other() -> None:
         assert (await connection.get(HOST)).body == b"two"
 
 
+async def test_an_explanation_says_which_hook_is_asked() -> None:
+    async with hooked(TENANT, GOLD) as served:
+        told = served.plane.worker.explain(f"http://{HOST}/", (), client="192.0.2.1")
+        assert "Hook first is asked. It is not run here, so the request is taken to pass." in str(told)
+
+
 async def test_a_waiting_hook_ends_with_its_client() -> None:
     text = "@hook(timeout='30s')\nasync def request(r):\n    await asyncio.sleep(30)\n"
     async with hooked(text) as served:

@@ -14,8 +14,8 @@ Made by `make bench-control` from `tests/bench/control`; do not edit.
 
 {date}, {machine}, {versions}. {cluster}
 
-The proxy runs on core 0 (with two workers on both), the API server of the tests, the endpoints and the clients on core
-1. CPU is what the kernel accounts to the processes, user and system. Latencies are of an open loop with a free
+The proxy runs on core 0 (with two workers on both), the API server of the tests, the endpoints and the clients on
+core 1. CPU is what the kernel accounts to the processes, user and system. Latencies are of an open loop with a free
 connection for each request; *late* is the p99 of the generator's own delay. The access log, the metrics and zone-aware
 routing are on; this replica is not the leader that writes statuses.
 

@@ -6,7 +6,7 @@ place wins. A canary claims nothing; it is attached to a settled claim. Does not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -30,12 +30,21 @@ def by_seniority(claims: Iterable[OwnClaims]) -> list[OwnClaims]:
     return sorted(named, key=lambda each: (each.created_epoch_seconds, each.sequence))
 
 
-def settle(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, SettledHost]:
-    """Every claimed host. `claims` come by seniority, so the first claim wins and each loser gets a finding."""
-    known = list(claims)
-    listed = frozenset(claim.host for each in known for claim in each.certificates)
+def listed_hosts(claims: Iterable[OwnClaims]) -> frozenset[str]:
+    """The hosts that `tls` sections name."""
+    return frozenset(claim.host for each in claims for claim in each.certificates)
+
+
+def settle(
+    claims: Collection[OwnClaims], findings: Findings, *, listed: frozenset[str] | None = None
+) -> dict[str, SettledHost]:
+    """Every claimed host. `claims` come by seniority, so the first claim wins and each loser gets a finding.
+
+    `listed` are the hosts that `tls` sections name anywhere, if `claims` are not all.
+    """
+    listed = listed_hosts(claims) if listed is None else listed
     hosts: dict[str, SettledHost] = {}
-    for each in known:
+    for each in claims:
         for name in each.hosts:
             if name not in hosts:
                 hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))

@@ -25,8 +25,10 @@ _PATHS_MOST = 20_000
 _NAMED_MOST = 3
 
 
-def add_other_names(hosts: dict[str, SettledHost], claims: Iterable[OwnClaims], findings: Findings) -> None:
-    """Adds the further names that `claims` ask for, which come by seniority.
+def add_other_names(
+    hosts: dict[str, SettledHost], claims: Iterable[OwnClaims], findings: Findings, *, listed: frozenset[str]
+) -> None:
+    """Adds the further names that `claims` ask for, which come by seniority. `listed` as in `settle`.
 
     A redirect between the names with and without `www.` wins against an alias, as in ingress-nginx.
     """
@@ -36,7 +38,6 @@ def add_other_names(hosts: dict[str, SettledHost], claims: Iterable[OwnClaims], 
         if each.twin_status:
             for name in each.hosts:
                 _add_twin(hosts, name, each, rules=rules, findings=findings)
-    listed = frozenset(claim.host for each in known for claim in each.certificates)
     owners: dict[str, OwnClaims] = {}
     for each in known:
         _add_aliases(hosts, each, owners, listed=listed, findings=findings)

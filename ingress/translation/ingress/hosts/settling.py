@@ -11,7 +11,7 @@ from ingress.findings import Findings
 from ingress.settings.table.snippets import ClusterLevels
 from ingress.translation.claims import HostClaim
 from ingress.translation.ingress.hosts.app_roots import add_app_roots
-from ingress.translation.ingress.hosts.conflicts import attach, note_uncovered_hosts, settle
+from ingress.translation.ingress.hosts.conflicts import attach, listed_hosts, note_uncovered_hosts, settle
 from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.expressions import find_expressions
 from ingress.translation.ingress.hosts.host_protection import protect_hosts
@@ -27,17 +27,22 @@ def settled_hosts(
     readings: Readings,
     snippets: ClusterLevels,
     findings: Findings,
+    *,
+    listed: frozenset[str] | None = None,
 ) -> tuple[HostClaim, ...]:
     """Every host with the winners of its places, those of older Ingresses first.
 
-    `main` and `canaries` come by seniority. `snippets` are those of the ConfigMap.
+    `main` and `canaries` come by seniority. `snippets` are those of the ConfigMap. `listed` are the hosts
+    that `tls` sections name anywhere, if `main` are not all claims.
     """
-    hosts = settle(main, findings)
+    if listed is None:
+        listed = listed_hosts(main)
+    hosts = settle(main, findings, listed=listed)
     attach(canaries, hosts, findings)
     note_uncovered_hosts(main, hosts, findings)
     find_expressions(hosts, readings, findings)
     protect_hosts(hosts, main, findings)
-    add_other_names(hosts, main, findings)
+    add_other_names(hosts, main, findings, listed=listed)
     add_slash_redirects(hosts.values())
     place_snippets(hosts, main, snippets, findings)
     add_app_roots(hosts.values(), findings)
