@@ -24,6 +24,7 @@ from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import UNKNOWN_ZONE, OwnZone
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.failing import FailingEndpoints
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
 from balancer.runtime.steps import finished
@@ -158,9 +159,9 @@ class Coming:
 
 
 class LiveTable:
-    """Holds the view in use, and its settings for objects that know no views."""
+    """Holds the view in use, and its settings for objects that know no views. `failing` are endpoints that fail."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_others", "_random_below", "settings", "view")
+    __slots__ = ("_drain", "_keyring", "_make_gate", "_others", "_random_below", "failing", "settings", "view")
 
     def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, others: Others = NO_OTHERS) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes.
@@ -170,6 +171,7 @@ class LiveTable:
         self._random_below = random_below
         self._make_gate = make
         self._others = others
+        self.failing = FailingEndpoints()
         self._drain: Drain | None = None
         self._keyring = Keyring()
         empty = RoutingModel()
@@ -264,6 +266,7 @@ class LiveTable:
             random_below=self._random_below,
             keyring=coming.keyring,
             others=self._others,
+            failing=self.failing,
         )
 
 

@@ -49,6 +49,7 @@ from ingress.following.hook_following import HookFollowing
 from ingress.following.publishing import Published
 from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
+from ingress.replicas.members import places_of
 from ingress.replicas.picks import picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
@@ -224,13 +225,25 @@ class App:
                 options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
             ),
             credentials,
-            Ends(self._picks, self._answers.served, self._published.use_traffic, self._fleet.limits),
+            Ends(
+                self._picks,
+                self._answers.served,
+                self._published.use_traffic,
+                self._fleet.limits,
+                self._fleet.failing,
+                self._fleet.suspect,
+                self._places,
+            ),
         )
         await conversation.start()
         stack.push_async_callback(conversation.close)
         self._answers.fleet_facts = conversation.facts
         conversing = asyncio.create_task(conversation.run())
         stack.callback(conversing.cancel)
+
+    def _places(self) -> tuple[str, ...]:
+        """Where other replicas are, as the Service of all of them tells."""
+        return places_of(self._objects(), self._options.context.own_service, port=self._options.peer_port or 0)
 
     def _picks(self, services: frozenset[str]) -> dict[str, int]:
         return picks_by_service(self._totals, self._fleet.tables(), services)

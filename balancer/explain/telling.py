@@ -294,6 +294,8 @@ def _health(runtime: BackendRuntime, member: Member, now: float) -> str:
     elif health.ejected_until is not None:
         left = max(health.ejected_until - now, 0.0)
         said.append(f"ejected for {left:.1f} s more because it {cause_of(health)}")
+    elif now < health.suspected_until:
+        said.append("suspected, because other replicas saw it fail lately")
     if 0 < limit <= member.in_flight:
         said.append(f"full with {_count(member.in_flight, 'request')}")
     return ", ".join(said)

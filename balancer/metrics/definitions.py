@@ -275,7 +275,7 @@ EJECTIONS: Final = Definition(
     name="zonal_ejections_total",
     kind=MetricKind.COUNTER,
     labels=("namespace", "service"),
-    help="Ejections of endpoints by a worker, after failures in a row or a failed probe.",
+    help="Ejections of endpoints by a worker, after failures in a row, here or at other replicas, or a failed probe.",
 )
 WORKER_RESTARTS: Final = Definition(
     name="zonal_worker_restarts_total",

@@ -119,7 +119,8 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     `drained` are zones that the operator drains now, over `drain_ramp_seconds`. `drained_replicas_leave`: replicas in
     them ask load balancers to leave, too. `leaving` are zones where at least half of the nodes are said to go away or
     to be lost, sorted: a hint, and no proof. `traffic` are the requests of Services (`namespace/name`, sorted) by zone,
-    as all replicas tell; `fleet` says whether they decide.
+    as all replicas tell; `fleet` says whether they decide. `fleet_failures` says that for failures that others have
+    seen, if `fleet` is on.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -131,3 +132,4 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     leaving: tuple[Zone, ...] = ()
     traffic: tuple[tuple[str, ZoneTraffic], ...] = ()
     fleet: FleetUse = FleetUse.ON
+    fleet_failures: FleetUse = FleetUse.ON

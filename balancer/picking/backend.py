@@ -11,14 +11,13 @@ from collections.abc import Mapping
 from math import inf
 from typing import Final
 
-import msgspec
-
 from balancer.model.endpoints import Backend
 from balancer.model.handshakes import Handshake, Keyring
-from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy
 from balancer.picking.balancers import Balancer
 from balancer.picking.budget import RetryBudget
 from balancer.picking.evidence import client_name
+from balancer.picking.failing import FailingEndpoints
 from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
@@ -55,6 +54,7 @@ class BackendRuntime:
         "backend",
         "budget",
         "evacuation",
+        "failing",
         "handshake",
         "has_endpoints",
         "health",
@@ -82,11 +82,12 @@ class BackendRuntime:
         handshake: Handshake | None,
         silence: BackendSilence | None = None,
         others: Others = NO_OTHERS,
+        failing: FailingEndpoints | None = None,
     ) -> None:
         """`members` are keyed by label, one for each endpoint of `backend`. `health` is the health of all of them.
 
         `handshake` is how connections to the members are made; None is plain HTTP. `others` are the other processes of
-        this replica. `silence` None: nothing is known yet about connects.
+        this replica. `silence` None: nothing is known yet about connects. `failing` learns which endpoints fail.
         """
         self.backend = backend
         self.handshake = handshake
@@ -98,6 +99,7 @@ class BackendRuntime:
         self.load = load
         self.budget = budget
         self.evacuation = evacuation
+        self.failing = failing
         self.requests_most = backend.max_concurrency or sys.maxsize
         self.random_below = random_below
         self._others = others
@@ -127,6 +129,7 @@ class BackendRuntime:
         drain: Drain | None = None,
         keyring: Keyring = _NO_KEYS,
         others: Others = NO_OTHERS,
+        failing: FailingEndpoints | None = None,
     ) -> BackendRuntime:
         """A runtime without a past. Its rotations start at random places.
 
@@ -146,6 +149,7 @@ class BackendRuntime:
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
             others=others,
+            failing=failing,
         )
 
     def with_backend(
@@ -181,6 +185,7 @@ class BackendRuntime:
             handshake=handshake,
             silence=self.silence,
             others=self._others,
+            failing=self.failing,
         )
         after._unsettled = self._unsettled or members is not self.members or not _has_same_rules(self.backend, backend)
         after.plans.follow(self.plans)
@@ -258,6 +263,8 @@ class BackendRuntime:
         change = health.report(endpoint, outcome, now, pick.probe, asker)
         if outcome is _ANSWERED and not evacuation.is_awake:
             return change
+        if self.failing is not None and outcome in FAILURES:
+            self.failing.watch(self.backend.key, pick.member.label, endpoint, now)
         if outcome is not Outcome.UNKNOWN:
             failed, client = outcome in FAILURES, client_name(asker.client)
             evacuation.ended(pick.to_zone, failed=failed, seconds=seconds, client=client, now=now)
@@ -290,17 +297,8 @@ class BackendRuntime:
 
     def _is_concerned(self, around: Surroundings) -> bool:
         """Whether plans in use may change. Counts of nodes and replicas change often, and few policies use them."""
-        before = self.plans.site.around
-        if around == before:
-            return False
         names = {policy.name for policy in self.plans.policies()}
-        cpu, replicas = ZonePolicyName.ALLOCATE in names, ZonePolicyName.PROPORTIONAL in names
-        zones = msgspec.structs.replace(
-            around.zones,
-            cpu_milli=around.zones.cpu_milli if cpu else before.zones.cpu_milli,
-            replicas=around.zones.replicas if replicas else before.zones.replicas,
-        )
-        return around.own != before.own or zones != before.zones
+        return around.matters(self.plans.site.around, names)
 
 
 def _has_same_rules(before: Backend, after: Backend) -> bool:

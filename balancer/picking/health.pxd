@@ -3,8 +3,8 @@ from balancer.picking.evidence cimport Experience
 
 cdef class EndpointHealth(Experience):
     cdef public object ejected_until, why
-    cdef public double probe_until, returned_at
-    cdef public Py_ssize_t ejections, failed_checks, failures, row_began
+    cdef public double probe_until, returned_at, suspected_until
+    cdef public Py_ssize_t ejections, failed_checks, failures, row_began, suspected_answers
     cdef public bint fails_checks
 
 

@@ -1,8 +1,9 @@
 """Decides which endpoints of a backend are healthy. One that fails is ejected, and a single probe brings it back.
 
 An endpoint is ejected when it fails several times in a row, or far more often than the other endpoints of the backend,
-when it asks for a pause, or on the evidence of others. Judges what attempts and active checks report. Does not know
-what an endpoint is, nor how one is picked. Time is an argument, in seconds of a clock that never goes back.
+when it asks for a pause, or on the evidence of others. While others suspect it, fewer failures in a row are enough.
+Judges what attempts and active checks report. Does not know what an endpoint is, nor how one is picked. Time is an
+argument, in seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ PAUSE_SECONDS_MAX: Final = 30.0
 _EJECTIONS_COUNTED_MAX = 3
 # After so many ejection times without a failure one ejection is forgiven: a minute at the default.
 _QUIET_TIMES = 6
+
+SUSPECTED_FAILURES: Final = 2
+"""So many failures in a row eject an endpoint that others suspect."""
+
+# An ejected endpoint counts as one that failed so often.
+_EJECTED_FAILURES: Final = 5
 
 
 class Asker(Protocol):
@@ -62,11 +69,12 @@ class Change(Enum):
 
 
 class Cause(Enum):
-    """Why an endpoint is ejected: it failed in a row, failed far more often than the others, asked for a pause, or was
-    silent (`silence.py`).
+    """Why an endpoint is ejected: it failed in a row, failed far more often than the others, asked for a pause, was
+    silent (`silence.py`), or failed for other replicas.
     """
 
     IN_A_ROW = "in_a_row"
+    REPLICAS = "replicas"
     SILENCE = "silence"
     SHARE = "share"
     PAUSE = "pause"
@@ -87,13 +95,15 @@ class Ejected(NamedTuple):
     comparison: Comparison | None = None
 
 
+_BY_REPLICAS: Final = Ejected(Cause.REPLICAS)
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 
 
 class EndpointHealth(Experience):
     """The state of one endpoint, which only `BackendHealth` changes. `ejected_until` and `why` None: not ejected.
 
-    `failures` are those in a row; `answers` was `row_began` when the row began.
+    `failures` are those in a row; `answers` was `row_began` when the row began. Others suspect it until
+    `suspected_until`; `answers` was `suspected_answers` when that began.
     """
 
     __slots__ = (
@@ -105,6 +115,8 @@ class EndpointHealth(Experience):
         "probe_until",
         "returned_at",
         "row_began",
+        "suspected_answers",
+        "suspected_until",
         "why",
     )
 
@@ -116,6 +128,8 @@ class EndpointHealth(Experience):
         self.row_began = 0
         self.ejected_until: float | None = None
         self.why: Ejected | None = None
+        self.suspected_answers = 0
+        self.suspected_until = 0.0
         self.probe_until = 0.0
         self.returned_at = 0.0
         self.fails_checks = False
@@ -123,6 +137,13 @@ class EndpointHealth(Experience):
     @property
     def is_well(self) -> bool:
         return self.ejected_until is None and not self.fails_checks
+
+    @property
+    def failures_in_a_row(self) -> int:
+        """Failures here since the last good answer; many if it is ejected by what was seen here."""
+        if self.ejected_until is not None:
+            return 0 if self.why is not None and self.why.cause is Cause.REPLICAS else _EJECTED_FAILURES
+        return self.failures if self.answers == self.row_began else 0
 
     @property
     def state(self) -> State:
@@ -136,6 +157,8 @@ def cause_of(endpoint: EndpointHealth) -> str:
     cause, comparison = endpoint.why or Ejected(Cause.IN_A_ROW)
     if cause is Cause.SILENCE:
         return "left a connection pending, while other endpoints answered"
+    if cause is Cause.REPLICAS:
+        return "failed for other replicas"
     if comparison is None:
         return "failed too often in a row"
     own, others = comparison.own, comparison.others
@@ -228,6 +251,17 @@ class BackendHealth:
         self._eject(endpoint, now, why)
         return True
 
+    def suspect(self, endpoint: EndpointHealth, now: float, until: float) -> None:
+        """Others have seen failures of an endpoint, which counts until `until`."""
+        if endpoint.suspected_until <= now:
+            endpoint.suspected_answers = endpoint.answers
+        endpoint.suspected_until = until
+
+    def eject_suspect(self, endpoint: EndpointHealth, now: float) -> bool:
+        """Ejects an endpoint about which other replicas agree, unless it has answered here since they suspect it."""
+        is_contradicted = endpoint.suspected_until <= now or endpoint.answers != endpoint.suspected_answers
+        return not is_contradicted and self.eject(endpoint, now, _BY_REPLICAS)
+
     def take_probe(self, endpoint: EndpointHealth, now: float) -> bool:
         """Whether the endpoint's ejection time is over and the caller's request is its probe.
 
@@ -259,7 +293,10 @@ class BackendHealth:
             endpoint.failures = 0
             endpoint.row_began = endpoint.answers
         endpoint.failures += 1
-        if not 0 < self._rules.consecutive_errors <= endpoint.failures or not self._may_eject():
+        most = self._rules.consecutive_errors
+        if most > SUSPECTED_FAILURES and now < endpoint.suspected_until:
+            most = SUSPECTED_FAILURES
+        if not 0 < most <= endpoint.failures or not self._may_eject():
             return None
         return self._eject(endpoint, now, Ejected(Cause.IN_A_ROW))
 

@@ -11,7 +11,9 @@ from typing import Protocol
 from balancer.explain.drafts import Draft
 from balancer.metrics.slots import Buffer
 from balancer.model.publication import Publication
+from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.sharing.books import SharedLimits
+from balancer.workers.messages import SuspectRow
 from balancer.workers.reports import FleetReport
 
 
@@ -50,6 +52,12 @@ class Fleet(Protocol):
 
         `about` is a Service, as namespace and name, whose endpoints are reported one by one.
         """
+
+    def failing(self) -> Sequence[Mapping[EndpointPlace, FailingRow]]:
+        """How endpoints do that failed lately or that others suspect, as each worker has told."""
+
+    def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
+        """Tells all workers what others say about endpoints."""
 
     def processes(self) -> Mapping[int, int]:
         """The process id of each worker with a process of its own, by the worker's number."""

@@ -19,9 +19,11 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, Buffer, SlotTable
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
+from balancer.picking.failing import EndpointPlace, FailingRow, FailingRows
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.turns import in_turns
 from balancer.sharing.memory import alone as memory_alone
+from balancer.workers.messages import SuspectRow
 from balancer.workers.reports import FleetReport
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
@@ -64,6 +66,8 @@ class InProcessFleet:
             fallback=fallback,
             compat_metrics=compat_metrics,
         )
+        self._failing = FailingRows()
+        self._worker.tell_failing(self._failing.learn)
         self._swaps = Swaps(
             used=self._used,
             failed=_tell_failure,
@@ -109,6 +113,14 @@ class InProcessFleet:
             overload_factors=found.overload_factors,
             event_loop_lag_seconds=self._lag.worst_seconds,
         )
+
+    def failing(self) -> Sequence[Mapping[EndpointPlace, FailingRow]]:
+        """How endpoints do that failed lately; see `Fleet.failing`."""
+        return [self._failing.rows]
+
+    def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
+        """Tells the worker; see `Fleet.suspect`."""
+        self._worker.suspect(rows)
 
     def processes(self) -> Mapping[int, int]:
         """Empty, because the worker runs in the parent process."""

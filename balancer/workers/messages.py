@@ -12,6 +12,7 @@ import msgspec
 
 from balancer.explain.drafts import Draft
 from balancer.model.certificates import Certificate
+from balancer.picking.failing import FailingRow
 from balancer.workers.deltas import Piece
 
 MESSAGE_BYTES_MAX: Final = 64 * 1024 * 1024
@@ -87,6 +88,26 @@ class TakePlace(msgspec.Struct, frozen=True, tag=True):
     """Tells a worker that stands by to accept connections in this place, under its number. Sent at most once."""
 
     number: int
+
+
+class SuspectRow(msgspec.Struct, frozen=True, array_like=True):
+    """Others have seen failures of an endpoint (`address:port`). `ejects`: they agree that it fails."""
+
+    backend: str
+    endpoint: str
+    ejects: bool
+
+
+class Suspects(msgspec.Struct, frozen=True, tag=True):
+    """What other workers and replicas say about endpoints; see `Worker.suspect`."""
+
+    rows: tuple[SuspectRow, ...]
+
+
+class Failing(msgspec.Struct, frozen=True, tag=True):
+    """How endpoints do that failed lately, or that others suspect. Sent when that changes."""
+
+    rows: tuple[FailingRow, ...]
 
 
 class StandingBy(msgspec.Struct, frozen=True, tag=True):
@@ -198,8 +219,8 @@ class Retiring(msgspec.Struct, frozen=True, tag=True):
     """The worker was told to end (SIGTERM). It serves until its successor serves and it receives `DrainNow`."""
 
 
-ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow | TakePlace
-ToParent = StandingBy | Accepting | Serving | PublicationRefused | Pong | Explained | Retiring
+ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow | TakePlace | Suspects
+ToParent = StandingBy | Accepting | Serving | PublicationRefused | Pong | Explained | Retiring | Failing
 
 
 class UnreadablePiece(msgspec.Struct, frozen=True):

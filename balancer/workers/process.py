@@ -25,6 +25,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.logs.stderr import configure_logs
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import TABLE_BYTES, SlotTable
+from balancer.model.certificates import Certificate
 from balancer.runtime.garbage import leave_out, not_searching, short_searches
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.loops import loop_factory
@@ -39,6 +40,7 @@ from balancer.workers.messages import (
     DrainNow,
     ExplainAsked,
     Explained,
+    Failing,
     Fallback,
     Ping,
     Pong,
@@ -46,6 +48,7 @@ from balancer.workers.messages import (
     Retiring,
     Serving,
     StandingBy,
+    Suspects,
     TakePlace,
     ToParent,
     ToWorker,
@@ -131,21 +134,7 @@ class WorkerProcess:
     def _heard(self, message: ToWorker | UnreadablePiece) -> None:
         match message:
             case Fallback(certificate=certificate):
-                self._worker = Worker(
-                    recorder=self._recorder,
-                    access_log=self._access_log,
-                    fallback=certificate,
-                    counting=self._shared.counting,
-                    others=self._shared.others,
-                    compat_metrics=self._compat_metrics,
-                )
-                self._swaps = Swaps(
-                    used=self._used,
-                    failed=self._fail,
-                    later=self._loop.call_later,
-                )
-                if not self._waits_for_publication:
-                    self._may_accept.set()
+                self._make_worker(certificate)
             case Piece():
                 self._take(message)
             case UnreadablePiece(generation=generation, problem=problem):
@@ -156,11 +145,32 @@ class WorkerProcess:
                 self._say(self._explained(message))
             case TakePlace(number=number):
                 self._take_place(number)
+            case Suspects(rows=rows):
+                self._worker.suspect(rows)
             case DrainNow():
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)
                     self._take_place(None)
                     self._may_accept.set()  # or rather, it never will
+
+    def _make_worker(self, fallback: Certificate) -> None:
+        """Makes the worker, of the first message."""
+        self._worker = Worker(
+            recorder=self._recorder,
+            access_log=self._access_log,
+            fallback=fallback,
+            counting=self._shared.counting,
+            others=self._shared.others,
+            compat_metrics=self._compat_metrics,
+        )
+        self._worker.tell_failing(lambda rows: self._say(Failing(rows)))
+        self._swaps = Swaps(
+            used=self._used,
+            failed=self._fail,
+            later=self._loop.call_later,
+        )
+        if not self._waits_for_publication:
+            self._may_accept.set()
 
     def _take_place(self, number: int | None) -> None:
         if not self._place.done():

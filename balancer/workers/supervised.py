@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from balancer.explain.drafts import Draft
+from balancer.picking.failing import FailingRows
 from balancer.runtime.build import build_told
 from balancer.runtime.priority import give_way
 from balancer.sharing.memory import Seat
@@ -28,6 +29,7 @@ from balancer.workers.messages import (
     DrainNow,
     ExplainAsked,
     Explained,
+    Failing,
     NotSayable,
     Ping,
     Pong,
@@ -35,6 +37,8 @@ from balancer.workers.messages import (
     Retiring,
     Serving,
     StandingBy,
+    SuspectRow,
+    Suspects,
     TakePlace,
     ToParent,
     ToWorker,
@@ -105,6 +109,7 @@ class Supervised:
         self.life = Life(times, self._loop.time())
         self.generation = 0
         self.last_report: WorkerReport | None = None
+        self.failing = FailingRows()
         self.ended = asyncio.Event()
         self.changed = asyncio.Event()
         self.end_told = ""
@@ -201,6 +206,10 @@ class Supervised:
         assert isinstance(answer, Explained)
         return answer.draft if answer.draft is not None else answer.problem
 
+    def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
+        """Tells it what others say about endpoints."""
+        self._channel.send(encode(Suspects(rows)))
+
     def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Tells it to drain and end."""
         self._channel.send(encode(DrainNow(grace_seconds, limit_seconds)))
@@ -242,15 +251,20 @@ class Supervised:
                     self.feed()
             case PublicationRefused():
                 self._refused(message)
+            case Failing(rows=rows):
+                self.failing.learn(rows)
             case Retiring():
                 self.life.retiring()
             case Pong(number=number) | Explained(number=number):
-                if isinstance(message, Pong) and message.report is not None:
-                    self.last_report = message.report
-                future = self._asked.get(number)
-                if future is not None and not future.done():
-                    future.set_result(message)
+                self._answered(number, message)
         self.changed.set()
+
+    def _answered(self, number: int, message: Pong | Explained) -> None:
+        if isinstance(message, Pong) and message.report is not None:
+            self.last_report = message.report
+        future = self._asked.get(number)
+        if future is not None and not future.done():
+            future.set_result(message)
 
     def _refused(self, message: PublicationRefused) -> None:
         if self._consignee.refuses(message.generation):

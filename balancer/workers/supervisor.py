@@ -23,11 +23,13 @@ from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, Buffer, SlotTable
 from balancer.model.certificates import Certificate
 from balancer.model.publication import Publication
+from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.priority import give_way
 from balancer.sharing.memory import SharedMemory
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
+from balancer.workers.messages import SuspectRow
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
@@ -152,6 +154,15 @@ class ProcessFleet:
                 await asyncio.gather(*(worker.report(about) for worker in workers), return_exceptions=True)
         reports = [worker.last_report for worker in workers if worker.last_report is not None]
         return merged(reports, lag_seconds=self._lag.worst_seconds)
+
+    def failing(self) -> Sequence[Mapping[EndpointPlace, FailingRow]]:
+        """How endpoints do that failed lately; see `Fleet.failing`."""
+        return [worker.failing.rows for worker in self._workers]
+
+    def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
+        """Tells all workers; see `Fleet.suspect`."""
+        for worker in self._accepting():
+            worker.suspect(rows)
 
     def processes(self) -> Mapping[int, int]:
         """The process id of each worker by its number. While a worker is replaced, the id of the newer process."""
@@ -346,8 +357,6 @@ class ProcessFleet:
         if self._is_stopped:
             return logging.DEBUG
         return logging.INFO if worker.life.phase is Phase.DRAINING else logging.WARNING
-
-    # All of them.
 
     async def _watch(self) -> None:
         """Asks for signs of life, and kills workers that give none."""

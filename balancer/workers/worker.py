@@ -44,9 +44,12 @@ from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.streams import StreamRecorder
 from balancer.model.certificates import Certificate
+from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
+from balancer.picking.failing import WATCHED_SECONDS, FailingRow
+from balancer.picking.health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.body_room import BodyRoom, files_for
@@ -66,8 +69,10 @@ from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.workers.failing_telling import FailingTelling
 from balancer.workers.hook_callers import WorkerHooks
 from balancer.workers.judging import Judgements, judging
+from balancer.workers.messages import SuspectRow
 
 _LOG = logging.getLogger(__name__)
 _ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
@@ -114,8 +119,7 @@ class Worker:
         compat_metrics: bool = False,
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
-        `others` are the other workers. `compat_metrics`: metrics have the names of
-        ingress-nginx as well.
+        `others` are the other workers. `compat_metrics`: metrics have the names of ingress-nginx as well.
         """
         self._loop = asyncio.get_running_loop()
         self._times = times
@@ -137,7 +141,9 @@ class Worker:
         self._deadlines = Deadlines(self._loop)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)
-        health_log, accounting = HealthLog(), CompatAccounting if compat_metrics else Accounting
+        self._recorder = recorder
+        self._health_log = HealthLog()
+        health_log, accounting = self._health_log, CompatAccounting if compat_metrics else Accounting
         forwarder = self._forwarder(recorder, health_log)
         self._proxy = Proxy(
             live=self.live,
@@ -329,6 +335,24 @@ class Worker:
     def judging(self, about: tuple[str, str] | None = None) -> Generator[None, None, Judgements]:
         """What is known about backends, in steps. `about` is the Service (namespace, name) whose endpoints are told."""
         return judging(self.live, about)
+
+    def tell_failing(self, say: Callable[[tuple[FailingRow, ...]], None]) -> None:
+        """From now on `say` is told how endpoints do that failed lately, soon after that changes."""
+        FailingTelling(self.live.failing, self._loop.call_later, say)
+
+    def suspect(self, rows: Iterable[SuspectRow]) -> None:
+        """Learns about endpoints that failed elsewhere."""
+        now = time.perf_counter()  # the clock of picks
+        for row in rows:
+            runtime = self.live.view.backends.get(BackendKey(row.backend))
+            member = None if runtime is None else runtime.members.get(row.endpoint)
+            if runtime is None or member is None:
+                continue
+            if self.live.failing.watch(runtime.backend.key, member.label, member.health, now):
+                runtime.health.suspect(member.health, now, now + WATCHED_SECONDS)
+            if row.ejects and runtime.health.eject_suspect(member.health, now):
+                self._recorder.ejection(runtime.backend.namespace, runtime.backend.service)
+                self._health_log.tell(runtime, member, Change.EJECTED, now=now, why="what they saw")
 
     def _serve(self, client: Connection) -> None:
         if client.entry_point.key not in self.live.view.configurations:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZoneTraffic
+from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName, ZoneTraffic
 from balancer.zones.reasons import Reason
 
 _service_of: Callable[[tuple[str, ZoneTraffic]], str] = itemgetter(0)
@@ -35,6 +35,18 @@ class Surroundings(msgspec.Struct, frozen=True):
         is_known = place < len(zones.traffic) and zones.traffic[place][0] == name and zones.fleet is FleetUse.ON
         replicas = zones.traffic[place][1] if is_known else zones.replicas
         return Surroundings(self.own, msgspec.structs.replace(zones, replicas=replicas, traffic=()))
+
+    def matters(self, before: Surroundings, names: Collection[ZonePolicyName]) -> bool:
+        """Whether policies with these names may judge otherwise than in the surroundings `before`."""
+        if self == before:
+            return False
+        cpu, replicas = ZonePolicyName.ALLOCATE in names, ZonePolicyName.PROPORTIONAL in names
+        zones = msgspec.structs.replace(
+            self.zones,
+            cpu_milli=self.zones.cpu_milli if cpu else before.zones.cpu_milli,
+            replicas=self.zones.replicas if replicas else before.zones.replicas,
+        )
+        return self.own != before.own or zones != before.zones
 
 
 class Residual(NamedTuple):

@@ -9,17 +9,20 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from aiohttp import web
 
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import FleetUse
+from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.sharing.books import SharedLimits
+from balancer.workers.messages import SuspectRow
 from ingress.replicas.facts import FleetFacts
+from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import TURN_SECONDS, LimitSharing
-from ingress.replicas.messages import MessageRefusal, encode
+from ingress.replicas.messages import FailureRow, MessageRefusal, encode
 from ingress.replicas.others import OtherReplicas, ReplicaState
 from ingress.replicas.outbox import Outbox, Sections
 from ingress.replicas.port import NotHeard, Teller, open_port
@@ -29,8 +32,12 @@ from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
+# How often to look where other replicas are.
+_FIND_SECONDS: Final = 1.0
 # A message comes early, but not earlier than this, if a rate has moved.
 _EARLY_SECONDS: Final = 1.0
+# News of failing endpoints come early as well, but not earlier than this after a regular message.
+_FAILING_SECONDS: Final = 0.2
 
 
 class ConversationOptions(NamedTuple):
@@ -45,6 +52,8 @@ class ConversationOptions(NamedTuple):
 class Ends(NamedTuple):
     """What the conversation reads and whom it tells.
 
+    `places` returns where other replicas are now, beside those of the options; the own place may be among them.
+    `failing` returns how endpoints do that failed lately, by worker; `suspect` tells workers what others say.
     `totals` returns the requests of these Services so far. `model` returns the model in use. `use` makes the requests
     by zone count. `limits` are those that replicas share.
     """
@@ -53,15 +62,19 @@ class Ends(NamedTuple):
     model: Callable[[], RoutingModel]
     use: UseTraffic
     limits: SharedLimits
+    failing: Callable[[], Sequence[Mapping[EndpointPlace, FailingRow]]]
+    suspect: Callable[[tuple[SuspectRow, ...]], None]
+    places: Callable[[], tuple[str, ...]]
 
 
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("is_own", "outbox", "rates", "sending", "told_at")
+    __slots__ = ("identity", "is_own", "outbox", "rates", "sending", "told_at")
 
     def __init__(self) -> None:
         self.outbox = Outbox()
+        self.identity = ""
         self.rates: dict[str, float] = {}  # as last told
         self.told_at = float("-inf")
         self.is_own = False
@@ -78,9 +91,12 @@ class Conversation:
         self._members = OtherReplicas(credentials.identity)
         self._traffic = TrafficSharing(ends.totals, ends.use)
         self._limits = LimitSharing(ends.limits)
-        self._places = {place: _Addressee() for place in options.places}
+        self._failures = FailureSharing()
+        self._places: dict[str, _Addressee] = {}
+        self._found_at = float("-inf")
         self._counted = Counter[str]()
         self._bytes = Counter[str]()
+        self._failing: tuple[FailureRow, ...] = ()
         self._number = 0
         self._model = RoutingModel()
         self._runner: web.AppRunner
@@ -89,7 +105,7 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        runner, port = await open_port(options.address, options.port, tls=credentials.server, hear=self._hear)
+        runner, port = await open_port(options.address, options.port, credentials=credentials, hear=self._hear)
         self._runner = runner
         self._teller = Teller(credentials.client)
         _LOG.info("other replicas are heard on port %d", port)
@@ -141,13 +157,18 @@ class Conversation:
 
     def _turn(self, now: float) -> None:
         self._members.forget(now)
+        if now - self._found_at >= _FIND_SECONDS:
+            self._found_at = now
+            self._find()
         model = self._ends.model()
         if model is not self._model:
             self._model = model
             self._traffic.follow(model)
             self._limits.follow(model)
-        up = {identity: member.last.zone for identity, member in self._members.up(now)}
+        believed = dict(self._members.up(now))
+        up = {identity: member.last.zone for identity, member in believed.items()}
         self._limits.turn(now, others=len(up), counts=model.zones.fleet is FleetUse.ON)
+        self._share_failures([ReplicaView(member.last.zone, member.failing) for member in believed.values()], now)
         if model.zones.fleet is FleetUse.OFF:
             self._traffic.end(now)
             return
@@ -157,6 +178,26 @@ class Conversation:
                 sections = self._due(place, now)
                 if sections is not None:
                     place.sending = asyncio.create_task(self._tell(name, place, sections))
+
+    def _find(self) -> None:
+        """Knows the places of all other replicas. What was told to one that is gone is forgotten."""
+        wanted = {*self._options.places, *self._ends.places()}
+        for place in self._places.keys() - wanted:
+            sending = self._places.pop(place).sending
+            if sending is not None:
+                sending.cancel()
+        for place in sorted(wanted - self._places.keys()):
+            self._places[place] = _Addressee()
+
+    def _share_failures(self, others: Sequence[ReplicaView], now: float) -> None:
+        facts = self._model.zones
+        if FleetUse.OFF in (facts.fleet, facts.fleet_failures):
+            self._failing = ()
+            return
+        suspects = self._failures.turn(self._ends.failing(), others, self._zone(), now)
+        self._failing = tuple(self._failures.rows.values())
+        if suspects and facts.fleet is facts.fleet_failures is FleetUse.ON:
+            self._ends.suspect(suspects)
 
     def _due(self, place: _Addressee, now: float) -> Sections | None:
         """What to tell now; None if nothing is due. Of new clients of limits everybody hears at once."""
@@ -170,17 +211,24 @@ class Conversation:
             place.told_at = now
             place.rates = self._traffic.rates()
             return {"picks": self._traffic.picks, "spent": self._limits.spent}
-        return {"spent": self._limits.fresh} if self._limits.fresh else None
+        if self._limits.fresh:
+            return {"spent": self._limits.fresh}
+        return {} if place.outbox.has_failing_news(self._failing) and since >= _FAILING_SECONDS else None
 
     async def _tell(self, name: str, place: _Addressee, sections: Sections) -> None:
         self._number += 1
-        message = place.outbox.message(self._number, name=self._options.name, zone=self._zone(), sections=sections)
+        message = place.outbox.message(
+            self._number, name=self._options.name, zone=self._zone(), sections=sections, failing=self._failing
+        )
         data = encode(message)
         self._bytes["sent"] += len(data)
         try:
-            zone = await self._teller.tell(name, data)
+            heard = await self._teller.tell(name, data)
             place.outbox.arrived()
-            place.outbox.is_near = zone == self._zone()
+            place.outbox.is_near = heard.zone == self._zone()
+            if heard.identity != place.identity:
+                place.outbox.forget()  # another replica is there, or it has started anew
+                place.identity = heard.identity
             self._counted["sent"] += 1
         except NotHeard as problem:
             place.is_own = problem.is_own

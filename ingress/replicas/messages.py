@@ -15,6 +15,7 @@ from msgspec import Meta
 SCHEMA: Final = 1
 MESSAGE_BYTES_MOST: Final = 1024 * 1024
 ROWS_MOST: Final = 4096
+FAILURES_MOST: Final = 1024
 
 _WORD_MOST: Final = 2**53
 Total = Annotated[int, Meta(ge=0, le=_WORD_MOST)]
@@ -60,10 +61,22 @@ class SpentRow(msgspec.Struct, frozen=True, array_like=True):
     passed: Total
 
 
+class FailureRow(msgspec.Struct, frozen=True, array_like=True):
+    """How an endpoint (`address:port`) of a backend does at a replica: failures in a row, and whether it answered since
+    the first of them, or since others suspect it.
+    """
+
+    backend: _Name
+    endpoint: Annotated[str, Meta(min_length=1, max_length=128)]
+    failures: Annotated[int, Meta(ge=0, le=_WORD_MOST)]
+    answers: bool
+
+
 class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a replica knows. `number` grows with each message of a replica.
 
     `name` is for people. `zone` is where the replica runs, empty if unknown. The next message comes within `seconds`.
+    `failing` are all endpoints that fail or are suspected; None: the same as before.
     """
 
     schema: Annotated[int, Meta(ge=1, le=_WORD_MOST)] = SCHEMA
@@ -73,6 +86,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seconds: Annotated[float, Meta(ge=0.1, le=5.0)] = 5.0
     picks: Annotated[tuple[Picks, ...], Meta(max_length=ROWS_MOST)] = ()
     spent: Annotated[tuple[SpentRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    failing: Annotated[tuple[FailureRow, ...], Meta(max_length=FAILURES_MOST)] | None = None
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

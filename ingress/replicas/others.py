@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Final
 
-from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, decode
+from balancer.picking.failing import EndpointPlace
+from ingress.replicas.messages import FailureRow, Message, MessageRefusal, MessageRefused, decode
 
 REPLICAS_MOST: Final = 64
 
@@ -43,9 +44,10 @@ class OtherReplica:
     """Another replica. `picks` are its totals by Service, `heard_at` is when its last message came.
 
     `news` is what it was asked and let pass of each client of a limit between the last message and the one before.
+    `failing` are the endpoints that fail there.
     """
 
-    __slots__ = ("distrusted_until", "heard_at", "last", "news", "picks", "spent")
+    __slots__ = ("distrusted_until", "failing", "heard_at", "last", "news", "picks", "spent")
 
     def __init__(self) -> None:
         self.last = Message(number=1)
@@ -53,6 +55,7 @@ class OtherReplica:
         self.picks: dict[str, int] = {}
         self.spent: dict[tuple[int, int], tuple[int, int]] = {}
         self.news: dict[tuple[int, int], tuple[int, int]] = {}
+        self.failing: dict[EndpointPlace, FailureRow] = {}
         self.distrusted_until = float("-inf")
 
     def state(self, now: float) -> ReplicaState:
@@ -87,6 +90,7 @@ class OtherReplicas:
                 liar.distrusted_until = now + _DISTRUSTED_SECONDS
                 liar.picks.clear()
                 liar.spent.clear()
+                liar.failing.clear()
             raise
 
     def forget(self, now: float) -> None:
@@ -123,6 +127,8 @@ class OtherReplicas:
         _judge(member, message, now)
         member.picks.update((row.service, row.total) for row in message.picks)
         member.news = _news(member, message)
+        if message.failing is not None:
+            member.failing = {(row.backend, row.endpoint): row for row in message.failing}
         member.last = message
         member.heard_at = now
         return member
@@ -138,7 +144,7 @@ def _judge(member: OtherReplica, message: Message, now: float) -> None:
     is_first = member.heard_at == float("-inf")
     if not is_first and message.number <= member.last.number:
         raise MessageRefused(MessageRefusal.REPLAYED)
-    if len(member.picks.keys() | {row.service for row in message.picks}) > _SERVICES_MOST:
+    if len(member.picks) + sum(row.service not in member.picks for row in message.picks) > _SERVICES_MOST:
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     seconds = max(now - member.heard_at, _JUDGED_SECONDS_LEAST)
     for spent in message.spent:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple
 
 import aiohttp
 from aiohttp import web
@@ -16,41 +16,63 @@ from aiohttp import web
 from balancer.connections.listeners import listen, port_of
 from ingress.admin.doors import DoorTimes, open_doors
 from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
-from ingress.replicas.trust import PEER_NAME, identity_in
+from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, identity_in
 
 _CONNECTIONS_MOST: Final = 128
 _TIMES: Final = DoorTimes(head_seconds=5.0, idle_seconds=30.0)
 _TELL_SECONDS: Final = 2.0
 _PATH: Final = "/tell"
 _ZONE_FIELD: Final = "Zonal-Zone"
+_IDENTITY_FIELD: Final = "Zonal-Replica"
 
 Hear = Callable[[str, bytes], str]
 """Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `MessageRefused`."""
 
 
-async def open_port(address: str, port: int, *, tls: ssl.SSLContext, hear: Hear) -> tuple[web.AppRunner, int]:
+class Hearer(NamedTuple):
+    """Who took a message: the zone of that replica, empty if unknown, and its identity."""
+
+    zone: str
+    identity: str
+
+
+async def open_port(
+    address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear
+) -> tuple[web.AppRunner, int]:
     """Hears other replicas on a port. Returns what `cleanup()` stops, and the port. Raises `CannotListen`."""
-    app = web.Application(client_max_size=MESSAGE_BYTES_MOST)
-    app.router.add_post(_PATH, _Hearing(hear).answer)
+    app = web.Application()
+    app.router.add_post(_PATH, _Hearing(hear, credentials.identity).answer)
     listener = listen(address, port, purpose="peer")
     bound = port_of(listener)
-    return await open_doors(app, listener, bound=_CONNECTIONS_MOST, tls=tls, times=_TIMES), bound
+    return await open_doors(app, listener, bound=_CONNECTIONS_MOST, tls=credentials.server, times=_TIMES), bound
 
 
 class _Hearing:
-    def __init__(self, hear: Hear) -> None:
+    def __init__(self, hear: Hear, identity: str) -> None:
         self._hear = hear
+        self._identity = identity
 
     async def answer(self, request: web.Request) -> web.Response:
         """204 for a message that counts, 409 for one of this replica itself, else 400."""
         shown = request.transport.get_extra_info("peercert") if request.transport is not None else None
-        body = await request.read()
+        body = await _beginning(request.content)
         try:
             zone = self._hear(identity_in(shown), body)
         except MessageRefused as refused:
             status = HTTPStatus.CONFLICT if refused.refusal is MessageRefusal.OWN else HTTPStatus.BAD_REQUEST
             return web.Response(status=status)
-        return web.Response(status=HTTPStatus.NO_CONTENT, headers={_ZONE_FIELD: zone} if zone else {})
+        fields = {_IDENTITY_FIELD: self._identity} | ({_ZONE_FIELD: zone} if zone else {})
+        return web.Response(status=HTTPStatus.NO_CONTENT, headers=fields)
+
+
+async def _beginning(content: aiohttp.StreamReader) -> bytes:
+    """A message as a whole, or so much of it that its length is seen."""
+    body = bytearray()
+    async for data in content.iter_any():
+        body += data
+        if len(body) > MESSAGE_BYTES_MOST:
+            break
+    return bytes(body)
 
 
 class NotHeard(Exception):
@@ -70,15 +92,15 @@ class Teller:
             connector=connector, timeout=aiohttp.ClientTimeout(total=_TELL_SECONDS), trust_env=False
         )
 
-    async def tell(self, place: str, message: bytes) -> str:
-        """Sends a message to `place` (`HOST:PORT`). Returns the zone of the replica there. Raises `NotHeard`."""
+    async def tell(self, place: str, message: bytes) -> Hearer:
+        """Sends a message to `place` (`HOST:PORT`). Returns who took it. Raises `NotHeard`."""
         try:
             url = f"https://{place}{_PATH}"
             async with self._session.post(url, data=message, server_hostname=PEER_NAME, allow_redirects=False) as heard:
                 if heard.status != HTTPStatus.NO_CONTENT:
                     is_own = heard.status == HTTPStatus.CONFLICT
                     raise NotHeard(f"answered {heard.status}", is_own=is_own)
-                return heard.headers.get(_ZONE_FIELD, "")
+                return Hearer(heard.headers.get(_ZONE_FIELD, ""), heard.headers.get(_IDENTITY_FIELD, ""))
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             raise NotHeard(str(error) or type(error).__name__) from None
 

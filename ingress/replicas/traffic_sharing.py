@@ -25,7 +25,18 @@ UseTraffic = Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
 class TrafficSharing:
     """The requests of Services under `proportional`, here and at others. `picks` is what is told of them."""
 
-    __slots__ = ("_learned_at", "_own", "_rates", "_services", "_totals_of", "_use", "_used", "_used_at", "picks")
+    __slots__ = (
+        "_heard",
+        "_learned_at",
+        "_own",
+        "_rates",
+        "_services",
+        "_totals_of",
+        "_use",
+        "_used",
+        "_used_at",
+        "picks",
+    )
 
     def __init__(self, totals_of: TotalsOf, use: UseTraffic) -> None:
         self._totals_of = totals_of
@@ -33,6 +44,7 @@ class TrafficSharing:
         self._services: frozenset[str] = frozenset()
         self._own = Rates()
         self._rates = dict[str, Rates]()
+        self._heard: dict[str, tuple[Mapping[str, int], float]] = {}
         self._used: dict[str, ZoneTraffic] = {}
         self._used_at = float("-inf")
         self._learned_at = float("-inf")
@@ -43,8 +55,8 @@ class TrafficSharing:
         self._services = services_by_traffic(model)
 
     def hear(self, identity: str, totals: Mapping[str, int], now: float) -> None:
-        """Takes the totals of another replica."""
-        self._rates.setdefault(identity, Rates()).learn(totals, now)
+        """Takes the totals of another replica, which the next turn learns from."""
+        self._heard[identity] = (totals, now)
 
     def turn(self, now: float, *, up: Mapping[str, str], own_zone: str) -> None:
         """Learns, and makes shares count. `up` are the zones of replicas that are up, by their identities."""
@@ -54,13 +66,17 @@ class TrafficSharing:
         totals = self._totals_of(self._services)
         self.picks = {service: Picks(service, total) for service, total in totals.items()}
         self._own.learn(totals, now)
+        for identity, (others, heard_at) in self._heard.items():
+            self._rates.setdefault(identity, Rates()).learn(others, heard_at)
+        self._heard.clear()
         self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
-        others = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
-        known = others and own_zone
-        self._publish(traffic_by_zone([(Zone(own_zone), self._own), *others], self._services) if known else {}, now)
+        known = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
+        everybody = [(Zone(own_zone), self._own), *known] if known and own_zone else []
+        self._publish(traffic_by_zone(everybody, self._services), now)
 
     def end(self, now: float) -> None:
         """Requests of others count no more."""
+        self._heard.clear()
         self._publish({}, now)
 
     def rates(self) -> dict[str, float]:

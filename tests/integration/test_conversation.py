@@ -44,7 +44,9 @@ def free_ports(count: int) -> list[int]:
 
 
 @asynccontextmanager
-async def replicas(opened: Shop, place: Path, zones: Sequence[str], ports: Sequence[int]) -> AsyncIterator[list[Zonal]]:
+async def replicas(
+    opened: Shop, place: Path, zones: Sequence[str], ports: Sequence[int], *more: str
+) -> AsyncIterator[list[Zonal]]:
     """A replica in each of `zones`, of which each knows all `ports`, its own among them."""
     secret = place / "secret"
     secret.write_bytes(SECRET)
@@ -54,7 +56,7 @@ async def replicas(opened: Shop, place: Path, zones: Sequence[str], ports: Seque
         for zone, port in zip(zones, ports, strict=False):
             folder = place / f"manifests-{port}"
             folder.symlink_to(opened.place)
-            options = (f"--zone={zone}", f"--peer-port={port}", f"--peer-secret={secret}", *everybody)
+            options = (f"--zone={zone}", f"--peer-port={port}", f"--peer-secret={secret}", *everybody, *more)
             started.append(await stack.enter_async_context(running(folder, *options)))
         yield started
 
@@ -127,20 +129,52 @@ async def knows_traffic(zonal: Zonal, share: float) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_the_busy_zone_keeps_what_it_can_carry(tmp_path: Path) -> None:
-    """Nine of ten requests come in at zone-a, which has five of nine endpoints, so it keeps 62 % of its own."""
-    ports = free_ports(2)
+@pytest.mark.parametrize("zones", [("zone-a", "zone-b"), ("zone-a", "zone-b", "zone-b")])
+async def test_the_busy_zone_keeps_what_it_can_carry(tmp_path: Path, zones: tuple[str, ...]) -> None:
+    """Nine of ten requests come in at zone-a, which has five of nine endpoints, so it keeps 62 % of its own.
+
+    A third replica, which gets no requests, counts for nothing.
+    """
+    ports = free_ports(len(zones))
     async with (
         shop(tmp_path, {"zone-a": 5, "zone-b": 4}, **SETTINGS) as opened,
-        replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as (busy, quiet),
+        replicas(opened, tmp_path, zones, ports) as (busy, quiet, *idle),
     ):
-        for zonal in (busy, quiet):
-            await comes(zonal, 1.0, "zonal_fleet_peers", state="up")
+        for zonal in (busy, quiet, *idle):
+            await comes(zonal, len(zones) - 1.0, "zonal_fleet_peers", state="up")
         async with Load({busy: 9, quiet: 1}) as load:
             await knows_traffic(busy, 0.9)
             await knows_traffic(quiet, 0.9)
             assert await load.share(busy) == pytest.approx(5 / 9 / 0.9, abs=0.06)
             assert await load.share(quiet) == 0.0, "what comes in at zone-b finds room there"
+
+
+async def test_one_that_is_cut_off_acts_as_alone_and_the_others_as_without_it(tmp_path: Path) -> None:
+    """Three replicas, of which one has another secret. What the other two do is what they do without it."""
+    ports = free_ports(3)
+    async with (
+        shop(tmp_path, {"zone-a": 5, "zone-b": 4}, **SETTINGS) as opened,
+        replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as (busy, quiet),
+    ):
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "secret").write_bytes(b"a secret that the other two do not have")
+        options = (
+            f"--peer-port={ports[2]}",
+            f"--peer-secret={other / 'secret'}",
+            *(f"--peer=127.0.0.1:{p}" for p in ports),
+        )
+        (other / "manifests").symlink_to(opened.place)
+        async with running(other / "manifests", "--zone=zone-b", *options) as cut_off:
+            for zonal in (busy, quiet):
+                await comes(zonal, 1.0, "zonal_fleet_peers", state="up")
+                await comes(zonal, 1.0, "zonal_fleet_peers", state="silent")
+            await comes(cut_off, 2.0, "zonal_fleet_peers", state="silent")
+            async with Load({busy: 9, quiet: 1, cut_off: 1}) as load:
+                await knows_traffic(busy, 0.9)
+                assert await load.share(busy) == pytest.approx(5 / 9 / 0.9, abs=0.06)
+                assert await load.share(cut_off) == pytest.approx(5 / 9, abs=0.1)
+                assert await traffic(cut_off) == {}
 
 
 async def test_a_replica_whose_peers_are_gone_acts_as_alone(tmp_path: Path) -> None:
@@ -233,4 +267,37 @@ async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
             connection.close()
             connection = await Connection.open(zonal.http_port)
         await asyncio.sleep(1 / 60)
+    connection.close()
+
+
+@pytest.mark.parametrize("fleet_failures", ["on", "dry-run"])
+async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Path, fleet_failures: str) -> None:
+    """Alone, each of six workers meets five failures before it leaves the endpoint."""
+    ports = free_ports(3)
+    zones = ("zone-a", "zone-b", "zone-c")
+    settings = {"zone_aware_routing": "false", "fleet_failures": fleet_failures, "ejection_time": "300s"}
+    async with (
+        shop(tmp_path, {"zone-a": 1, "zone-b": 1}, **settings) as opened,
+        replicas(opened, tmp_path, zones, ports, "--workers=2") as everybody,
+    ):
+        for zonal in everybody:
+            await comes(zonal, 2.0, "zonal_fleet_peers", state="up")
+        await opened.endpoints[0].stop()
+        watch = Stopwatch()
+        while sum([await value(zonal, "zonal_ejections") for zonal in everybody]) < 6:
+            assert watch.within(PATIENCE_SECONDS)
+            for _ in range(5):
+                await asyncio.gather(*(asks(zonal) for zonal in everybody))
+        failures = [await value(zonal, "zonal_retries") for zonal in everybody]
+    if fleet_failures == "on":
+        assert sum(failures) <= 18, failures
+    else:
+        assert sum(failures) >= 30, failures
+
+
+async def asks(zonal: Zonal) -> None:
+    """A request on a connection of its own, so that every worker gets some."""
+    connection = await Connection.open(zonal.http_port)
+    answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+    assert answer.status == 200
     connection.close()

@@ -69,6 +69,7 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
     prices: ZonePrices = ZonePrices()
     drained_replicas_leave: bool = False
     fleet: FleetUse = FleetUse.ON
+    fleet_failures: FleetUse = FleetUse.ON
 
 
 ZONE_OPTIONS = (
@@ -170,6 +171,16 @@ ZONE_OPTIONS = (
         default="on",
         doc='`"on"`: what other replicas tell counts ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and'
         ' decides nothing. `"off"`: nothing is told. Without effect on a replica without peers (`--peer-port`)',
+    ),
+    Option(
+        name="fleet-failures",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "fleet_failures"),
+        grammar=word(_FLEET_USES),
+        default="on",
+        doc='`"on"`: an endpoint that fails for other replicas is ejected here with less evidence, and at once if two'
+        ' zones agree ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and ejects nothing. `"off"`: it is not'
+        " told. Counts if `fleet` is as far",
     ),
     Option(
         name="zone-drain",

@@ -43,7 +43,7 @@ def zone_facts(
     """
     said = settings.zone_facts
     if not settings.zone_aware_routing:
-        return ZoneFacts(prices=said.prices, fleet=said.fleet)
+        return ZoneFacts(prices=said.prices, fleet=said.fleet, fleet_failures=said.fleet_failures)
     return ZoneFacts(
         cpu_milli=cpu_by_zone(inventory.of(Node)) if ZonePolicyName.ALLOCATE in policies else None,
         replicas=replicas_by_zone(inventory, replicas_of),
@@ -53,6 +53,7 @@ def zone_facts(
         leaving=zones_leaving(inventory.of(Node)) if set(policies) - {ZonePolicyName.OFF} else (),
         prices=said.prices,
         fleet=said.fleet,
+        fleet_failures=said.fleet_failures,
     )
 
 

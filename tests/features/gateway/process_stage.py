@@ -31,7 +31,7 @@ class ProcessGatewayStage(GatewayStage):
 
     async def open(self) -> None:
         await self.endpoints.start()
-        self._bound = dict(zip(self.listened, _free_ports(len(self.listened)), strict=True))
+        self._bound = dict(zip(self.listened, free_ports(len(self.listened)), strict=True))
         self._files = tempfile.TemporaryDirectory()
         place = Path(self._files.name)
         self._folder = ManifestFolder(place / "manifests")
@@ -82,7 +82,7 @@ async def staged_process(
         await stage.close()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that were free a moment ago: the process takes no others than those that it is told."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [int(each.getsockname()[1]) for each in sockets]

@@ -45,6 +45,9 @@ async def send(way: Way, request: Json, seen: Seen, streams: Streams) -> None:
             await _send(way, request, seen, streams)
     except (OSError, asyncio.IncompleteReadError) as error:  # TimeoutError and all of TLS are OSErrors
         seen.failure = f"{type(error).__name__}: {error}"
+        broken = streams.held.pop(str(request.get("conn")), None)
+        if broken is not None:
+            broken[1].transport.abort()
     seen.ended = time.monotonic()
 
 

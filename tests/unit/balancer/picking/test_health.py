@@ -203,3 +203,50 @@ def test_failures_in_a_row_are_told() -> None:
     some = Some()
     some.fail()
     assert cause_of(some.endpoints[0]) == "failed too often in a row"
+
+
+FIVE = Ejection(consecutive_errors=5, seconds=10.0)
+
+
+def test_two_failures_in_a_row_eject_an_endpoint_that_others_suspect() -> None:
+    some = Some(rules=FIVE)
+    some.health.suspect(some.endpoints[0], 0.0, 10.0)
+    assert some.fail(times=1, now=1.0) is None
+    assert some.fail(times=1, now=2.0) is Change.EJECTED
+    assert some.fail(1, times=4, now=2.0) is None, "nobody suspects this one"
+
+
+def test_a_suspicion_ends_by_itself() -> None:
+    some = Some(rules=FIVE)
+    some.health.suspect(some.endpoints[0], 0.0, 10.0)
+    assert some.fail(times=4, now=10.0) is None
+
+
+def test_what_others_agree_about_is_ejected_unless_it_answers_here() -> None:
+    some = Some(rules=FIVE)
+    dead, alive, unknown = some.endpoints
+    assert not some.health.eject_suspect(unknown, 1.0), "nobody suspects it"
+    for endpoint in (dead, alive):
+        some.health.suspect(endpoint, 0.0, 10.0)
+    some.health.report(alive, Outcome.ANSWERED, 0.5)
+    assert some.health.eject_suspect(dead, 1.0)
+    assert not some.health.eject_suspect(alive, 1.0)
+    assert cause_of(dead) == "failed for other replicas"
+    assert dead.failures_in_a_row == 0, "it is no evidence of this replica"
+
+
+def test_rules_without_failures_in_a_row_need_no_suspicion() -> None:
+    some = Some(rules=Ejection(consecutive_errors=0, failure_percent=0))
+    some.health.suspect(some.endpoints[0], 0.0, 10.0)
+    assert some.fail(times=3, now=1.0) is None
+    assert not some.health.eject_suspect(some.endpoints[0], 1.0)
+
+
+def test_failures_in_a_row_are_those_since_the_last_answer() -> None:
+    some = Some(rules=FIVE)
+    some.fail(times=3)
+    assert some.endpoints[0].failures_in_a_row == 3
+    some.health.report(some.endpoints[0], Outcome.ANSWERED, 0.0)
+    assert some.endpoints[0].failures_in_a_row == 0
+    some.fail(times=5)
+    assert some.endpoints[0].failures_in_a_row == 5

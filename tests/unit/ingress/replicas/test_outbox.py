@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.replicas.messages import ROWS_MOST, Picks, SpentRow
+from ingress.replicas.messages import ROWS_MOST, FailureRow, Picks, SpentRow
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 
 
@@ -57,3 +57,16 @@ def test_what_clients_spent_is_told_at_once_and_only_once() -> None:
     assert not outbox.has_news("spent", rows)
     assert outbox.has_news("spent", {(1, 2): SpentRow(1, 2, 6, 4)})
     assert outbox.message(2, name="", zone="", sections={"spent": rows}).spent == ()
+
+
+def test_whoever_is_new_is_told_everything() -> None:
+    outbox, row = Outbox(), FailureRow("shop/cart:80", "10.0.0.1:80", 2, False)
+    rows(outbox, cart=1)
+    outbox.arrived()
+    assert outbox.message(2, name="", zone="", sections={}, failing=(row,)).failing == (row,)
+    outbox.arrived()
+    assert not outbox.has_failing_news((row,))
+    assert outbox.message(3, name="", zone="", sections={}, failing=(row,)).failing is None, "the same as before"
+    outbox.forget()
+    assert rows(outbox, cart=1) == (Picks("cart", 1),)
+    assert outbox.has_failing_news((row,))

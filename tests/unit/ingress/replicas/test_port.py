@@ -25,10 +25,10 @@ class Ear:
 
 async def test_a_message_comes_with_the_identity_of_its_sender_and_the_answer_says_the_zone() -> None:
     ear, here, there = Ear(), credentials_of(SECRET), credentials_of(SECRET)
-    runner, port = await open_port("127.0.0.1", 0, tls=there.server, hear=ear.hear)
+    runner, port = await open_port("127.0.0.1", 0, credentials=there, hear=ear.hear)
     teller = Teller(here.client)
     try:
-        assert await teller.tell(f"127.0.0.1:{port}", b"hello") == "zone-b"
+        assert await teller.tell(f"127.0.0.1:{port}", b"hello") == ("zone-b", there.identity)
         assert ear.heard == [(here.identity, b"hello")]
         ear.refusal = MessageRefusal.OWN
         with pytest.raises(NotHeard) as own:
@@ -45,7 +45,7 @@ async def test_a_message_comes_with_the_identity_of_its_sender_and_the_answer_sa
 
 
 async def test_who_does_not_listen_does_not_hear() -> None:
-    runner, port = await open_port("127.0.0.1", 0, tls=credentials_of(SECRET).server, hear=Ear().hear)
+    runner, port = await open_port("127.0.0.1", 0, credentials=credentials_of(SECRET), hear=Ear().hear)
     await runner.cleanup()
     teller = Teller(credentials_of(SECRET).client)
     try:

@@ -29,6 +29,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("zone-panic-threshold", "0", {"panic_percent": 0}),
     ("load-balance", "ewma", {"load_balancing": LoadBalancing.EWMA}),
     ("service-upstream", "true", {"service_upstream": True}),
+    ("send-proxy-protocol", "v2", {"sends_proxy_header": True}),
 ]
 
 

@@ -72,6 +72,7 @@ def test_what_is_said_later_leaves_the_rest_of_what_was_said_before() -> None:
         ("zone-drain-replicas", "true", "drained_replicas_leave", True),
         ("fleet", "dry-run", "fleet", FleetUse.DRY_RUN),
         ("fleet", "off", "fleet", FleetUse.OFF),
+        ("fleet-failures", "dry-run", "fleet_failures", FleetUse.DRY_RUN),
         ("zone-drain-ramp", "2m", "drain_ramp_seconds", 120.0),
     ],
 )

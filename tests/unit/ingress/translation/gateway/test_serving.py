@@ -75,6 +75,7 @@ def test_listeners_that_are_not_accepted_are_not_bound() -> None:
     odd = listener("odd", 9000, "UDP")
     assert parts(gateway(odd, listener("a", 80), listener("b", 80)), http_route()) == GatewayParts()
     assert is_bound(read_one())
+    assert is_bound(read_one(protocol="TCP", port=9000))
     assert not is_bound(read_one(protocol="UDP", port=9000))
 
 

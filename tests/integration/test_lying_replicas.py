@@ -1,0 +1,197 @@
+"""A conversation on a real port: what replicas that lie, are broken or are none can send, and that nothing follows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import math
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from balancer.model.zones import ZonePolicy, ZonePolicyName, ZoneTraffic
+from balancer.sharing.memory import alone
+from balancer.workers.messages import SuspectRow
+from ingress.replicas.conversation import Conversation, ConversationOptions, Ends
+from ingress.replicas.others import REPLICAS_MOST
+from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
+from tests import builders as build
+from tests.integration.running import until
+from tests.integration.test_conversation import free_ports
+
+SECRET = b"a secret of replicas that nobody can guess"
+MODEL = build.model(build.backend("shop/cart:80", zone_policy=ZonePolicy(ZonePolicyName.PROPORTIONAL)))
+ROW = ["shop/cart", 5]
+FAILING = ["shop/cart:80", "10.0.0.1:80", 5, False]
+
+
+class One:
+    """A replica that hears others, and what followed from that."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.used: list[tuple[tuple[str, ZoneTraffic], ...]] = []
+        self.suspects: list[SuspectRow] = []
+        ends = Ends(
+            totals=lambda services: dict.fromkeys(services, 0),
+            model=lambda: MODEL,
+            use=self.used.append,
+            limits=alone().limits,
+            failing=lambda: (),
+            suspect=self.suspects.extend,
+            places=lambda: (),
+        )
+        options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
+        self.conversation = Conversation(options, credentials_of(SECRET), ends)
+
+    async def hears(self, sender: ReplicaCredentials, data: bytes | io.BytesIO) -> int:
+        """What it answers to a message: the status."""
+        async with aiohttp.ClientSession() as session:
+            url = f"https://127.0.0.1:{self.port}/tell"
+            async with session.post(url, data=data, ssl=sender.client, server_hostname=PEER_NAME) as answer:
+                return answer.status
+
+    def refused(self) -> dict[str, int]:
+        return {reason: count for reason, count in self.conversation.facts().refused.items() if count}
+
+    def peers(self) -> dict[str, int]:
+        return {state: count for state, count in self.conversation.facts().peers.items() if count}
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[One]:
+    one = One(free_ports(1)[0])
+    await one.conversation.start()
+    running = asyncio.create_task(one.conversation.run())
+    try:
+        yield one
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+        await one.conversation.close()
+
+
+def said(number: int, **fields: Any) -> bytes:
+    return msgspec.msgpack.encode({"number": number, "zone": "zone-b", "seconds": 5.0, **fields})
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        b"",
+        b"\xff" * 100,
+        b"\xdd\xff\xff\xff\xff",  # a list that is said to have four billion rows
+        said(2, seconds=math.nan),
+        said(2, picks=[["shop/cart", math.nan]]),
+        said(2, picks=[["shop/cart", -1]]),
+        said(2, picks=[["shop/cart", 2**64 - 1]]),
+        said(2, picks=[["shop/cart", 4]]),
+        said(2, picks=[["shop/cart", 10**9]]),
+        said(2, picks=[[f"shop/s{number}", 1] for number in range(5000)]),
+        said(2, spent=[[1, 1, 4, 5]]),
+        said(2, spent=[[0, 1, 5, 5]]),
+        said(2, failing=[["shop/cart:80", "x" * 129, 1, False]]),
+        said(2, failing=[FAILING] * 1025),
+        said(2, zone="z" * 64),
+        said(math.nan),  # type: ignore[arg-type]
+    ],
+)
+async def test_who_sends_nonsense_is_not_believed_and_what_it_told_is_dropped(lie: bytes) -> None:
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        assert await one.hears(sender, said(1, picks=[ROW])) == 204
+        assert one.peers() == {"up": 1}
+        assert await one.hears(sender, lie) == 400
+        assert one.peers() == {"distrusted": 1}
+        assert await one.hears(sender, said(3, failing=[FAILING])) == 400, "not even the truth is believed now"
+        assert sum(one.refused().values()) == 2
+        assert await one.hears(credentials_of(SECRET), said(1)) == 204
+        assert one.peers() == {"up": 1, "distrusted": 1}
+    assert one.used == []
+    assert one.suspects == []
+
+
+async def test_a_message_beyond_the_bound_is_not_read_to_its_end() -> None:
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        assert await one.hears(sender, said(1)) == 204
+        with contextlib.suppress(aiohttp.ClientError):  # it may hang up before the message has ended
+            assert await one.hears(sender, io.BytesIO(bytes(8 * 1024 * 1024))) == 400
+        assert one.peers() == {"distrusted": 1}
+        assert one.refused() == {"too_long": 1}
+
+
+async def test_a_message_that_came_before_is_refused_and_its_sender_stays() -> None:
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        message = said(7, picks=[ROW])
+        assert await one.hears(sender, message) == 204
+        assert await one.hears(sender, message) == 400
+        assert await one.hears(sender, said(6, picks=[ROW])) == 400
+        assert one.refused() == {"replayed": 2}
+        assert one.peers() == {"up": 1}
+
+
+async def test_anothers_name_makes_nobody_another_one() -> None:
+    first, second = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one:
+        assert await one.hears(first, said(9, name="zonal-1", picks=[ROW])) == 204
+        assert await one.hears(second, said(1, name="zonal-1", picks=[["shop/cart", 1]])) == 204
+        assert await one.hears(second, b"nonsense") == 400
+        assert one.peers() == {"up": 1, "distrusted": 1}
+
+
+async def test_who_cannot_prove_itself_is_not_heard() -> None:
+    stranger = credentials_of(b"another secret, which nobody has told us")
+    nobody = credentials_of(SECRET)
+    without = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    without.check_hostname = False
+    without.verify_mode = ssl.CERT_NONE
+    async with listening() as one:
+        for sender in (stranger, nobody._replace(client=without)):
+            with pytest.raises((aiohttp.ClientError, ssl.SSLError, OSError)):
+                await one.hears(sender, said(1))
+        assert one.conversation.facts().messages["heard"] == 0
+
+
+async def test_readers_of_two_versions_understand_each_other() -> None:
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        assert await one.hears(sender, said(1, schema=99, moods=["good"], picks=[ROW])) == 204
+        assert await one.hears(sender, msgspec.msgpack.encode({"number": 2})) == 204, "an old one knows little"
+        assert one.peers() == {"up": 1}
+
+
+async def test_one_that_starts_anew_again_and_again_takes_no_more_than_its_places() -> None:
+    async with listening() as one:
+        statuses = [await one.hears(credentials_of(SECRET), said(1, picks=[ROW])) for _ in range(REPLICAS_MOST + 2)]
+        assert statuses == [204] * REPLICAS_MOST + [400] * 2
+        assert one.refused() == {"crowded": 2}
+    assert one.used == []
+
+
+async def test_a_single_replica_that_lies_about_endpoints_ejects_nothing() -> None:
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        rows = [["shop/cart:80", f"10.0.0.{number}:80", 10**6, False] for number in range(200)]
+        assert await one.hears(sender, said(1, failing=rows)) == 204
+        await until(lambda: len(one.suspects) >= 200, seconds=30)
+    assert not any(row.ejects for row in one.suspects)
+
+
+async def test_noise_ends_a_connection_and_nothing_else() -> None:
+    async with listening() as one:
+        for noise in (b"\x00" * 5000, b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
+            writer.write(noise)
+            writer.write_eof()
+            with contextlib.suppress(ConnectionError):
+                assert not (await reader.read()).startswith(b"HTTP/1.1 2")
+            writer.close()
+        assert await one.hears(credentials_of(SECRET), said(1)) == 204
