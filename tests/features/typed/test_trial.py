@@ -15,6 +15,7 @@ from typed.trial import Refused, trial
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
+_HOOKS = Path(__file__).parents[3] / "zonal_hooks"
 _TEST = """
 import balancer.one
 def test_one():
@@ -39,6 +40,7 @@ def python(tmp_path: Path) -> str:
     subprocess.run((sys.executable, "-m", "venv", "--without-pip", str(place)), check=True)
     (site,) = place.glob("lib/*/site-packages")
     (site / "packages.pth").write_text(sysconfig.get_path("purelib"))
+    (site / "zonal_hooks").symlink_to(_HOOKS)  # whose fixture pytest finds by what is installed
     return str(place / "bin" / "python")
 
 
