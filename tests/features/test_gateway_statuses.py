@@ -24,7 +24,6 @@ from tests.features.ingress_nginx.authorities import Authorities
 PENDING: dict[str, str] = {
     "addresses/infrastructure": "no Service is made for a Gateway yet",
     "addresses/not-yet-assigned": "no Service is made for a Gateway yet",
-    "experimental/default-gateway": "defaultScope and useDefaultGateways are experimental, and not read",
     "gatewayclass/unknown-crd-version": "the version of the CRDs is not read yet",
     "multiple-gateways/addresses-differ": "Gateways share their addresses",
 }
