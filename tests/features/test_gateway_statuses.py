@@ -26,7 +26,6 @@ _OWN_ADDRESSES = "Gateways of a folder share their addresses"
 PENDING: dict[str, str] = {
     "addresses/infrastructure": _OWN_ADDRESSES,
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
-    "experimental/default-gateway": "defaultScope and useDefaultGateways are experimental, and not read",
     "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
 }
