@@ -41,7 +41,7 @@ from ingress.writing.elector import Elector
 from ingress.writing.event_writer import EventWriter
 from ingress.writing.gateway.in_use import Judgement
 from ingress.writing.gateway.keeper import GatewayKeeper, KeeperPace
-from ingress.writing.gateway.surroundings import Surroundings
+from ingress.writing.gateway.surroundings import PlanSurroundings
 from ingress.writing.gateway.writer import GatewayCluster, GatewayPace, GatewayStatusWriter
 from ingress.writing.mode_notices import mode_notices
 from ingress.writing.notices import Notice, is_present, notices_of
@@ -233,7 +233,7 @@ class Cluster:
             self._api,
             cluster,
             services=services,
-            surroundings=Surroundings(
+            surroundings=PlanSurroundings(
                 self._api,
                 own_service=options.context.own_service,
                 lookup=self._gateway_lookup(services),

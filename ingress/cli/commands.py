@@ -6,7 +6,6 @@ Every option has an environment variable `ZONAL_<OPTION>`. Other modules decide 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,27 +16,15 @@ from ingress.cli.completion import completion
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
 from ingress.cli.hooks import hooks
 from ingress.cli.migration import check, migrate, rehearse
+from ingress.cli.readings import addresses, expected_status, peers
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
-    from ingress.objects.kinds import PublishedAddress
     from ingress.settings.context import TranslationContext
     from ingress.settings.gateway_ports import GatewayPorts, GatewayServices
     from ingress.settings.options import ClusterAccess, RunOptions
 
 _VERSION = "Show the version, and whether the data plane is compiled, and exit."
-
-
-def _addresses(_context: click.Context, _option: click.Parameter, value: str | None) -> tuple[PublishedAddress, ...]:
-    """The addresses in the value of `--publish-status-address`. Raises `BadInput`."""
-    if not value:
-        return ()
-    from ingress.writing.addresses import AddressError, parse_addresses
-
-    try:
-        return parse_addresses(value)
-    except AddressError as error:
-        raise BadInput(f"--publish-status-address: {error}") from None
 
 
 FOLDER_SECTION = "How a folder is read, as in zonal run"
@@ -60,20 +47,6 @@ _EVENT_LOOP = "auto: uvloop if it is installed."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _GATEWAY_ADDRESSES = "A Service of this type for each Gateway (auto: load-balancer for a range), or shared addresses."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
-
-
-def _expected_status(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
-    if not value or value == "endpoint" or re.fullmatch("[1-5][0-9]{2}", value):
-        return value or None
-    raise BadInput("--expect-status takes a status such as 503, or endpoint")
-
-
-def _peers(_context: click.Context, _option: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    for place in value:
-        host, colon, port = place.rpartition(":")
-        if not (host and colon and port.isdigit() and 0 < int(port) < 65536):
-            raise BadInput(f"--peer {place!r} is not HOST:PORT")
-    return value
 
 
 def _say_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
@@ -126,7 +99,7 @@ def cli() -> None:
     option("--admin-address", default="127.0.0.1", help="Address of the admin port."),
     switch("--debug-remote", help="Let peers beyond loopback read /debug."),
     option("--peer-port", type=_PORT, help="Port on which other replicas are heard; default: none."),
-    option("--peer", multiple=True, callback=_peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
+    option("--peer", multiple=True, callback=peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
     option("--peer-secret", type=_FILE, help="A file of at least 16 bytes that all replicas have."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
@@ -151,7 +124,7 @@ def cli() -> None:
     "What is written to the cluster",
     switch("--update-status", default=True, help="Write the status of Ingresses, and Events."),
     option("--publish-service", help="Service whose addresses Ingresses get as status.", metavar="NS/NAME"),
-    option("--publish-status-address", callback=_addresses, help=_STATUS_ADDRESSES, metavar="A[,B]"),
+    option("--publish-status-address", callback=addresses, help=_STATUS_ADDRESSES, metavar="A[,B]"),
     option("--election-id", default="zonal-leader", help="Name of the Lease of the replica that writes."),
     option("--pod-name", also="POD_NAME", help="Name of this pod."),
     option("--pod-namespace", also="POD_NAMESPACE", help="The namespace of the pod, and of the Lease."),
@@ -258,7 +231,7 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int, stay: bool
     "Answer",
     option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For people or for tools."),
     switch("--verbose", help="List each endpoint with its pod, conditions and health."),
-    option("--expect-status", callback=_expected_status, help=_EXPECT_STATUS, metavar="CODE|endpoint"),
+    option("--expect-status", callback=expected_status, help=_EXPECT_STATUS, metavar="CODE|endpoint"),
     option("--expect-zone", help="Exit 1 unless every endpoint of the pool is in this zone."),
     option("--expect-service", help="Exit 1 unless this Service serves.", metavar="NS/NAME"),
 )

@@ -24,7 +24,6 @@ from tests.features.ingress_nginx.authorities import Authorities
 _OWN_ADDRESSES = "Gateways of a folder share their addresses"
 
 PENDING: dict[str, str] = {
-    "addresses/infrastructure": _OWN_ADDRESSES,
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
     "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,

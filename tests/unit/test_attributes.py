@@ -32,6 +32,7 @@ WITH_MORE = {
     ("balancer.workers.supervisor", "ProcessFleet"): _PROCESS,
     ("balancer.workers.worker", "Worker"): _PROCESS,
     ("balancer.zones.adaptive", "SpillController"): "the state of one controller, which one function moves on",
+    ("ingress.cluster", "Cluster"): _PROCESS,
     ("ingress.following.controller", "Controller"): _PROCESS,
 }
 """Classes with more attributes, and why they are not cut."""

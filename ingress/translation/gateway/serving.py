@@ -11,7 +11,7 @@ import msgspec
 
 from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
 from balancer.model.entry_points import EntryPoint, Protocol
-from balancer.model.gates import in_phases
+from balancer.model.gates import GateRule, in_phases
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
 from balancer.model.routes import TrailingSlash
 from ingress.settings.table.cluster import ClusterSettings
@@ -59,15 +59,7 @@ def gateway_parts(
     protocols = _protocols(bound)
     blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
     left_over = {left_over_configuration(each): each for each in gateways.left_over}
-    configurations = [
-        RouteConfiguration(
-            key,
-            unmatched_gates=in_phases(blocking),
-            wildcards=Wildcards.MANY_LABELS,
-            falls_through=True,
-        )
-        for key in (*places, *left_over)
-    ]
+    configurations = [_configuration(key, in_phases(blocking)) for key in (*places, *left_over)]
     entry_points = [
         EntryPoint(
             _entry_point_key(key, protocols[key]),
@@ -102,6 +94,10 @@ def gateway_parts(
             configurations={key: each.configuration for key, each in by_key.items()},
         ),
     )
+
+
+def _configuration(key: str, unmatched: tuple[GateRule, ...]) -> RouteConfiguration:
+    return RouteConfiguration(key, unmatched_gates=unmatched, wildcards=Wildcards.MANY_LABELS, falls_through=True)
 
 
 def configuration_key(port: int) -> str:

@@ -25,7 +25,7 @@ from ingress.writing.calling import JSON, MERGE_PATCH, Api, ApiAnswer, NoApiAnsw
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
 from ingress.writing.gateway.planning import Departures, planned
 from ingress.writing.gateway.services import ServiceForm, ServiceWrite, due_services
-from ingress.writing.gateway.surroundings import Surroundings
+from ingress.writing.gateway.surroundings import PlanSurroundings
 from ingress.writing.gateway.writer import GatewayCluster
 from ingress.writing.patching import FIELD_MANAGER
 
@@ -66,7 +66,7 @@ class GatewayKeeper:
         cluster: GatewayCluster,
         *,
         services: GatewayServices | None,
-        surroundings: Surroundings,
+        surroundings: PlanSurroundings,
         provide: Callable[[Provisioned], None],
         on_findings: Callable[[tuple[Finding, ...]], None] = lambda _: None,
         pace: KeeperPace | None = None,

@@ -41,7 +41,7 @@ class _SelectingServices(msgspec.Struct, frozen=True):
     items: tuple[_SelectingService, ...] | None = None
 
 
-class Surroundings:
+class PlanSurroundings:
     """What was found last. `selector` is that of our own Service; `problem` says why there is none."""
 
     def __init__(

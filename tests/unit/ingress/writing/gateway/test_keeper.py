@@ -16,7 +16,7 @@ from ingress.translation.gateway.reading import GatewayOptions, read_gateways
 from ingress.translation.secrets.materials import Materials
 from ingress.writing.gateway.in_use import Judgement
 from ingress.writing.gateway.keeper import GatewayKeeper, KeeperPace
-from ingress.writing.gateway.surroundings import Surroundings
+from ingress.writing.gateway.surroundings import PlanSurroundings
 from ingress.writing.gateway.writer import GatewayCluster
 from tests.fakes.apiserver import ApiServer, Call, Fault
 from tests.fakes.sockets import until
@@ -51,7 +51,7 @@ class Scene:
             client,
             cluster,
             services=options,
-            surroundings=Surroundings(
+            surroundings=PlanSurroundings(
                 client, own_service=("zonal", "zonal"), lookup=None, pause_seconds=0.05, needs_selector=True
             ),
             provide=self._provide,

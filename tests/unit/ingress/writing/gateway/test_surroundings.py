@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ingress.writing.address_lookup import FixedAddresses, ServiceAddresses
 from ingress.writing.addresses import parse_addresses
-from ingress.writing.gateway.surroundings import Surroundings
+from ingress.writing.gateway.surroundings import PlanSurroundings
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.features.gateway.api_stage import furnish
 from tests.unit.ingress.writing.writers import client_of
@@ -17,7 +17,7 @@ OWN = ("zonal", "zonal")
 async def test_everything_is_found(tmp_path: Path) -> None:
     async with ApiServer() as server, client_of(server, tmp_path) as client:
         furnish(server)
-        seen = Surroundings(
+        seen = PlanSurroundings(
             client,
             own_service=OWN,
             lookup=FixedAddresses(parse_addresses("203.0.113.7")),
@@ -35,11 +35,11 @@ async def test_everything_is_found(tmp_path: Path) -> None:
 
 async def test_what_a_person_has_to_change_is_said(tmp_path: Path) -> None:
     async with ApiServer() as server, client_of(server, tmp_path) as client:
-        seen = Surroundings(client, own_service=OWN, lookup=None, pause_seconds=0.0, needs_selector=True)
+        seen = PlanSurroundings(client, own_service=OWN, lookup=None, pause_seconds=0.0, needs_selector=True)
         await seen.look(1.0)
         assert "zonal/zonal" in seen.problem
         assert seen.is_known
-        nameless = Surroundings(client, own_service=None, lookup=None, pause_seconds=0.0, needs_selector=True)
+        nameless = PlanSurroundings(client, own_service=None, lookup=None, pause_seconds=0.0, needs_selector=True)
         await nameless.look(1.0)
         assert "--publish-service" in nameless.problem
 
@@ -48,7 +48,7 @@ async def test_without_an_answer_nothing_is_known_and_nothing_forgotten(tmp_path
     async with ApiServer() as server, client_of(server, tmp_path) as client:
         furnish(server)
         lookup = ServiceAddresses(client, namespace="zonal", name="zonal")
-        seen = Surroundings(client, own_service=OWN, lookup=lookup, pause_seconds=0.0, needs_selector=True)
+        seen = PlanSurroundings(client, own_service=OWN, lookup=lookup, pause_seconds=0.0, needs_selector=True)
         server.faults.add(Fault(reset=True))
         await seen.look(1.0)
         known = [seen.is_known]
