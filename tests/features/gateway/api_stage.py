@@ -133,7 +133,13 @@ class ApiGatewayStage(GatewayStage):
             self._files.cleanup()
 
     def begin(self, case: Case) -> None:
+        """Nothing of an earlier case is left, neither its statuses nor the addresses of its Services."""
         self._balances = "pending-load-balancer" not in case.needs
+        of_gateways = [_key(each) for each in services(self.server).values()]
+        for key in (*self._shown, *of_gateways):
+            with suppress(KeyError):
+                self.server.delete(*key)
+        self._shown = {}
 
     def port(self, number: int, gateway: str = "") -> int:
         return target(self.server, number, gateway)
