@@ -39,19 +39,26 @@ _X32: Final = 0x40000000  # a second numbering of the calls of x86-64
 
 # The numbers of system calls by architecture: name of the audit, clone, clone3, and those that are refused.
 _CALLS: Final = {
-    # socket connect accept sendto recvmsg bind listen accept4 fork vfork execve kill ptrace tkill tgkill prlimit64
-    # setrlimit process_vm_readv process_vm_writev execveat pidfd_send_signal pidfd_open pidfd_getfd io_uring_setup
+    # socket connect accept recvmsg bind listen accept4 fork vfork execve kill ptrace tkill tgkill process_vm_readv
+    # process_vm_writev execveat pidfd_send_signal io_uring_setup pidfd_open pidfd_getfd; then rt_sigqueueinfo
+    # rt_tgsigqueueinfo setpriority sched_setparam sched_setscheduler sched_setaffinity sched_setattr recvmmsg
     "x86_64": (
         0xC000003E,
         56,
         435,
-        (41, 42, 43, 47, 49, 50, 288, 57, 58, 59, 62, 101, 200, 234, 310, 311, 322, 424, 434, 438, 425),
+        (
+            *(41, 42, 43, 47, 49, 50, 288, 57, 58, 59, 62, 101, 200, 234, 310, 311, 322, 424, 434, 438, 425),
+            *(129, 297, 141, 142, 144, 203, 314, 299),
+        ),
     ),
     "aarch64": (
         0xC00000B7,
         220,
         435,
-        (198, 203, 202, 212, 200, 201, 242, 221, 129, 117, 130, 131, 270, 271, 281, 424, 434, 438, 425),
+        (
+            *(198, 203, 202, 212, 200, 201, 242, 221, 129, 117, 130, 131, 270, 271, 281, 424, 434, 438, 425),
+            *(138, 240, 140, 118, 119, 122, 274, 243),
+        ),
     ),
 }
 

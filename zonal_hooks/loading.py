@@ -56,14 +56,18 @@ class Hook:
         self.is_isolated = any(each.declared.isolated for each in functions.values())
 
     def settings(self, text: str) -> msgspec.Struct | None:
-        """The settings in a JSON text; empty is `{}`. Raises `NotAHook` if they do not fit."""
+        """The settings in a JSON text; empty is `{}`. Raises `NotAHook` if they do not fit.
+
+        Tenants write the text, and `__post_init__` of the settings may raise anything for it. A deep text raises
+        RecursionError.
+        """
         if self.settings_type is None:
             if text:
                 raise NotAHook(f"hook {self.name} takes no settings")
             return None
         try:
             return msgspec.json.decode(text or "{}", type=self.settings_type)
-        except (msgspec.MsgspecError, ValueError, TypeError) as error:
+        except Exception as error:
             raise NotAHook(f"the settings do not fit hook {self.name}: {error}") from None
 
 

@@ -20,6 +20,8 @@ from zonal_hooks.messages import (
     folded,
 )
 
+_WITHOUT_BODY = (204, 205, 304)  # RFC 9110 6.4.1, 15.3.6
+
 
 class InvalidAnswer(Exception):
     """A hook returned what is no answer."""
@@ -88,9 +90,11 @@ def check(verdict: Passed | Denied | Replied) -> None:
     elif isinstance(verdict, Replied):
         _check(type(verdict.status) is int and 200 <= verdict.status <= 599, "a reply has a status from 200 to 599")
         _check(type(verdict.body) is bytes and len(verdict.body) <= BODY_BYTES_MOST, "the body of a reply is too long")
+        _check(not verdict.body or verdict.status not in _WITHOUT_BODY, f"a reply of {verdict.status} has no body")
         _check_fields(verdict.fields)
     else:
         _check_fields(verdict.edits.added)
+        _check_fields(tuple((name, b"") for name in verdict.edits.removed))
         _check_choice(verdict.choice)
 
 

@@ -58,6 +58,9 @@ class Unrouted:
 
 UNROUTED: Final = Unrouted()
 
+_NAME_CHARACTERS_MOST = 253
+"""No host has a longer name (RFC 1035 2.3.4), so what a client sends beyond is not kept."""
+
 Choice = Relayed | Unrouted | None
 """What becomes of a connection. None: HTTP is spoken."""
 
@@ -85,7 +88,7 @@ class RelayTable:
         if name in self._found:
             return self._found[name]
         found = self._look_up(name)
-        if len(self._found) < _NAMES_REMEMBERED:
+        if len(self._found) < _NAMES_REMEMBERED and len(name) <= _NAME_CHARACTERS_MOST:
             self._found[name] = found
         return found
 

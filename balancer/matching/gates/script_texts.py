@@ -8,23 +8,35 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
 from balancer.matching.variables import UnknownVariable
 
 _REFERENCE = re.compile(r"\$(?:([1-9])|\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
+BYTES_MOST = 65_536
+"""Of all values that one script makes for one request: a value may be made of itself, twice."""
+
 _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class ScriptRun:
     """A script at work on one request: what was asked, its variables, and what its last expression captured."""
 
-    __slots__ = ("asked", "captures", "variables")
+    __slots__ = ("_room", "asked", "captures", "variables")
 
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self.captures: tuple[bytes, ...] = ()
         self.variables: dict[str, bytes] = {}
+        self._room = BYTES_MOST
+
+    def bounded(self, value: bytes) -> bytes:
+        """`value`, which the script keeps or sends. Raises `Refusal` if all such values are too long together."""
+        self._room -= len(value)
+        if self._room < 0:
+            raise Refusal(ErrorKind.HEAD_TOO_LARGE, "values of a snippet that are too long together")
+        return value
 
 
 ScriptText = Callable[[ScriptRun], bytes]

@@ -72,12 +72,12 @@ class ScriptGate:
                 for step in steps:
                     if (reply := step(run)) is not None:
                         return reply._replace(editors=plan.editors(run), is_of_host=self._host)
+            if self._host:
+                return PASSED
+            added = tuple((name, value) for name, text in self._fields if (value := run.bounded(safe_value(text(run)))))
+            editors = plan.editors(run)
         except Refusal as refusal:
             return Deny(refusal.kind)
-        if self._host:
-            return PASSED
-        added = tuple((name, value) for name, text in self._fields if (value := safe_value(text(run))))
-        editors = plan.editors(run)
         return Go(added, self._removed, always=editors) if editors or self._removed else PASSED
 
     def _compiled(self, step: Step) -> tuple[_Met | None, tuple[_Do, ...], _ValuedPlan | None]:
@@ -113,7 +113,9 @@ class _ValuedPlan:
             return ()
         if self._fixed is not None:
             return (self._fixed,)
-        return (OrderedEditor(self._plan, [safe_value(text(run)).strip() for text in self._texts], self._now),)
+        return (
+            OrderedEditor(self._plan, [run.bounded(safe_value(text(run)).strip()) for text in self._texts], self._now),
+        )
 
 
 class _Tools:
@@ -188,7 +190,7 @@ class _Tools:
 
 def _assignment(name: str, text: ScriptText) -> _Do:
     def do(run: ScriptRun) -> None:
-        run.variables[name] = text(run)
+        run.variables[name] = run.bounded(text(run))
 
     return do
 

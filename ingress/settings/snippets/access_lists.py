@@ -6,6 +6,7 @@ Source: nginx ngx_http_access_module. No I/O.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 
 from balancer.model.gates import SourceRanges
@@ -16,6 +17,11 @@ _Network = IPv4Network | IPv6Network
 
 def ranges_of(entries: Iterable[AccessEntry]) -> SourceRanges:
     """The ranges that let in whom the lines let in. Whom no line names is let in."""
+    return _ranges_of(tuple(entries))
+
+
+@lru_cache(maxsize=1024)  # a hundred lines take half a second, and every translation reads the same lines
+def _ranges_of(entries: tuple[AccessEntry, ...]) -> SourceRanges:
     left: list[_Network] = [IPv4Network("0.0.0.0/0"), IPv6Network("::/0")]
     allowed: list[_Network] = []
     denied: list[_Network] = []

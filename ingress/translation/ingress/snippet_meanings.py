@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from balancer.matching.gates.script_texts import has_variables
+from balancer.matching.gates.scripts import variables_of
 from balancer.model.edits import CorsFields, ResponseRule
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, GateRule, SourceRanges, access_rules
@@ -68,6 +69,9 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
     ranges = _ranges(claim, location.access, levels.server.access or levels.http.access)
     gates += ranges
     edits, steps = fields.edits, tuple(_steps(location.steps, fields))
+    for name in sorted(variables_of(steps) & variables_of(_host_steps(levels.server.steps))):
+        # Both levels have variables of their own here, and nginx has one of that name for both.
+        raise CannotPlace(f"${name} is set by server-snippet and at the location")
     if not steps and not location.request_fields and _is_fixed(edits):
         rules: tuple[ResponseRule, ...] = (edits,) if edits != OrderedEdits() else ()
         return Meaning(tuple(gates), rules)
