@@ -36,9 +36,16 @@ _SETTINGS_KEPT: Final = 1024
 class Host:
     """Answers the calls of one worker, in order, until the socket ends."""
 
-    def __init__(self, channel: socket.socket, confine_by: Callable[[Limits], tuple[str, ...]] = confine) -> None:
+    def __init__(
+        self,
+        channel: socket.socket,
+        confine_by: Callable[[Limits], tuple[str, ...]] = confine,
+        grant: Callable[[int], None] = grant_cpu,
+    ) -> None:
+        """`confine_by` bounds this process for good, and `grant` lets it use some seconds of CPU for a call."""
         self._channel = channel
         self._confine = confine_by
+        self._grant = grant
         self._frames = Frames()
         self._hooks: dict[str, Hook] = {}
         self._settings: dict[tuple[str, str], Any] = {}
@@ -79,7 +86,7 @@ class Host:
         self._say(Begun(tuple(problems), unconfined))
 
     def _call(self, call: Call) -> None:
-        grant_cpu(self._limits.cpu_seconds)
+        self._grant(self._limits.cpu_seconds)
         hook = self._hooks.get(call.hook)
         function = hook.functions.get(call.phase) if hook is not None else None
         if hook is None or function is None:

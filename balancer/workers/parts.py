@@ -137,7 +137,7 @@ def _listener_weight(listener: Listener) -> int:
 
 
 def _relay_weight(relay: RelayRoute) -> int:
-    return len(relay.branches)
+    return 1 + len(relay.branches)
 
 
 def _one(_: msgspec.Struct) -> int:

@@ -11,7 +11,7 @@ from tests.features.hooks.serving import APART, HOST, Hooked, hooked
 from tests.integration.wire import Connection
 
 PASSES = "@hook\ndef request(r): pass\n@hook\ndef response(r): pass\n"
-_TIMES = 6
+_TIMES = 25
 
 
 class Instructions:

@@ -98,16 +98,20 @@ def named_by(ingress: Document) -> set[str]:
 
 
 class Observed(NamedTuple):
-    """What the places of one Ingress answered: some closed, and some by a Service that it does not name."""
+    """What the places of one Ingress answered: some closed, and some by a Service that it does not name.
+
+    `idle`: a place of a Service without endpoints answered 503, as it does with ingress-nginx.
+    """
 
     closed: bool
+    idle: bool
     misrouted: bool
     answers: list[str]
 
 
 async def observed(plane: DataPlane, ingress: Document, *, fitting: set[int]) -> Observed:
     """Asks every place once. `fitting` are the statuses that annotations may make of a request that is served."""
-    closed, misrouted, answers = False, False, []
+    closed, idle, misrouted, answers = False, False, False, []
     # The endpoints speak HTTP/1.1 only, and this Service may answer in place of the 502 that comes of it.
     error_pages = (
         (ingress["metadata"].get("annotations") or {}).get(f"{PREFIX}default-backend") if 502 in fitting else None
@@ -116,11 +120,12 @@ async def observed(plane: DataPlane, ingress: Document, *, fitting: set[int]) ->
         answer = await get(plane.http_port, host, target, *fields)
         who = str(answer.json()["service"]) if answer.status == 200 else str(answer.status)
         answers.append(f"{host}{target}: {who}, {named} is named")
-        closed |= answer.status == 503
+        closed |= answer.status == 503 and named != IDLE
+        idle |= answer.status == 503 and named == IDLE
         if answer.status not in {200, 503}:
             assert answer.status in fitting, f"{ingress['metadata']['name']}: {answers[-1]}"
         misrouted |= answer.status == 200 and who not in (named, error_pages)
-    return Observed(closed, misrouted, answers)
+    return Observed(closed, idle, misrouted, answers)
 
 
 @asynccontextmanager
@@ -153,7 +158,7 @@ async def disagreements(place: Path, objects: list[Document]) -> list[str]:
         for each in ingresses:
             name = f"{each['metadata']['namespace']}/{each['metadata']['name']}"
             verdict, seen = verdicts[name], await observed(plane, each, fitting=allowed(each, ingresses))
-            fits = {CLOSED: seen.closed, MISROUTED: seen.misrouted and not seen.closed}
+            fits = {CLOSED: seen.closed or seen.idle, MISROUTED: seen.misrouted and not seen.closed}
             if not fits.get(verdict, not (seen.closed or seen.misrouted)):
                 found.append(f"{name} is {verdict.value}: {seen.answers} {each['metadata'].get('annotations')}")
     return found

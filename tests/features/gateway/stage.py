@@ -37,7 +37,7 @@ _NOT_SPOKEN = ("udp",)
 class GatewayStage:
     """The process under test, the endpoints behind it, and where its ports are bound."""
 
-    patience_seconds = 1.0
+    patience_seconds = 5.0
     """How long an answer may be that of before a change."""
 
     def __init__(self, ports: Sequence[int], authorities: Authorities, zone: str | None) -> None:

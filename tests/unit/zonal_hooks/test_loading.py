@@ -39,6 +39,21 @@ def test_settings_that_do_not_fit_are_refused(text: str) -> None:
         load_text("tenant", TENANT).settings(text)
 
 
+@pytest.mark.parametrize(
+    "text", ['{"pattern": "("}', '{"pattern": "a", "any": ' + "[" * 5000 + "]" * 5000 + "}"], ids=["check", "depth"]
+)
+def test_settings_whose_check_raises_anything_do_not_fit(text: str) -> None:
+    hook = load_text(
+        "checks",
+        "import re\nfrom typing import Any\nimport msgspec\nfrom zonal_hooks import hook\n"
+        "class Settings(msgspec.Struct):\n    pattern: str\n    any: Any = None\n"
+        "    def __post_init__(self): re.compile(self.pattern)\n"
+        "@hook\ndef request(request, settings: Settings): pass\n",
+    )
+    with pytest.raises(NotAHook, match="do not fit"):
+        hook.settings(text)
+
+
 def test_a_hook_without_settings_takes_none() -> None:
     loaded = load_text("plain", PLAIN)
     assert loaded.settings("") is None

@@ -64,6 +64,8 @@ def changed(answer: Any, **fields: Any) -> Any:
         changed(Reply(200), fields=((b"a", b"b"),) * 65),
         changed(Reply(200), body=b"x" * 65537),
         changed(Reply(200), body="x"),
+        changed(Reply(200, {}, "x"), status=204),
+        changed(Reply(200, {}, "x"), status=304),
     ],
 )
 def test_an_answer_that_was_bent_after_it_was_made_is_none(returned: Any) -> None:
@@ -75,6 +77,7 @@ def test_an_answer_that_was_bent_after_it_was_made_is_none(returned: Any) -> Non
     "verdict",
     [
         Passed(Edits(frozenset(), ((b"x\n", b""),))),
+        Passed(Edits(frozenset((b"host",)))),
         Passed(Edits(frozenset(), ((b"a", b"x" * 8000), (b"b", b"x" * 8000), (b"c", b"x" * 8000)))),
         Passed(choice=Choice(zone_policy="adaptive")),
         Passed(choice=Choice(affinity_key="")),

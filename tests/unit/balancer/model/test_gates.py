@@ -32,6 +32,7 @@ from balancer.model.redirects import (
     SlashRedirect,
     TargetRedirect,
 )
+from balancer.model.scripts import HostScript, Script
 from balancer.model.tracing import Tracing
 
 
@@ -41,10 +42,10 @@ def test_every_kind_of_rule_has_a_phase() -> None:
 
 
 def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
-    first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight)
+    first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight, Script)
     redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
-    assert (Tracing, BlockedClients, *redirects, *checks, HookRule) == PHASES
+    assert (Tracing, BlockedClients, HostScript, *redirects, *checks, HookRule) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:

@@ -143,7 +143,7 @@ OF_ENDPOINTS: dict[ErrorKind, tuple[Script, dict[str, Any], dict[str, Any]]] = {
 ELSEWHERE = {
     ErrorKind.CONNECT_REFUSED, ErrorKind.CONNECT_TIMEOUT, ErrorKind.OVERLOADED, ErrorKind.CLIENT_LEFT,
     ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED, ErrorKind.ENDPOINT_REFUSED, ErrorKind.ENDPOINT_SILENT,
-    ErrorKind.CALL_TIMEOUT,
+    ErrorKind.CALL_TIMEOUT, ErrorKind.HOOK_FAILED,
 }  # fmt: skip
 
 

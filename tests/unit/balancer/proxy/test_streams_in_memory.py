@@ -130,6 +130,7 @@ def leaves_its_kind(stage: Stage, kind: ErrorKind, streams: list[MemoryStream]) 
 def test_every_kind_of_the_table_is_tried_here() -> None:
     tried = {*REFUSED, *CONNECTING, *BY_ENDPOINT, *BY_MODEL, *ONE_BY_ONE}
     elsewhere = {ErrorKind.UNAUTHORIZED, ErrorKind.MISDIRECTED, ErrorKind.CALL_TIMEOUT, ErrorKind.ENDPOINT_SILENT}
+    elsewhere.add(ErrorKind.HOOK_FAILED)
     assert tried | elsewhere == ANSWERS.keys()
 
 

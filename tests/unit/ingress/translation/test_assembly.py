@@ -190,7 +190,8 @@ def test_any_order_of_the_same_events_gives_the_same_translation(order: random.R
     known = Inventory()
     for event in events:
         known.apply(event)
-    assert translate(known, TranslationContext()) == expected
+    found = translate(known, TranslationContext())
+    assert msgspec.structs.replace(found, seen_at=expected.seen_at) == expected, "more events make a later stamp only"
 
 
 TEXT = st.text(max_size=12) | st.sampled_from(

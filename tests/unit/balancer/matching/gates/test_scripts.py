@@ -72,6 +72,12 @@ def test_a_text_that_is_too_long_to_be_searched_is_refused() -> None:
     assert judged(Script((step,)), "http://shop.test/" + "a" * 8000) == Deny(ErrorKind.TARGET_TOO_LONG)
 
 
+def test_values_that_grow_with_each_line_are_refused() -> None:
+    doubling = [SetVariable("a", "$a$a") for _ in range(20)]
+    verdict = judged(Script((SetVariable("a", "a" * 16), *doubling, AnswerWith(200, "$a"))))
+    assert verdict == Deny(ErrorKind.HEAD_TOO_LARGE)
+
+
 def test_fields_of_requests_replace_those_of_the_client() -> None:
     found = judged(Script(request_fields=(("X-A", "$host"), ("X-B", ""))))
     assert isinstance(found, Go)

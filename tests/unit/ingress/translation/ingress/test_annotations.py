@@ -236,7 +236,6 @@ def test_a_protocol_that_is_not_supported_closes_the_ingress() -> None:
         ("force-ssl-redirect", "yes"),
         ("canary", "yes"),
         ("backend-protocol", "HTTPPS"),
-        ("proxy-ssl-verfy", "on"),
     ],
 )
 def test_a_value_that_would_weaken_the_ingress_closes_it(name: str, text: str) -> None:

@@ -111,6 +111,7 @@ def test_a_location_that_asks_an_auth_service_inherits_no_added_fields() -> None
         (claim("return 404;", stand_in=StandInClaim(statuses=(404,))), NONE),
         (claim("proxy_set_header X-A 1;", ExternalAuth("http://auth.test/", response_fields=("X-A",))), NONE),
         (claim(), Levels(Level(), level("return 403;", SnippetPlace.SERVER), Level(), redirects_root=True)),
+        (claim("set $a 0; if ($a) { return 403; }"), Levels(Level(), level("set $a 1;", SnippetPlace.SERVER), Level())),
     ],
 )
 def test_what_nginx_would_mix_in_an_unknown_way_does_not_fit(made: PlaceClaim, levels: Levels) -> None:
