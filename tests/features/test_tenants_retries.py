@@ -8,6 +8,8 @@ import socket
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.endpoints import ScriptedEndpoint, answering
 from tests.features.faults.load import Ledger, Load, honest
 from tests.features.faults.stage import Place
@@ -54,6 +56,7 @@ async def _rolling(zonal: Zonal, rollout: _Rollout) -> Load:
 
 
 @in_one_of_three
+@pytest.mark.alone  # of three runs beside the whole suite, the time of each was that of the suite
 async def test_a_rollout_beside_a_tenant_whose_endpoints_answer_503_fails_no_request(tmp_path: Path) -> None:
     ledger = Ledger()
     async with (

@@ -5,7 +5,6 @@ from __future__ import annotations
 _OWN_ADDRESSES = "Gateways of a folder share their addresses"
 
 PENDING: dict[str, str] = {
-    "addresses/infrastructure": _OWN_ADDRESSES,
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
     "experimental/external-auth-allows": "externalAuth is experimental, and not supported: its rules are closed",
     "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
