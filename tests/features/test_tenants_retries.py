@@ -56,7 +56,7 @@ async def _rolling(zonal: Zonal, rollout: _Rollout) -> Load:
 
 
 @in_one_of_three
-@pytest.mark.alone  # of three runs beside the whole suite, the time of each was that of the suite
+@pytest.mark.alone  # beside the whole suite, its times were those of the suite
 async def test_a_rollout_beside_a_tenant_whose_endpoints_answer_503_fails_no_request(tmp_path: Path) -> None:
     ledger = Ledger()
     async with (
