@@ -13,7 +13,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -86,10 +87,10 @@ class HookHost:
         "_frames",
         "_is_closed",
         "_is_open",
+        "_launch",
         "_limits",
         "_loop",
         "_next",
-        "_process",
         "_socket",
         "_starting",
         "_unsent",
@@ -107,7 +108,7 @@ class HookHost:
         self._next = 0
         self._fails = 0
         self._frames = Frames()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._launch: Future[subprocess.Popen[bytes]] | None = None
         self._socket: socket.socket | None = None
         self._is_open = False
         self._is_closed = False
@@ -117,7 +118,8 @@ class HookHost:
     @property
     def pid(self) -> int | None:
         """The process that runs now."""
-        return None if self._process is None else self._process.pid
+        launch = self._launch
+        return launch.result().pid if launch is not None and launch.done() and launch.exception() is None else None
 
     def call(self, name: str, seconds: float, call: Call, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
@@ -152,25 +154,23 @@ class HookHost:
         self._socket = ours
         self._frames = Frames()
         self._unsent = bytearray()
-        starting = self._loop.run_in_executor(self._starting, started, theirs)
-        starting.add_done_callback(self._started)
+        launch = self._launch = self._starting.submit(started, theirs)
+        asyncio.wrap_future(launch, loop=self._loop).add_done_callback(partial(self._started, launch))
 
-    def _started(self, starting: asyncio.Future[subprocess.Popen[bytes]]) -> None:
-        if starting.cancelled() or starting.exception() is not None:
-            return self._end(_UNAVAILABLE)
-        if self._socket is None:  # closed meanwhile
-            starting.result().kill()
-            starting.result().wait()
+    def _started(self, launch: Future[subprocess.Popen[bytes]], done: asyncio.Future[subprocess.Popen[bytes]]) -> None:
+        failed = done.cancelled() or done.exception() is not None
+        if launch is not self._launch or self._socket is None:  # ended meanwhile
             return
-        self._process = starting.result()
+        if failed:
+            return self._end(_UNAVAILABLE)
         self._loop.add_reader(self._socket, self._read)
         asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in self._codes)
         self._send(framed(Begin(asked, self._limits)))
 
     def _end(self, verdict: Failed) -> None:
         """Ends the process, and with it every call."""
-        process = self._process
-        self._process = None
+        launch = self._launch
+        self._launch = None
         channel = self._socket
         self._socket = None
         self._is_open = False
@@ -178,9 +178,8 @@ class HookHost:
             self._loop.remove_reader(channel)
             self._loop.remove_writer(channel)
             channel.close()
-        if process is not None:
-            process.kill()
-            self._starting.submit(process.wait)
+        if launch is not None:
+            self._starting.submit(reap, launch)
         calls = self._calls
         self._calls = {}
         for call in calls.values():
@@ -356,3 +355,10 @@ def started(theirs: socket.socket) -> subprocess.Popen[bytes]:
             env={"PYTHONPATH": root, "PYTHONSAFEPATH": "1", "PATH": os.defpath},
             process_group=0,
         )
+
+
+def reap(launch: Future[subprocess.Popen[bytes]]) -> None:
+    """Ends the process that `launch` has started, if it has started one. Blocks until both are over."""
+    if launch.exception() is None:
+        launch.result().kill()
+        launch.result().wait()
