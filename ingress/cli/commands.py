@@ -119,6 +119,7 @@ def cli() -> None:
     option("--default-ssl-certificate", help="Secret for hosts without a certificate.", metavar="NS/NAME"),
     switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
     switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
+    switch("--enable-ssl-passthrough", help="Pass the TLS of hosts to endpoints where an Ingress says so."),
 )
 @section(
     "What is written to the cluster",
@@ -249,6 +250,7 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int, stay: bool
     option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
     switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
     switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
+    switch("--enable-ssl-passthrough", help="Pass the TLS of hosts to endpoints where an Ingress says so."),
     option("--gateway-ports", default="", help="Ports for Gateways: PORT=BOUND,...; none by default."),
 )
 def explain(**given: Any) -> None:
@@ -298,6 +300,7 @@ def _context(given: Mapping[str, Any]) -> TranslationContext:
         pod_zone=given["pod_zone"] or None,
         allow_local_endpoints=given["allow_local_endpoints"],
         allow_external_name=given["allow_external_name"],
+        enable_ssl_passthrough=given["enable_ssl_passthrough"],
         default_ssl_certificate=reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
         default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),

@@ -6,7 +6,7 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 
@@ -31,7 +31,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import Claims, HostClaim
+from ingress.translation.claims import Claims, HostClaim, RelayClaim
 from ingress.translation.cluster.added_fields import proxy_with_fields
 from ingress.translation.cluster.cluster_settings import cluster_settings
 from ingress.translation.cluster.drains import next_end
@@ -366,9 +366,10 @@ def _routed(
         memory=memory,
     )
     hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
+    relays = sorted((*_passed(desired.hosts), *parts.relays), key=attrgetter("listener", "name"))
     return RoutingModel(
         hosts=tuple(map(maker.host, hosts)),
-        relays=tuple(map(maker.relay, parts.relays)),
+        relays=tuple(map(maker.relay, relays)),
         entry_points=(*parts.entry_points, HTTP, HTTPS),
         route_configurations=(
             *parts.route_configurations,
@@ -376,6 +377,11 @@ def _routed(
         ),
         listeners=_listeners(parts, certificates, findings),
     )
+
+
+def _passed(hosts: Iterable[HostClaim]) -> Iterator[RelayClaim]:
+    """Where the TLS of hosts goes that passes."""
+    return (each.passed_to for each in hosts if each.passed_to is not None)
 
 
 def _counts_replicas(settings: ClusterSettings, policies: Collection[ZonePolicyName]) -> bool:
