@@ -175,8 +175,8 @@ class HostClaim(msgspec.Struct, frozen=True):
     handshakes for the host, if an object says one. `client_certificates` is what every path of the host asks of
     clients, `is_denied` says that this cannot be read, so the host is closed. `listener`, `configuration` and
     `trailing_slash` are as in `Host`. `passed_to` is where TLS of clients that ask for the host passes to, None: TLS
-    ends here. `unmatched_gates` and `unmatched_rules` are for requests that neither a path nor
-    a default of the host matches.
+    ends here. `unmatched_gates` and `unmatched_rules` are for requests that neither a path nor a default of the host
+    matches.
     """
 
     name: str

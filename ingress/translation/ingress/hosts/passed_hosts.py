@@ -66,9 +66,7 @@ def _problem(name: str, oldest: OwnClaims, root: PlaceClaim | None) -> str:
 def _relay(root: PlaceClaim, *, is_closed: bool) -> RelayClaim:
     """Where the connections of a host go. The branch is spoken to in what the client says."""
     main = root.main
-    bare = msgspec.structs.replace(
-        main, branch=Branch(None, root.owner, main.branch.service), tls=None, http2=False
-    )
+    bare = msgspec.structs.replace(main, branch=Branch(None, root.owner, main.branch.service), tls=None, http2=False)
     return RelayClaim(
         root.host,
         root.owner,

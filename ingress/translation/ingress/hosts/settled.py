@@ -75,8 +75,8 @@ class SettledHost:
     `has_tls`: an Ingress wants TLS for the host. `expressions` are the winners in the order in which they are tried,
     None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
     default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
-    says that this cannot be read. `passed_to` is where its TLS passes to, None: TLS ends here. `elsewhere` is what judges and edits requests that no path matches, if there is no
-    default: gates and response rules.
+    says that this cannot be read. `passed_to` is where its TLS passes to, None: TLS ends here. `elsewhere` is what
+    judges and edits requests that no path matches, if there is no default: gates and response rules.
     """
 
     __slots__ = (
