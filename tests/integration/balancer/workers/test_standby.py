@@ -71,7 +71,9 @@ async def serving(count: int, times: Times = TIMES) -> AsyncIterator[ProcessFlee
 
 def standing(fleet: ProcessFleet) -> set[int]:
     """The processes that stand by."""
-    return {each.pid for each in fleet._crew.workers if each.life.phase is Phase.STANDING_BY and not each.ended.is_set()}
+    return {
+        each.pid for each in fleet._crew.workers if each.life.phase is Phase.STANDING_BY and not each.ended.is_set()
+    }
 
 
 def accepting(fleet: ProcessFleet) -> dict[int, int]:
