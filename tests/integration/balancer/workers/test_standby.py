@@ -140,10 +140,10 @@ async def test_it_takes_the_place_of_one_that_retires() -> None:
 async def test_it_has_the_newest_publication_soon_after_it_takes_a_place() -> None:
     async with serving(1) as fleet:
         fleet.publish(build.publication(2, model("/two")))
-        await until(lambda: all(each.generation == 2 for each in fleet._accepting()))
+        await until(lambda: all(each.generation == 2 for each in fleet._crew.accepting()))
         (ready,) = standing(fleet)
         os.kill(accepting(fleet)[0], signal.SIGKILL)
-        await until(lambda: [(each.pid, each.generation) for each in fleet._accepting()] == [(ready, 2)])
+        await until(lambda: [(each.pid, each.generation) for each in fleet._crew.accepting()] == [(ready, 2)])
         assert await status(fleet, "/two") == b"503"
 
 
