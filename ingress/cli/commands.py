@@ -15,6 +15,7 @@ import click
 from ingress.cli.completion import completion
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
 from ingress.cli.hooks import hooks
+from ingress.cli.manual import man
 from ingress.cli.migration import check, migrate, rehearse
 from ingress.cli.readings import addresses, expected_status, peers
 from ingress.cli.showing import COMMANDS
@@ -383,6 +384,7 @@ def _workers(given: str) -> int:
 cli.add_command(check)
 cli.add_command(completion)
 cli.add_command(hooks)
+cli.add_command(man)
 cli.add_command(migrate)
 cli.add_command(rehearse)
 for _command in COMMANDS:
