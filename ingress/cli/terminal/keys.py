@@ -22,7 +22,7 @@ _UP, _DOWN, _PAGE_UP, _PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
 _STEPS: Final = {"k": -1, _UP: -1, "j": 1, _DOWN: 1, _PAGE_UP: -_PAGE, _PAGE_DOWN: _PAGE}
 
 
-class Sight(msgspec.Struct, frozen=True, kw_only=True):
+class TopSight(msgspec.Struct, frozen=True, kw_only=True):
     """How the traffic is looked at: the order of Services, the first one shown, and the seconds between two looks.
 
     `holds`: the figures stay as they are. `ended`: the view is over.
@@ -35,7 +35,7 @@ class Sight(msgspec.Struct, frozen=True, kw_only=True):
     ended: bool = False
 
 
-def pressed(sight: Sight, key: str) -> Sight:
+def pressed(sight: TopSight, key: str) -> TopSight:
     """The sight after a key, which is one character or the sequence that a terminal sends for it (ECMA-48)."""
     if key == "q":
         return msgspec.structs.replace(sight, ended=True)

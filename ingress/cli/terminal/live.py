@@ -16,7 +16,7 @@ from rich.table import Table as Drawn
 from rich.text import Text
 
 from ingress.cli.terminal.keyboard import Keyboard
-from ingress.cli.terminal.keys import HELP, Sight, pressed
+from ingress.cli.terminal.keys import HELP, TopSight, pressed
 from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table
 from ingress.cli.terminal.rates import TrafficRates
@@ -44,7 +44,7 @@ def run_live(watch: Lookout, options: TopOptions) -> int:
 
 
 def _show(found: TrafficRates, watch: Lookout, options: TopOptions, live: Live, keyboard: Keyboard) -> None:
-    sight = Sight(order=options.choice.order, interval_seconds=options.interval_seconds)
+    sight = TopSight(order=options.choice.order, interval_seconds=options.interval_seconds)
     shown: TrafficRates | CannotShow = found
     due = time.monotonic() + sight.interval_seconds
     while not sight.ended:
@@ -64,7 +64,7 @@ def _look(watch: Lookout) -> TrafficRates | CannotShow:
 
 
 def _told(
-    shown: TrafficRates | CannotShow, watch: Lookout, options: TopOptions, sight: Sight, size: ConsoleDimensions
+    shown: TrafficRates | CannotShow, watch: Lookout, options: TopOptions, sight: TopSight, size: ConsoleDimensions
 ) -> RenderableType:
     if isinstance(shown, CannotShow):
         return Text(f"{shown} ({HELP})", style="red")
@@ -72,7 +72,7 @@ def _told(
 
 
 def drawn(
-    found: TrafficRates, watch: Lookout, options: TopOptions, sight: Sight, size: ConsoleDimensions
+    found: TrafficRates, watch: Lookout, options: TopOptions, sight: TopSight, size: ConsoleDimensions
 ) -> RenderableType:
     """A screen of this size. Services that find no room are counted in the last line."""
     shown = chosen(found, msgspec.structs.replace(options.choice, order=sight.order))
@@ -92,7 +92,7 @@ def drawn(
     )
 
 
-def _last_line(hidden: int, sight: Sight) -> str:
+def _last_line(hidden: int, sight: TopSight) -> str:
     more = f"and {hidden} more Services; " if hidden > 0 else ""
     held = "held" if sight.holds else f"every {sight.interval_seconds:g} s"
     return f"{more}by {sight.order.value}, {held}; {HELP}"

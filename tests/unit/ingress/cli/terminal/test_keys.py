@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.cli.terminal.keys import HELP, Sight, pressed
+from ingress.cli.terminal.keys import HELP, TopSight, pressed
 from ingress.cli.terminal.ranking import Order
 
-SIGHT = Sight(order=Order.REQUESTS, interval_seconds=1.0)
+SIGHT = TopSight(order=Order.REQUESTS, interval_seconds=1.0)
 
 
-def after(*keys: str, sight: Sight = SIGHT) -> Sight:
+def after(*keys: str, sight: TopSight = SIGHT) -> TopSight:
     for key in keys:
         sight = pressed(sight, key)
     return sight

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from ingress.admin.overview.document import SickZone
-from ingress.cli.terminal.keys import Sight
+from ingress.cli.terminal.keys import TopSight
 from ingress.cli.terminal.live import drawn
 from ingress.cli.terminal.lookout import Lookout, TopOptions
 from ingress.cli.terminal.ranking import Choice, Order
@@ -26,7 +26,7 @@ from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 def screen(watch: Lookout, options: TopOptions, *, height: int = 40, width: int = 160, first: int = 0) -> str:
     """What a terminal would show."""
     console = Console(file=StringIO(), width=width, height=height, force_terminal=True, color_system=None)
-    sight = Sight(order=options.choice.order, interval_seconds=options.interval_seconds, first=first)
+    sight = TopSight(order=options.choice.order, interval_seconds=options.interval_seconds, first=first)
     console.print(drawn(watch.look(), watch, options, sight, console.size))
     written = console.file
     assert isinstance(written, StringIO)
