@@ -17,6 +17,7 @@ from ingress.cli.completion import completion
 from ingress.cli.explaining import explain
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
 from ingress.cli.hooks import hooks
+from ingress.cli.manual import man
 from ingress.cli.migration import check, migrate, rehearse
 from ingress.cli.readings import addresses, peers
 from ingress.cli.showing import COMMANDS
@@ -254,6 +255,7 @@ cli.add_command(check)
 cli.add_command(completion)
 cli.add_command(explain)
 cli.add_command(hooks)
+cli.add_command(man)
 cli.add_command(migrate)
 cli.add_command(rehearse)
 for _command in COMMANDS:
