@@ -65,15 +65,16 @@ class Asked:
         try:
             question = question_of(probe.url, probe.fields, read=self._read)
             told = explain(question, view, now=0.0, live=False).explanation
-        except RefusedRequest as request:
-            told = refused(request, self._model.own_zone).explanation
+        except RefusedRequest as problem:
+            told = refused(problem, self._model.own_zone).explanation
             return Answer(told.status, told.location, None, None, ())
         except BadQuestion:
             return None
         if told.status is not None:
             # ingress-nginx leaves out the final slash of a path in redirects to https.
             return Answer(told.status, (told.location or "").rstrip("/") or None, None, None, ())
-        request, guards = question.request, ()
+        request = question.request
+        guards: tuple[str, ...] = ()
         try:
             routes = view.configurations[entry_point_of(question, view).key]
             match = routes.match(request.host_name, request.path, request.target, request)

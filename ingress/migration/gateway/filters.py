@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from balancer.model.policies import RoutePolicy
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.redirects import RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
-from ingress.settings.table.routes import RoutePolicy
 
 RawObject = dict[str, Any]
 

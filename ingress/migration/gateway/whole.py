@@ -173,7 +173,7 @@ def _hosts(moved: Iterable[MovedIngress], certificates: Mapping[str, list[Key]])
             namespaces.setdefault(host, {})[each.namespace] = None
     return {
         host: HostListeners(
-            host, tuple(names), tuple(certificates.get(host) or certificates.get(same.get(host, ""), ()))
+            host, tuple(names), tuple(certificates.get(host) or certificates.get(same.get(host, "")) or ())
         )
         for host, names in sorted(namespaces.items())
     }
@@ -207,7 +207,9 @@ def _translated(
         labels = {"kubernetes.io/metadata.name": name}
         inventory.apply(Upserted(Namespace(Metadata(name=name, labels=labels))))
     for each in documents:
-        inventory.apply(Upserted(decode(each)))
+        found = decode(each)
+        if found is not None:
+            inventory.apply(Upserted(found))
     context = msgspec.structs.replace(context, gateway_ports=((80, "80"), (443, "443")))
     return translate(inventory, context, now_epoch_seconds=now_epoch_seconds).model
 
