@@ -156,7 +156,5 @@ def markdown() -> str:
         f"| {name} | {', '.join(each.value for each in kinds)} |" for name, kinds in ROUTES_BY_PROTOCOL.items()
     )
     features = (f"| `{each.name}` | {each.meaning} |" for each in FEATURES)
-    annotations = "\n".join(
-        fill(", ".join(f"`{name}`" for name in sorted(ROUTE_ANNOTATIONS)), 118, break_on_hyphens=False).splitlines()
-    )
+    annotations = fill(", ".join(f"`{name}`" for name in sorted(ROUTE_ANNOTATIONS)), 118, break_on_hyphens=False)
     return _PAGE.format(protocols="\n".join(protocols), features="\n".join(features), annotations=f"{annotations}.")
