@@ -31,7 +31,7 @@ class Probe(NamedTuple):
         return " ".join((self.url, *(f"({each})" for each in self.fields)))
 
 
-class Answer(NamedTuple):
+class ModelAnswer(NamedTuple):
     """What becomes of a request. Missing values are None. `guards` are the kinds of gates that may refuse it."""
 
     status: int | None
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
         return f"Service {self.service}{rewritten}{guarded}"
 
 
-class Asked:
+class AskedModel:
     """A model that answers questions."""
 
     __slots__ = ("_live", "_model", "_read")
@@ -59,7 +59,7 @@ class Asked:
         self._live.swap(Publication(generation=1, model=model))
         self._read = RequestHeadReader(model.proxy).read
 
-    def answer(self, probe: Probe) -> Answer | None:
+    def answer(self, probe: Probe) -> ModelAnswer | None:
         """What becomes of a request; None: no client can send it."""
         view = self._live.view
         try:
@@ -67,12 +67,12 @@ class Asked:
             told = explain(question, view, now=0.0, live=False).explanation
         except RefusedRequest as problem:
             told = refused(problem, self._model.own_zone).explanation
-            return Answer(told.status, told.location, None, None, ())
+            return ModelAnswer(told.status, told.location, None, None, ())
         except BadQuestion:
             return None
         if told.status is not None:
             # ingress-nginx leaves out the final slash of a path in redirects to https.
-            return Answer(told.status, (told.location or "").rstrip("/") or None, None, None, ())
+            return ModelAnswer(told.status, (told.location or "").rstrip("/") or None, None, None, ())
         request = question.request
         guards: tuple[str, ...] = ()
         try:
@@ -82,12 +82,12 @@ class Asked:
                 guards = tuple(sorted({type(each).__name__ for each in protecting(match.served.route.gates)}))
         except Refusal:
             guards = ()
-        return Answer(None, None, told.service, told.target, guards)
+        return ModelAnswer(None, None, told.service, told.target, guards)
 
 
 def differences(before: RoutingModel, after: RoutingModel, probes: Iterable[Probe]) -> Iterator[str]:
     """What the two answer differently, each as a line."""
-    old, new = Asked(before), Asked(after)
+    old, new = AskedModel(before), AskedModel(after)
     for probe in dict.fromkeys(probes):
         as_before, as_after = old.answer(probe), new.answer(probe)
         if as_before != as_after:

@@ -92,7 +92,7 @@ class MovedIngress(msgspec.Struct, frozen=True):
         return Move.DIFFERS if lost or self.remarks else Move.MOVES
 
 
-class Canary(msgspec.Struct, frozen=True):
+class MovedCanary(msgspec.Struct, frozen=True):
     """A canary Ingress beside a path: its rules, and its backend."""
 
     rules: CanaryRules
@@ -100,7 +100,7 @@ class Canary(msgspec.Struct, frozen=True):
     backend: IngressBackend
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class MoveContext(msgspec.Struct, frozen=True):
     """What the other objects say. `paths` are the kinds of the paths of each host. `canaries` are by host and path.
 
     `winners` are the Ingresses, `namespace/name`, that have each host and path. `redirected` are those that
@@ -110,7 +110,7 @@ class Cluster(msgspec.Struct, frozen=True):
     ports: ServicePorts
     policies: TlsPolicies
     paths: Mapping[str, HostPaths] = {}
-    canaries: Mapping[tuple[str, str], Canary] = {}
+    canaries: Mapping[tuple[str, str], MovedCanary] = {}
     winners: Mapping[tuple[str, str], str] = {}
     redirected: frozenset[tuple[str, str]] = frozenset()
     certified: frozenset[str] = frozenset()
@@ -130,7 +130,7 @@ def overrides_of(ingress: Ingress) -> Overrides:
     ).overrides
 
 
-def move(ingress: Ingress, cluster: Cluster, closed: str = "") -> MovedIngress:
+def move(ingress: Ingress, cluster: MoveContext, closed: str = "") -> MovedIngress:
     """Moves an Ingress that is no canary. `closed` is why all of its paths answer 503 as an Ingress; empty: they do
     not.
     """
@@ -140,7 +140,7 @@ def move(ingress: Ingress, cluster: Cluster, closed: str = "") -> MovedIngress:
 class _Moving:
     """One Ingress, path by path."""
 
-    def __init__(self, ingress: Ingress, cluster: Cluster) -> None:
+    def __init__(self, ingress: Ingress, cluster: MoveContext) -> None:
         self._ingress = ingress
         self._cluster = cluster
         self._overrides = overrides_of(ingress)
@@ -252,7 +252,7 @@ class _Moving:
         return found
 
     def _with_canary(
-        self, match: RawObject | None, rest: RawObject, canary: Canary, *, is_grpc: bool, redirects: bool
+        self, match: RawObject | None, rest: RawObject, canary: MovedCanary, *, is_grpc: bool, redirects: bool
     ) -> Iterator[Rule]:
         """The rules by which requests choose, before the rule that shares by weight. Headers count before cookies."""
         said = canary.rules

@@ -19,9 +19,9 @@ from ingress.migration.gateway.comparing import differences, probes_of
 from ingress.migration.gateway.forms import kept_annotations
 from ingress.migration.gateway.gateways import HostListeners, doorway_of, gateway_documents
 from ingress.migration.gateway.moves import (
-    Canary,
-    Cluster,
     HostRules,
+    MoveContext,
+    MovedCanary,
     MovedIngress,
     move,
     overrides_of,
@@ -105,7 +105,7 @@ def _cluster(
     main: Iterable[Ingress],
     canaries: Iterable[Ingress],
     redirects: Redirects,
-) -> Cluster:
+) -> MoveContext:
     texts: dict[str, list[PathText]] = {}
     for each in main:
         for host, path, _ in paths_of(each):
@@ -116,10 +116,10 @@ def _cluster(
         for host in model.hosts
         for route in (*(() if host.default is None else (host.default,)), *host.routes)
     }
-    beside: dict[tuple[str, str], Canary] = {}
+    beside: dict[tuple[str, str], MovedCanary] = {}
     for each in canaries:
         for host, path, backend in paths_of(each):
-            beside.setdefault((host, path.text or "/"), Canary(_rules(each), each.metadata.namespace, backend))
+            beside.setdefault((host, path.text or "/"), MovedCanary(_rules(each), each.metadata.namespace, backend))
     redirected = frozenset(
         (host.name, route.path)
         for host in model.hosts
@@ -127,7 +127,7 @@ def _cluster(
         if any(isinstance(gate, HttpsRedirect) for gate in route.gates)
     )
     certificates = _certificates(main)
-    return Cluster(
+    return MoveContext(
         ServicePorts(inventory),
         TlsPolicies(inventory),
         paths={host: paths_of_host(known, has_expressions=host in expressions) for host, known in texts.items()},
@@ -224,7 +224,7 @@ def _texts(moved: Iterable[MovedIngress], main: Iterable[Ingress]) -> dict[str, 
     return found
 
 
-def _fields(cluster: Cluster) -> dict[tuple[str, str], list[str]]:
+def _fields(cluster: MoveContext) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = {}
     for place, canary in cluster.canaries.items():
         said = canary.rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.migration.gateway.comparing import Answer, Probe, differences, probes_of
+from ingress.migration.gateway.comparing import ModelAnswer, Probe, differences, probes_of
 from ingress.settings.context import TranslationContext
 from ingress.translation.assembly import translate
 from tests.unit.ingress.cluster import inventory
@@ -43,5 +43,7 @@ def test_equal_models_do_not_differ() -> None:
 
 
 def test_answers_are_told_in_words() -> None:
-    assert str(Answer(308, "https://a.test", None, None, ())) == "308 to https://a.test"
-    assert str(Answer(None, None, "shop/web", "/x", ("BasicAuth",))) == "Service shop/web as /x, guarded by BasicAuth"
+    assert str(ModelAnswer(308, "https://a.test", None, None, ())) == "308 to https://a.test"
+    assert (
+        str(ModelAnswer(None, None, "shop/web", "/x", ("BasicAuth",))) == "Service shop/web as /x, guarded by BasicAuth"
+    )

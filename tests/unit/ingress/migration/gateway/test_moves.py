@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ingress.migration.gateway.backends import ServicePorts, TlsPolicies
-from ingress.migration.gateway.moves import Canary, Cluster, Move, MovedIngress, move, redirecting
+from ingress.migration.gateway.moves import Move, MoveContext, MovedCanary, MovedIngress, move, redirecting
 from ingress.objects.converting import decode
 from ingress.objects.kinds import Ingress, IngressBackend, ServicePortReference, ServiceReference
 from ingress.settings.table.canaries import CanaryRules
@@ -20,7 +20,7 @@ def moved(
 ) -> MovedIngress:
     ingress = decode(nginx("cart", target, **annotations))
     assert isinstance(ingress, Ingress)
-    return move(ingress, Cluster(**{**CLUSTER, **(cluster or {})}), closed)
+    return move(ingress, MoveContext(**{**CLUSTER, **(cluster or {})}), closed)
 
 
 def rules(found: MovedIngress) -> list[Any]:
@@ -65,7 +65,7 @@ def test_a_redirect_needs_a_certificate() -> None:
 
 def canary(**said: Any) -> dict[str, Any]:
     backend = IngressBackend(ServiceReference("next", ServicePortReference(number=80)))
-    return {"canaries": {("shop.test", "/"): Canary(CanaryRules(True, **said), "shop", backend)}}
+    return {"canaries": {("shop.test", "/"): MovedCanary(CanaryRules(True, **said), "shop", backend)}}
 
 
 def test_a_canary_becomes_weights_and_conditions() -> None:
