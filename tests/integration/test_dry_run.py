@@ -30,9 +30,8 @@ async def row(zonal: Zonal) -> dict[str, object]:
 
 
 async def test_every_view_says_what_the_policy_would_change(tmp_path: Path) -> None:
-    settings = {"zone_aware_routing": "true", "zone_dry_run": "true", "zone_transfer_prices": "1000"}
     async with (
-        shop(tmp_path, **settings) as opened,
+        shop(tmp_path, zone_aware_routing="true", zone_dry_run="true", zone_transfer_prices="1000") as opened,
         running(opened.place, "--zone", "zone-a") as zonal,
     ):
         assert (await row(zonal))["tried_text"] == "dry run: no request yet"
