@@ -117,7 +117,7 @@ class ModeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
 
 
-class DryRun(msgspec.Struct, frozen=True, omit_defaults=True):
+class TriedPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a dry run would have changed since it began, as far as this replica knows.
 
     Of `requests`, `kept` had stayed in the own zone, and their bytes had cost `saved_dollars` less than they did.
@@ -145,7 +145,7 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     policy: str = "off"
     dry_run: bool = False
-    tried: DryRun | None = None
+    tried: TriedPolicy | None = None
     tried_text: str = ""
     rollout_percent: int = 100
     mode: Mode = Mode.EMPTY

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ingress.admin.overview.catalog import ServiceFacts
-from ingress.admin.overview.document import DryRun
+from ingress.admin.overview.document import TriedPolicy
 from ingress.admin.overview.traffic import ServiceAccount, ServiceName
 
 MONTH_SECONDS: Final = 30 * 86400
@@ -22,7 +22,7 @@ class DryRuns:
     __slots__ = ("_begun",)
 
     def __init__(self) -> None:
-        self._begun: dict[ServiceName, DryRun] = {}
+        self._begun: dict[ServiceName, TriedPolicy] = {}
 
     def follow(
         self, services: Mapping[ServiceName, ServiceFacts], accounts: Mapping[ServiceName, ServiceAccount], now: float
@@ -34,13 +34,13 @@ class DryRuns:
             if facts.dry_run
         }
 
-    def of(self, name: ServiceName, account: ServiceAccount) -> DryRun | None:
+    def of(self, name: ServiceName, account: ServiceAccount) -> TriedPolicy | None:
         """What has been counted of a Service since its dry run began; None without one."""
         begun = self._begun.get(name)
         if begun is None:
             return None
         now = _counted(account, begun.since_epoch_seconds)
-        return DryRun(
+        return TriedPolicy(
             since_epoch_seconds=begun.since_epoch_seconds,
             requests=now.requests - begun.requests,
             kept=now.kept - begun.kept,
@@ -48,7 +48,7 @@ class DryRuns:
         )
 
 
-def dry_run_text(tried: Sequence[tuple[DryRun, float]]) -> str:
+def dry_run_text(tried: Sequence[tuple[TriedPolicy, float]]) -> str:
     """The sentence about a dry run on one or more replicas, each with the time at which it was asked: the share of the
     requests that would have stayed, and dollars a month.
     """
@@ -67,9 +67,9 @@ def _percent(share: float) -> str:
     return f"{min(share * 100, 99.9):.1f} %" if 0 < share < 1 else f"{share * 100:.0f} %"
 
 
-def _counted(account: ServiceAccount, since: float) -> DryRun:
+def _counted(account: ServiceAccount, since: float) -> TriedPolicy:
     saved = account.dollars - account.dry_run_dollars
-    return DryRun(since, int(account.dry_run_requests), int(account.dry_run_kept), saved)
+    return TriedPolicy(since, int(account.dry_run_requests), int(account.dry_run_kept), saved)
 
 
 _NOTHING: Final = ServiceAccount()

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from balancer.zones.reasons import Reason
-from ingress.admin.overview.document import DryRun, Flow, Overview, ServiceRow, SickZone
+from ingress.admin.overview.document import TriedPolicy, Flow, Overview, ServiceRow, SickZone
 from ingress.admin.overview.dry_runs import MONTH_SECONDS, dry_run_text
 from ingress.cli.terminal.durations import quantile
 
@@ -181,7 +181,7 @@ def _services(pairs: Iterable[tuple[Overview, Overview]], newest: Iterable[Overv
             key = row.namespace, row.name
             sums[key].add(known.get(key) or ServiceRow(*key), row, seconds, after.bounds_seconds)
     rows: defaultdict[tuple[str, str], list[ServiceRow]] = defaultdict(list)
-    tried: defaultdict[tuple[str, str], list[tuple[DryRun, float]]] = defaultdict(list)
+    tried: defaultdict[tuple[str, str], list[tuple[TriedPolicy, float]]] = defaultdict(list)
     for document in newest:
         for row in document.services or ():
             rows[row.namespace, row.name].append(row)
@@ -191,7 +191,7 @@ def _services(pairs: Iterable[tuple[Overview, Overview]], newest: Iterable[Overv
 
 
 def _service(
-    key: tuple[str, str], rows: Sequence[ServiceRow], sums: _Sums, tried: Sequence[tuple[DryRun, float]]
+    key: tuple[str, str], rows: Sequence[ServiceRow], sums: _Sums, tried: Sequence[tuple[TriedPolicy, float]]
 ) -> ServiceRates:
     local, remote, unknown, errors, size, dollars, blind, retries = sums.numbers
     known = local + remote
