@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from balancer.zones.reasons import Reason
-from ingress.admin.overview.document import TriedPolicy, Flow, Overview, ServiceRow, SickZone
+from ingress.admin.overview.document import Flow, Overview, ServiceRow, SickZone, TriedPolicy
 from ingress.admin.overview.dry_runs import MONTH_SECONDS, dry_run_text
 from ingress.cli.terminal.durations import quantile
 
