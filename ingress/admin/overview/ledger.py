@@ -18,9 +18,10 @@ from balancer.workers.reports import FleetReport
 from balancer.zones.departure import DepartureStep
 from ingress.admin.overview.catalog import Catalog
 from ingress.admin.overview.document import ServiceRow, ServiceZone, SickZone, ZoneRow
-from ingress.admin.overview.dry_runs import DryRuns, dry_run_text
+from ingress.admin.overview.dry_runs import DryRuns
 from ingress.admin.overview.timeline import Timeline
 from ingress.admin.overview.traffic import ServiceAccount, ServiceName, TrafficCounts
+from ingress.admin.overview.tried_texts import dry_run_text
 
 
 class Ledger:

@@ -14,7 +14,7 @@ import msgspec
 
 from balancer.zones.reasons import Reason
 from ingress.admin.overview.document import Flow, Overview, ServiceRow, SickZone, TriedPolicy
-from ingress.admin.overview.dry_runs import MONTH_SECONDS, dry_run_text
+from ingress.admin.overview.tried_texts import MONTH_SECONDS, dry_run_text
 from ingress.cli.terminal.durations import quantile
 
 _GIGABYTE: Final = 10**9

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from ingress.admin.overview.document import Mode, Overview, ServiceZone
-from ingress.admin.overview.dry_runs import MONTH_SECONDS
+from ingress.admin.overview.tried_texts import MONTH_SECONDS
 from ingress.cli.terminal.rates import FlowRates, traffic
 from tests.unit.ingress.cli.terminal.documents import durations, flow, overview, service
 
