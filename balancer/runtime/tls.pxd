@@ -16,7 +16,7 @@ cdef class TlsTransport:
     cdef public object _loop, _over, _protocol, _timer
     cdef public bint _has_said_goodbye, _is_cancelled, _is_full, _is_held, _is_reading, _is_told
     cdef public int _phase
-    cdef public TlsSession _session
+    cdef public TlsSession _tls
     cdef public TcpTransport _tcp
     cdef public double _goodbye_seconds
     cdef public list _unwritten

@@ -41,14 +41,14 @@ class TlsTransport:
         "_over",
         "_phase",
         "_protocol",
-        "_session",
         "_tcp",
         "_timer",
+        "_tls",
         "_unwritten",
     )
 
     _protocol: Any  # of asyncio.BufferedProtocol from the end of the handshake on
-    _session: TlsSession
+    _tls: TlsSession
     _tcp: TcpTransport
     _timer: asyncio.TimerHandle | None
 
@@ -83,7 +83,7 @@ class TlsTransport:
     ) -> None:
         """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
         self._loop = loop
-        self._session = TlsSession(tls)
+        self._tls = TlsSession(tls)
         transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
         self._timer = loop.call_later(seconds, self.abort)
 
@@ -157,7 +157,7 @@ class TlsTransport:
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """`ssl_object`, and what the transport below tells."""
         if name == "ssl_object":
-            return self._session.ssl_object
+            return self._tls.ssl_object
         tcp = self._tcp
         return tcp.get_extra_info(name, default)
 
@@ -170,7 +170,7 @@ class TlsTransport:
         return PIECE
 
     def buffer_updated(self, nbytes: int) -> None:
-        session = self._session
+        session = self._tls
         put = session.put
         put(PIECE[:nbytes] if nbytes > _FEW_BYTES else taken(nbytes))
         self._go_on()
@@ -225,7 +225,7 @@ class TlsTransport:
             self._end()
 
     def _shake(self) -> None:
-        session = self._session
+        session = self._tls
         try:
             is_over = session.shake()
         except ssl.SSLError:
@@ -252,7 +252,7 @@ class TlsTransport:
 
     def _hand_on(self) -> None:
         """Hands on what can be decrypted."""
-        session = self._session
+        session = self._tls
         pending, incoming, read = session.pending, session.incoming, session.read
         more = incoming.pending > 0 or pending() > 0
         while more and self._is_reading and self._phase == _OPEN:
@@ -290,7 +290,7 @@ class TlsTransport:
 
     def _encrypt(self, data: bytes) -> bool:
         """Sends `data`. False: OpenSSL first wants the rest of a message of the peer."""
-        session, size, start = self._session, len(data), 0
+        session, size, start = self._tls, len(data), 0
         write = session.write
         try:
             if size <= _ENCRYPTED_AT_ONCE:
@@ -314,7 +314,7 @@ class TlsTransport:
         self._tell()
 
     def _flush(self) -> None:
-        session, tcp = self._session, self._tcp
+        session, tcp = self._tls, self._tcp
         take = session.take
         data = take()
         if data:
@@ -348,7 +348,7 @@ class TlsTransport:
 
     def _end(self) -> None:
         """Drops what comes, and says goodbye once all was written."""
-        session, tcp = self._session, self._tcp
+        session, tcp = self._tls, self._tcp
         try:
             is_at_end = session.drop_input()
             if self._unwritten:
