@@ -47,6 +47,7 @@ from balancer.workers.messages import (
     PublicationRefused,
     Retiring,
     Serving,
+    SiblingNews,
     StandingBy,
     Suspects,
     TakePlace,
@@ -147,6 +148,8 @@ class WorkerProcess:
                 self._take_place(number)
             case Suspects(rows=rows):
                 self._worker.suspect(rows)
+            case SiblingNews(rows=news):
+                self._worker.hear(news)
             case DrainNow():
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)

@@ -26,6 +26,7 @@ from balancer.model.publication import Publication
 from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.priority import give_way
+from balancer.runtime.tasks import end_all
 from balancer.sharing.memory import SharedMemory
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
@@ -33,6 +34,7 @@ from balancer.workers.messages import SuspectRow
 from balancer.workers.places import Place
 from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
+from balancer.workers.siblings import Siblings
 from balancer.workers.spawning import worker_command
 from balancer.workers.standby import Standby
 from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
@@ -91,6 +93,7 @@ class ProcessFleet:
         self._dispatch = Dispatch(fallback, let_in=give_way)
         self._places: list[Place] = []
         self._workers: list[Supervised] = []  # running workers, in the order of their start
+        self._siblings = Siblings(self._accepting)
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
@@ -193,7 +196,7 @@ class ProcessFleet:
 
     async def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Makes every worker drain, starts no other worker, and waits for the last one to end."""
-        await _ended(self._keeping)
+        await end_all(self._keeping)
         self._is_draining = True
         self._dismiss_standby()
         self._leave_none_waiting()
@@ -209,9 +212,9 @@ class ProcessFleet:
     async def stop(self) -> None:
         """Kill what is left."""
         self._is_stopped = True
-        await _ended(self._keeping)
+        await end_all(self._keeping)
         if self._watching is not None:
-            await _ended([self._watching])
+            await end_all([self._watching])
         self._lag.stop()
         for worker in self._workers:
             worker.kill("stopped")
@@ -288,6 +291,7 @@ class ProcessFleet:
                 command=self._command,
                 times=times,
                 dispatch=self._dispatch,
+                siblings=self._siblings,
                 on_end=self._forget,
             )
         except (OSError, MemoryError) as error:
@@ -391,10 +395,3 @@ def _tell_failure(task: asyncio.Task[None]) -> None:
     """These tasks never end on their own, so an end is a bug and must be logged."""
     if not task.cancelled() and (failure := task.exception()) is not None:
         _LOG.critical("the supervision of workers has failed", exc_info=failure)
-
-
-async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancels the tasks and waits until they are done."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
