@@ -31,7 +31,7 @@ from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
 from ingress.translation.desired import DesiredState, EntryParts, routed
-from ingress.translation.gateway.annotations import route_overrides
+from ingress.translation.gateway.annotations import route_settings
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.own_ports import Exposure
@@ -173,7 +173,7 @@ def translate(
         gateways,
         settings,
         sockets=dict(context.gateway_ports),
-        overrides=route_overrides(gateways.routes, findings),
+        overrides=route_settings(gateways.routes, findings),
     )
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
@@ -199,7 +199,11 @@ def _gateways(
     """What objects of Gateway API ask for, as far as other objects let them."""
     ports = frozenset(port for port, _ in context.gateway_ports)
     options = GatewayOptions(
-        context.controller_class, ports, context.gateway_services, allow_external=context.allow_external_name
+        context.controller_class,
+        ports,
+        context.gateway_services,
+        allow_external=context.allow_external_name,
+        hooks=context.hooks,
     )
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
