@@ -158,6 +158,7 @@ CORE = (
     "balancer.zones",
     "ingress.admin.crowd",
     "ingress.admin.overview.document",
+    "ingress.admin.overview.tried_texts",
     "ingress.cli.kubectl.channels",
     "ingress.cli.kubectl.drains",
     "ingress.cli.kubectl.replicas",
