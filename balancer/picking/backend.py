@@ -142,9 +142,7 @@ class BackendRuntime:
             around=Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service),
             drain=drain_after(None, zones, 0.0) if drain is None else drain,
             members=members,
-            health=BackendHealth(
-                backend.ejection, (member.health for member in members.values()), others.place_of
-            ),
+            health=BackendHealth(backend.ejection, (member.health for member in members.values()), others.place_of),
             load=Load(),
             budget=RetryBudget(backend),
             evacuation=Evacuation(backend.key, others),

@@ -79,9 +79,7 @@ class Witness:
 
     __slots__ = ("_bad", "_everyone", "_good", "_good_by", "_is_open", "_looked_at", "_place_of")
 
-    def __init__(
-        self, everyone: Iterable[Experience], place_of: Callable[[bytes], int] = NO_OTHERS.place_of
-    ) -> None:
+    def __init__(self, everyone: Iterable[Experience], place_of: Callable[[bytes], int] = NO_OTHERS.place_of) -> None:
         """`place_of` says where a client is counted, by its name: one of `PLACES`, the same in all workers."""
         self._everyone = tuple(everyone)
         self._place_of = place_of

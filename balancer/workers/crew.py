@@ -27,7 +27,17 @@ _TICK_SECONDS: Final = 0.2  # a fifth of the shortest time that is watched
 class Crew:
     """The running workers, in the order of their start."""
 
-    __slots__ = ("_command", "_dispatch", "_new_log", "_on_end", "_settings", "_siblings", "_tables", "shared", "workers")
+    __slots__ = (
+        "_command",
+        "_dispatch",
+        "_new_log",
+        "_on_end",
+        "_settings",
+        "_siblings",
+        "_tables",
+        "shared",
+        "workers",
+    )
 
     def __init__(
         self,

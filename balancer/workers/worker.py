@@ -41,12 +41,10 @@ from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.streams import StreamRecorder
 from balancer.model.certificates import Certificate
-from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
 from balancer.picking.failing import FailingRow
-from balancer.picking.health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.body_room import BodyRoom, files_for

@@ -32,7 +32,9 @@ class OneWorker:
     def states(self) -> list[State]:
         return [each.state for each in self.endpoints]
 
-    def report(self, number: int, outcome: Outcome, now: float, client: Client, *, probe: bool = False) -> Change | None:
+    def report(
+        self, number: int, outcome: Outcome, now: float, client: Client, *, probe: bool = False
+    ) -> Change | None:
         endpoint = self.endpoints[number]
         change = self.health.report(endpoint, outcome, now, probe, client)
         if outcome is not Outcome.ANSWERED:

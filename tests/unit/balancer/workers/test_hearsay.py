@@ -50,7 +50,9 @@ def test_what_another_worker_ejected_is_ejected_and_comes_back() -> None:
 
 def test_endpoints_that_are_not_known_are_passed_over() -> None:
     live = live_with(KEY)
-    hear(live, [FailingRow("shop/gone:80", "10.0.0.1:80", 5, False, STEP), FailingRow(KEY, "gone", 5, False, STEP)], 2.0)
+    hear(
+        live, [FailingRow("shop/gone:80", "10.0.0.1:80", 5, False, STEP), FailingRow(KEY, "gone", 5, False, STEP)], 2.0
+    )
     suspect(live, [SuspectRow("shop/gone:80", "10.0.0.1:80", ejects=True)], sight(), 2.0)
     assert ejected(live) == 0
 
