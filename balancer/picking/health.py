@@ -124,12 +124,12 @@ class EndpointHealth(Experience):
         """The last step, for other workers to take over; None if there was none, or if all workers know it anyway."""
         if not self.stepped_at:
             return None
-        if self.ejected_until is None or self.why is None:
+        until, why = self.ejected_until, self.why
+        if until is None or why is None:
             return EjectionStep(self.stepped_at)
-        cause, _, testimony = self.why
-        if cause is Cause.REPLICAS:
+        if why.cause is Cause.REPLICAS:
             return None
-        return EjectionStep(self.stepped_at, self.ejected_until, cause, self.ejections, testimony)
+        return EjectionStep(self.stepped_at, until, why.cause, self.ejections, why.testimony)
 
     @property
     def state(self) -> State:
