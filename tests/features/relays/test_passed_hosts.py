@@ -72,9 +72,10 @@ async def ask(zonal: Zonal, host: str, *, server_name: str | None = None, tls: b
     context.check_hostname = bool(name)
     if not name:
         context.verify_mode = ssl.CERT_NONE
-    secured = {"ssl": context, "server_hostname": name} if tls else {}
     port = zonal.https_port if tls else zonal.http_port
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, **secured)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=context if tls else None, server_hostname=name if tls else None
+    )
     try:
         writer.write(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         head, _, body = (await reader.read()).partition(b"\r\n\r\n")
