@@ -31,13 +31,15 @@ class CannotPlace(Exception):
 class Levels(msgspec.Struct, frozen=True):
     """What holds around the snippet of an Ingress. `location` stands behind that snippet.
 
-    `redirects_root`: an app-root redirects the path / of the host.
+    `redirects_root`: an app-root redirects the path / of the host. `underscores`: requests have fields whose names have
+    `_`.
     """
 
     http: Level
     server: Level
     location: Level
     redirects_root: bool = False
+    underscores: bool = False
 
 
 class Meaning(msgspec.Struct, frozen=True):
@@ -57,7 +59,7 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
             raise CannotPlace("the host has an app-root, and server-snippet answers requests, too")
         steps = tuple(_host_steps(levels.server.steps))
         _check_statuses(claim, steps)
-        gates.append(HostScript(steps, outer.edits, form))
+        gates.append(HostScript(steps, outer.edits, form, levels.underscores))
     if any(isinstance(rule, SlashRedirect) for rule in claim.gates):
         return Meaning(tuple(gates))
     location = claim.snippet.followed_by(levels.location)
@@ -76,7 +78,7 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
         rules: tuple[ResponseRule, ...] = (edits,) if edits != OrderedEdits() else ()
         return Meaning(tuple(gates), rules)
     _check_steps(claim, steps)
-    return Meaning((*gates, Script(steps, location.request_fields, edits, form)))
+    return Meaning((*gates, Script(steps, location.request_fields, edits, form, levels.underscores)))
 
 
 def _host_steps(steps: Iterable[LevelStep]) -> Iterator[Step]:
