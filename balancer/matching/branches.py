@@ -31,7 +31,7 @@ HasEndpoints = Callable[[BackendKey | None], bool]
 """Whether a backend has an endpoint that could serve. None has none."""
 
 
-class _Asked:
+class _Judged:
     """A request as the rules of all canaries of one route read it: what is read or searched is counted together."""
 
     __slots__ = ("cookies", "request", "searches")
@@ -52,7 +52,7 @@ class _Header(NamedTuple):
     pattern: Pattern | None = None
     has_pattern: bool = False
 
-    def verdict(self, asked: _Asked) -> bool | None:
+    def verdict(self, asked: _Judged) -> bool | None:
         """True for canary, False for main, None if the next rule decides."""
         value = header_of(asked.request, self.name)
         if value is None:
@@ -77,7 +77,7 @@ class _Way(NamedTuple):
     begin: int
     end: int
 
-    def verdict(self, asked: _Asked) -> bool | None:
+    def verdict(self, asked: _Judged) -> bool | None:
         verdict = self.header.verdict(asked) if self.header is not None else None
         if verdict is None and self.cookie:
             return next(
@@ -161,7 +161,7 @@ class Junction:
     def verdicts(self, request: RequestHead) -> Verdicts:
         """What each rule says about `request`, separately."""
         pinned = self._pinned(request) if self._pins else None
-        asked = _Asked(request)
+        asked = _Judged(request)
         return Verdicts(pinned, tuple(way.verdict(asked) for way in self._ways))
 
     def _lots(self) -> list[tuple[float, int]]:
@@ -176,7 +176,7 @@ class Junction:
 
     def _canary(self, request: RequestHead, *, random_below: Callable[[int], int]) -> Destination | None:
         never: list[_Way] = []
-        asked = _Asked(request)
+        asked = _Judged(request)
         for way in self._ways:
             verdict = way.verdict(asked)
             if verdict:

@@ -34,29 +34,29 @@ def place_snippets(
     for name, settled in hosts.items():
         if settled.alias_of is not None or _is_twin(settled):
             continue
-        own = servers.get(name, _NO_SERVER)
+        own = servers.get(name, _NO_SNIPPETS)
         asking = (*settled.paths.values(), *(() if settled.default is None else (settled.default,)))
-        if cluster.says_nothing and own is _NO_SERVER and all(each.snippet.is_empty for each in asking):
+        if cluster.says_nothing and own is _NO_SNIPPETS and all(each.snippet.is_empty for each in asking):
             continue
         has_root = any(each.app_root is not None for each in asking)
         _place(settled, _HostLevels(cluster, own, has_root), findings)
 
 
-class _Server(msgspec.Struct, frozen=True):
+class _ServerSnippets(msgspec.Struct, frozen=True):
     """What server-snippets say for a host: for all of it, or for the paths of single namespaces."""
 
     whole: Level | None = None
     apart: Mapping[str, Level] = {}
 
 
-_NO_SERVER = _Server()
+_NO_SNIPPETS = _ServerSnippets()
 
 
 class _HostLevels(msgspec.Struct, frozen=True):
     """What holds on a host. `redirects_root`: an app-root redirects the path / of the host."""
 
     cluster: ClusterLevels
-    server: _Server
+    server: _ServerSnippets
     redirects_root: bool
 
     def around(self, namespace: str) -> Levels:
@@ -73,7 +73,7 @@ class _HostLevels(msgspec.Struct, frozen=True):
         )
 
 
-def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, _Server]:
+def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, _ServerSnippets]:
     """What the oldest snippet of each host says.
 
     Who has claimed a host first may say something for all of it. Without such a snippet that of another namespace holds
@@ -89,7 +89,7 @@ def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str,
     return {name: _server(name, asking, first[name], findings) for name, asking in said.items()}
 
 
-def _server(name: str, asking: list[OwnClaims], first: str, findings: Findings) -> _Server:
+def _server(name: str, asking: list[OwnClaims], first: str, findings: Findings) -> _ServerSnippets:
     """What holds on the host `name`, which the namespace `first` has claimed first. `asking` have snippets, by age."""
     whole = next((each.server_snippet for each in asking if each.owner.namespace == first), None)
     apart: dict[str, Level] = {}
@@ -100,7 +100,7 @@ def _server(name: str, asking: list[OwnClaims], first: str, findings: Findings) 
             _note(each, f"An older Ingress has the server-snippet of host {quote(name)}.", _NO_EFFECT, findings)
         elif whole is None:
             _note(each, f"An older Ingress of another namespace has host {quote(name)}.", _APART, findings)
-    return _Server(whole, apart)
+    return _ServerSnippets(whole, apart)
 
 
 def _note(claim: OwnClaims, message: str, effect: str, findings: Findings) -> None:
