@@ -180,7 +180,7 @@ def with_a_span(account: Account) -> None:
 
 def in_a_dry_run(account: Account) -> None:
     assert account.pick is not None
-    account.pick = account.pick.foretelling(Foretold(account.pick.reason, account.pick.tariff))
+    account.pick = account.pick.foretelling(Foretold(account.pick.reason, account.pick.tariff, account.pick.locality))
 
 
 def without_an_answer(account: Account) -> None:
