@@ -52,25 +52,32 @@ class _ServerSnippets(msgspec.Struct, frozen=True):
 _NO_SNIPPETS = _ServerSnippets()
 
 
-class _HostLevels(msgspec.Struct, frozen=True):
-    """What holds on a host. `redirects_root`: an app-root redirects the path / of the host."""
+class _HostLevels:
+    """What holds on one host around the snippets of its Ingresses, made once for all paths of a namespace."""
 
-    cluster: ClusterLevels
-    server: _ServerSnippets
-    redirects_root: bool
+    __slots__ = ("_cluster", "_made", "_redirects_root", "_server")
+
+    def __init__(self, cluster: ClusterLevels, server: _ServerSnippets, redirects_root: bool) -> None:
+        """`redirects_root`: an app-root redirects the path / of the host."""
+        self._cluster = cluster
+        self._server = server
+        self._redirects_root = redirects_root
+        self._made: dict[Level | None, Levels] = {}
 
     def around(self, namespace: str) -> Levels:
         """What holds around the snippet of an Ingress of `namespace`."""
-        cluster = self.cluster
-        own = self.server.apart.get(namespace) if self.server.whole is None else self.server.whole
-        server = cluster.server if own is None else own.followed_by(cluster.server)
-        return Levels(
-            cluster.http,
-            server,
-            cluster.location,
-            redirects_root=self.redirects_root,
-            underscores=cluster.underscores,
-        )
+        said, cluster = self._server, self._cluster
+        own = said.apart.get(namespace) if said.whole is None else said.whole
+        found = self._made.get(own)
+        if found is None:
+            found = self._made[own] = Levels(
+                cluster.http,
+                cluster.server if own is None else own.followed_by(cluster.server),
+                cluster.location,
+                redirects_root=self._redirects_root,
+                underscores=cluster.underscores,
+            )
+        return found
 
 
 def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, _ServerSnippets]:
