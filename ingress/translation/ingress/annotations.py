@@ -38,7 +38,7 @@ from ingress.translation.claims import StandInClaim
 from ingress.translation.cluster.tracing import note_obstacle
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
-from ingress.translation.ingress.passing import Passing, read_passing
+from ingress.translation.ingress.passing import TlsPassing, read_passing
 from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
@@ -80,7 +80,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     stand_in: StandInClaim = StandInClaim()
     hooks: HookChoice = HookChoice()
     snippets: OwnSnippets = OwnSnippets()
-    passing: Passing = Passing()
+    passing: TlsPassing = TlsPassing()
     refused: Refused = Refused()
 
     @property
@@ -137,7 +137,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     snippets = OwnSnippets() if options.canary else _snippets(overrides, settings, report)
     if snippets.is_refused:
         refused = refused.closing_paths()
-    passing = read_passing(annotations, settings, report) if options.host_tls.passes else Passing()
+    passing = read_passing(annotations, settings, report) if options.host_tls.passes else TlsPassing()
     if passing.is_refused:
         refused = refused.closing_paths()
     options = msgspec.structs.replace(options, snippets=snippets, passing=passing)

@@ -38,7 +38,7 @@ _ENDED: Final = "Every path of the Ingress answers 503."
 _RESET: Final = "Connections over TLS to hosts of the Ingress are reset."
 
 
-class Passing(msgspec.Struct, frozen=True):
+class TlsPassing(msgspec.Struct, frozen=True):
     """`passes`: TLS of the hosts passes to endpoints. `is_closed`: such connections are reset instead. `is_refused`:
     TLS must pass and may not, so every path is closed.
     """
@@ -48,7 +48,7 @@ class Passing(msgspec.Struct, frozen=True):
     is_refused: bool = False
 
 
-def read_passing(annotations: Mapping[str, str], settings: ClusterSettings, report: Report) -> Passing:
+def read_passing(annotations: Mapping[str, str], settings: ClusterSettings, report: Report) -> TlsPassing:
     """What follows for an Ingress that asks for it."""
     if not settings.passes_tls:
         ended = Refusals(ignored=settings.ignored_annotations, closed_effect=_ENDED, report=report)
@@ -58,10 +58,10 @@ def read_passing(annotations: Mapping[str, str], settings: ClusterSettings, repo
             f"{NGINX_PREFIX}{_NAME} needs the option --enable-ssl-passthrough, which zonal runs without",
             repair="Give the option, or remove the annotation,",
         )
-        return Passing(is_refused=bool(ended.paths))
+        return TlsPassing(is_refused=bool(ended.paths))
     unread = Refusals(ignored=settings.ignored_annotations, closed_effect=_RESET, report=report)
     for name, text in annotations.items():
         option = INGRESS_OPTIONS.get(name)
         if text.strip() and option is not None and option.fills is not None and option.fills[0] in _PROTECTING:
             unread.note(option.name, _UNREAD, f"{name} protects requests, and TLS that passes is not read")
-    return Passing(passes=True, is_closed=bool(unread.paths))
+    return TlsPassing(passes=True, is_closed=bool(unread.paths))

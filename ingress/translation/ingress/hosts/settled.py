@@ -13,7 +13,7 @@ from balancer.model.redirects import AppRoot, SlashRedirect, UrlForm
 from balancer.model.routes import PathKind
 from ingress.settings.snippets.levels import Level
 from ingress.translation.claims import CertificateClaim, Claim, Claims, HostClaim, RelayClaim
-from ingress.translation.ingress.passing import Passing
+from ingress.translation.ingress.passing import TlsPassing
 
 
 class PlaceClaim(Claim, frozen=True):
@@ -58,7 +58,7 @@ class OwnClaims(Claims, frozen=True):
     twin_status: int = 0
     certificates: tuple[CertificateClaim, ...] = ()
     server_snippet: Level | None = None
-    passing: Passing = Passing()
+    passing: TlsPassing = TlsPassing()
     is_canary: bool = False
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ingress.findings import Findings, Severity, Subject
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.translation.ingress.passing import Passing, read_passing
+from ingress.translation.ingress.passing import TlsPassing, read_passing
 from tests.unit.ingress.cluster import nginx
 
 PASSED = nginx(ssl_passthrough="true")
@@ -16,7 +16,7 @@ PASSED = nginx(ssl_passthrough="true")
 
 def read(
     annotations: Mapping[str, str], *, passes: bool = True, ignored: str = ""
-) -> tuple[Passing, list[tuple[str, Severity]]]:
+) -> tuple[TlsPassing, list[tuple[str, Severity]]]:
     findings = Findings()
     settings = ClusterSettings(passes_tls=passes, ignored_annotations=frozenset(filter(None, (ignored,))))
     passing = read_passing(annotations, settings, findings.about(Subject("Ingress", "shop", "web")))
@@ -24,17 +24,17 @@ def read(
 
 
 def test_without_the_option_the_paths_are_closed_and_the_finding_names_it() -> None:
-    assert read(PASSED, passes=False) == (Passing(is_refused=True), [("ClosedByAnnotation", Severity.CLOSED)])
+    assert read(PASSED, passes=False) == (TlsPassing(is_refused=True), [("ClosedByAnnotation", Severity.CLOSED)])
 
 
 def test_the_operator_may_have_tls_end_here_instead() -> None:
     passing, found = read(PASSED, passes=False, ignored="ssl-passthrough")
-    assert (passing, found) == (Passing(), [("IgnoredByOperator", Severity.UNPROTECTED)])
+    assert (passing, found) == (TlsPassing(), [("IgnoredByOperator", Severity.UNPROTECTED)])
 
 
 def test_other_annotations_are_void_and_do_no_harm() -> None:
     harmless = nginx(backend_protocol="HTTPS", ssl_redirect="false", rewrite_target="/", limit_rate="5", auth_url=" ")
-    assert read({**PASSED, **harmless}) == (Passing(passes=True), [])
+    assert read({**PASSED, **harmless}) == (TlsPassing(passes=True), [])
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,6 @@ def test_other_annotations_are_void_and_do_no_harm() -> None:
 def test_what_protects_requests_keeps_unread_connections_out(protecting: dict[str, str]) -> None:
     (name,) = protecting
     passing, found = read({**PASSED, **protecting})
-    assert passing == Passing(passes=True, is_closed=True)
+    assert passing == TlsPassing(passes=True, is_closed=True)
     assert found == [("ClosedByAnnotation", Severity.CLOSED)]
-    assert read({**PASSED, **protecting}, ignored=name.split("/")[1])[0] == Passing(passes=True)
+    assert read({**PASSED, **protecting}, ignored=name.split("/")[1])[0] == TlsPassing(passes=True)
