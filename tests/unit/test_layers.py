@@ -108,6 +108,7 @@ CORE = (
     "balancer.picking.choosing",
     "balancer.picking.comparing",
     "balancer.picking.detours",
+    "balancer.picking.ejections",
     "balancer.picking.evidence",
     "balancer.picking.failing",
     "balancer.picking.health",
