@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-import pytest
-
 from ingress.migration.savings.prometheus import Sample
 from ingress.migration.savings.showback import as_csv, months_until, showback
 
