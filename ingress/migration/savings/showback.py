@@ -57,7 +57,7 @@ class Shown(msgspec.Struct, frozen=True):
         return self.blind_dollars - self.cost_dollars
 
 
-class _Line:
+class _MonthSums:
     __slots__ = ("between", "blind", "bytes", "cost")
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ def showback(ask: Ask, months: Sequence[Month], *, by_service: bool) -> Iterator
     """The lines of each month, by name. Services and namespaces without traffic have none."""
     names = ("namespace", "service") if by_service else ("namespace",)
     for month in months:
-        lines: defaultdict[tuple[str, str], _Line] = defaultdict(_Line)
+        lines: defaultdict[tuple[str, str], _MonthSums] = defaultdict(_MonthSums)
         for labels, value in _grown(ask, _BYTES, month, (*names, "from_zone", "to_zone")):
             line = lines[_name(labels, names)]
             line.bytes += value
