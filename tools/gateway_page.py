@@ -137,6 +137,23 @@ Connections of TCPRoutes and TLSRoutes are streams: their bytes go to one endpoi
   `status` as in nginx's stream module (200, 404, 500, 502, 503, 504). Metrics: `zonal_stream_*`; bytes, costs and
   decisions of zones count with those of requests.
 
+## Ports of TCP
+
+`--tcp-services-configmap NAMESPACE/NAME` leads ports to Services, as in ingress-nginx. The ConfigMap has a
+line for each port: `PORT: "NAMESPACE/SERVICE:PORT"`, with the port of the Service by number or name. `:PROXY`
+behind it says that clients begin with a PROXY header, `::PROXY` that endpoints get one (version 1, as nginx
+sends it), and `:PROXY:PROXY` both.
+
+* Lines come and go without a restart. Each needs a bound port: with `--gateway-ports 5432=15432` that one;
+  with a range, the Service of `--publish-service` says it, by a port 5432 whose `targetPort` is a number of
+  the range. Gateways leave these numbers alone, and a port that Gateways share belongs to the line.
+* `--gateway-addresses none` binds ports for lines alone: Gateway API is not read.
+* A stream of a line that has gone has the time that tunnels have. Everything else is as for the streams of a
+  TCPRoute.
+* `TcpServiceInvalid`, `PortUnavailable` and `ServiceMissing` name a line that is not served, and what to
+  change. Other lines are served.
+* zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`).
+
 ## Features
 
 | feature | what it is |

@@ -158,14 +158,15 @@ class Reception:
         settings, has_hello = self._settings.proxy, entry_point.reads_hello
         is_http = entry_point.protocol is entry_points.Protocol.HTTP
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
-        reads_first = has_hello or settings.proxy_protocol or may_be_http2
+        is_announced = entry_point.is_announced(settings.proxy_protocol)
+        reads_first = has_hello or is_announced or may_be_http2
         most = min(settings.client_connections, self._bound)
         for connection, peer in accepted:
             if len(self._places) >= most and not self._makes_room(peer):
                 connection.close()
             elif not reads_first:
                 self._open(connection, self._plain(Arrival(peer, None, entry_point)))
-            elif not has_hello or settings.proxy_protocol or not self._shake_hands(connection, peer, entry_point):
+            elif not has_hello or is_announced or not self._shake_hands(connection, peer, entry_point):
                 self._welcome_later(connection, peer, entry_point)
 
     def _makes_room(self, peer: str) -> bool:
@@ -288,7 +289,7 @@ class Reception:
         connection.setblocking(False)
         port = None
         try:
-            if settings.proxy_protocol:
+            if entry_point.is_announced(settings.proxy_protocol):
                 header = await self._announced(connection, settings)
                 peer, port = header.address or peer, header.port
                 if header.address and not self._moves(peer, settings):

@@ -76,6 +76,17 @@ def proxy_header(source: tuple[str, int], target: tuple[str, int]) -> bytes:
     return _V2 + bytes((_PROXY, 0x11 if is_v4 else 0x21)) + len(said).to_bytes(2, "big") + said
 
 
+def proxy_line(source: tuple[str, int], target: tuple[str, int]) -> bytes:
+    """A header of version 1, as nginx sends it, with the same arguments as `proxy_header`."""
+    try:
+        addresses = [ipaddress.ip_address(address) for address, _ in (source, target)]
+    except ValueError:
+        return b"PROXY UNKNOWN\r\n"
+    is_v4 = all(each.version == 4 for each in addresses)
+    said = [str(each) if is_v4 or each.version == 6 else f"::ffff:{each}" for each in addresses]
+    return f"PROXY TCP{4 if is_v4 else 6} {' '.join(said)} {source[1]} {target[1]}\r\n".encode()
+
+
 def _read_v1(data: bytes) -> ProxyHeader | None:
     end = data.find(b"\r\n", 0, _V1_LINE_MAX)
     if end < 0:

@@ -18,6 +18,9 @@ from balancer.model.relays import RelayRoute
 from balancer.model.route_configurations import Listener, Wildcards
 from balancer.model.routes import Branch
 
+_OPERATORS: Final = "ConfigMap"
+"""The kind of owners whose word needs no leave of the namespaces that it leads to."""
+
 _NAMES_REMEMBERED: Final = 1024  # clients ask for few names, and may send any
 
 
@@ -143,6 +146,9 @@ def relay_tables(model: RoutingModel) -> RelayTables:
 
 
 def reference_of(branch: Branch) -> Reference | None:
-    """The reference of a branch to a Service of another namespace; None: it is that of its owner."""
+    """The reference of a branch to a Service of another namespace; None: it needs no leave, because the Service is in the
+    namespace of its owner, or the operator has named it.
+    """
     owner, service = branch.owner, branch.service
-    return None if owner.namespace == service.namespace else (owner.kind, owner.full_name, service.full_name)
+    needs_no_leave = owner.namespace == service.namespace or owner.kind == _OPERATORS
+    return None if needs_no_leave else (owner.kind, owner.full_name, service.full_name)

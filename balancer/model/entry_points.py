@@ -30,7 +30,8 @@ class EntryPoint(msgspec.Struct, frozen=True):
     socket that the entry point stands on: no two entry points of a model have the same. `configuration` is the key of
     the route configuration behind it. An entry point of another protocol has another key, so that connections of before
     never get what stands behind it. `http2_cleartext`: clients without TLS may begin with HTTP/2 (RFC 9113 3.3),
-    whatever the settings say.
+    whatever the settings say. `reads_proxy_header`: connections begin with a PROXY header, or do not; None: as the
+    settings say for all.
     """
 
     key: str
@@ -39,11 +40,16 @@ class EntryPoint(msgspec.Struct, frozen=True):
     socket: str
     configuration: str = INGRESS
     http2_cleartext: bool = False
+    reads_proxy_header: bool | None = None
 
     @property
     def is_secure(self) -> bool:
         """Whether HTTP is spoken over TLS here."""
         return self.protocol is _HTTPS
+
+    def is_announced(self, usual: bool) -> bool:
+        """Whether connections begin with a PROXY header; `usual` is what the settings say."""
+        return usual if self.reads_proxy_header is None else self.reads_proxy_header
 
     @property
     def reads_hello(self) -> bool:

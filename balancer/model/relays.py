@@ -16,6 +16,7 @@ class RelayRoute(msgspec.Struct, frozen=True):
 
     `branches` has at least one, and none of them is a canary. `ends_tls`: TLS of clients ends here; else it passes.
     An endpoint may take `connect_seconds` to accept, and at most `tries` endpoints are tried, 0: any number.
+    `sends_proxy_line`: connections to endpoints begin with a PROXY line of version 1, whatever their backend says.
     """
 
     name: str
@@ -24,5 +25,6 @@ class RelayRoute(msgspec.Struct, frozen=True):
     ends_tls: bool = False
     connect_seconds: float = 5.0
     tries: int = 3
+    sends_proxy_line: bool = False
     configuration: str = INGRESS
     listener: str = INGRESS

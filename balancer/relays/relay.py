@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from balancer.connections.arrivals import Arrival
-from balancer.connections.proxyprotocol import proxy_header
+from balancer.connections.proxyprotocol import proxy_header, proxy_line
 from balancer.connections.raw import RawConnection
 from balancer.connections.raw_pools import RawStream
 from balancer.errors import ErrorKind
@@ -133,8 +133,8 @@ class Relay(Connection):
         if endpoint.closed:
             return self.cut(ErrorKind.ENDPOINT_CLOSED)
         self._move_deadline()
-        if self._sends_header():
-            endpoint.write(self._header())
+        if header := self._header():
+            endpoint.write(header)
         endpoint.resume()
         self._client.resume()
 
@@ -226,17 +226,20 @@ class Relay(Connection):
     def _carried_back(self) -> int:
         return 0 if self._endpoint is None else self._endpoint.carried_bytes
 
-    def _sends_header(self) -> bool:
-        target = self._account.target
-        runtime = self._tools.backends().get(target.branch.backend) if target and target.branch.backend else None
-        return runtime is not None and runtime.backend.sends_proxy_header
-
     def _header(self) -> bytes:
-        """The PROXY header for the endpoint. Who sent one to us has told no port of the client."""
+        """The PROXY header for the endpoint, empty for none. Who sent one to us has told no port of the client."""
+        target = self._account.target
+        if target is None or target.branch.backend is None:
+            return b""
+        runtime = self._tools.backends().get(target.branch.backend)
+        as_line = target.route.sends_proxy_line
+        if not as_line and (runtime is None or not runtime.backend.sends_proxy_header):
+            return b""
         arrival, client = self.arrival, self._client
         address, port = client.local_address()
         source = (arrival.peer, 0 if arrival.port is not None else client.peer_port())
-        return proxy_header(source, (address, port if arrival.port is None else arrival.port))
+        write = proxy_line if as_line else proxy_header
+        return write(source, (address, port if arrival.port is None else arrival.port))
 
     def _move_deadline(self) -> None:
         tools = self._tools

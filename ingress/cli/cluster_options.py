@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CONTROLLER = "zonal-ingress.io/controller"
 _WATCH_NAMESPACE = "Watch only these namespaces (repeatable); default: all."
+_TCP_SERVICES = "ConfigMap that leads ports of --gateway-ports to Services without HTTP."
 _DEFAULT_BACKEND = "Service for requests that no rule matches."
 
 ZONE = option("--zone", help="Zone of this replica; overrides the discovered zone.")
@@ -32,6 +33,9 @@ EXTERNAL_NAME = switch("--allow-external-name", help="Serve Services of type Ext
 
 PASSTHROUGH = switch("--enable-ssl-passthrough", help="Pass the TLS of hosts to endpoints where an Ingress says so.")
 
+TCP_SERVICES = option("--tcp-services-configmap", help=_TCP_SERVICES, metavar="NS/NAME")
+UDP_SERVICES = option("--udp-services-configmap", help="Refused with a finding: no UDP is served.", metavar="NS/NAME")
+
 
 def context_of(given: Mapping[str, Any]) -> TranslationContext:
     """How the cluster is read, by the options that were given. Not every command has every option.
@@ -40,7 +44,10 @@ def context_of(given: Mapping[str, Any]) -> TranslationContext:
     """
     from balancer.logs.tracing.exporting import can_export
     from ingress.settings.context import TranslationContext
+    from ingress.settings.gateway_ports import NO_GATEWAYS
 
+    bound = gateway_ports_of(given.get("gateway_ports", "")).by_client_port
+    ports = tuple((port, str(target)) for port, target in bound)
     return TranslationContext(
         controller_class=given["controller_class"],
         ingress_class=given["ingress_class"],
@@ -60,9 +67,10 @@ def context_of(given: Mapping[str, Any]) -> TranslationContext:
         https_port=given.get("https_port") or 0,
         names_secrets=given.get("secret_scope") == "name",
         can_export_spans=can_export(),
-        gateway_ports=tuple(
-            (port, str(bound)) for port, bound in gateway_ports_of(given.get("gateway_ports", "")).by_client_port
-        ),
+        tcp_services_configmap=reference("--tcp-services-configmap", given["tcp_services_configmap"]),
+        udp_services_configmap=reference("--udp-services-configmap", given["udp_services_configmap"]),
+        tcp_ports=ports,
+        gateway_ports=ports if given.get("gateway_addresses") != NO_GATEWAYS else (),
         gateway_services=_gateway_services(given),
     )
 

@@ -40,7 +40,7 @@ _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in
 _STANDBY = "Keep one more worker process ready for when another one ends; it takes the memory of a worker."
 _EVENT_LOOP = "auto: uvloop if it is installed."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
-_GATEWAY_ADDRESSES = "A Service of this type for each Gateway (auto: load-balancer for a range), or shared addresses."
+_GATEWAY_ADDRESSES = "A Service of this type for each Gateway (auto: for a range), shared addresses, or no Gateways."
 _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster, or one by one."
 
 
@@ -79,7 +79,7 @@ def cli() -> None:
     option("--gateway-ports", default="", help="Ports for Gateways: FIRST-LAST, or PORT=BOUND,...; none by default."),
     option(
         "--gateway-addresses",
-        type=click.Choice(["auto", "load-balancer", "node-port", "cluster-ip", "shared"]),
+        type=click.Choice(["auto", "load-balancer", "node-port", "cluster-ip", "shared", "none"]),
         default="auto",
         help=_GATEWAY_ADDRESSES,
     ),
@@ -89,6 +89,8 @@ def cli() -> None:
         help="Networks of addresses that Gateways may ask for.",
         metavar="CIDR,...",
     ),
+    cluster_options.TCP_SERVICES,
+    cluster_options.UDP_SERVICES,
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
     option("--admin-port", type=_PORT, default=10254, help="Port for health, metrics and debugging."),
     option("--admin-address", default="127.0.0.1", help="Address of the admin port."),

@@ -57,6 +57,7 @@ def with_arguments(
         "default_backend_service": controller.get("default-backend-service"),
         "watch_ingress_without_class": controller.get("watch-ingress-without-class") == "true",
         "enable_ssl_passthrough": controller.get(_PASSTHROUGH) == "true",
+        "tcp_services_configmap": controller.get(_TCP),
         "watch_namespaces": tuple(filter(None, (controller.get("watch-namespace"),))),
     }
     return msgspec.structs.replace(
@@ -72,7 +73,9 @@ def _reviewed(name: str, value: str, tcp: Mapping[str, str] | None) -> NameRevie
 def _standing(name: str, value: str, tcp: Mapping[str, str] | None) -> tuple[NameStanding, str]:
     if name == _PASSTHROUGH and value != "false":
         return NameStanding.SAME, ""
-    differs = " ".join(_of_ports(name, tcp)) if name in {_TCP, _UDP} else _DIFFERS.get(name, "")
+    if name == _UDP:
+        return NameStanding.REFUSED, "zonal serves no UDP, so have another program serve these ports"
+    differs = " ".join(_of_ports(tcp)) if name == _TCP else _DIFFERS.get(name, "")
     if differs:
         return NameStanding.DIFFERS, differs
     if name in _SAME:
@@ -81,10 +84,9 @@ def _standing(name: str, value: str, tcp: Mapping[str, str] | None) -> tuple[Nam
     return (NameStanding.SATISFIED, "") if is_satisfied else (NameStanding.IGNORED, "zonal has no such option")
 
 
-def _of_ports(name: str, tcp: Mapping[str, str] | None) -> Iterator[str]:
-    kind = "TCP" if name == _TCP else "UDP"
-    yield f"zonal serves these ports of {kind} only if its options say so, so move them by hand"
-    if name == _TCP and tcp is None:
+def _of_ports(tcp: Mapping[str, str] | None) -> Iterator[str]:
+    yield "give zonal the same option, and a bound port for each line with --gateway-ports PORT=BOUND,..."
+    if tcp is None:
         yield "(the dump lacks the ConfigMap)"
-    elif name == _TCP and tcp:
+    elif tcp:
         yield "(" + ", ".join(f"{port} to {target}" for port, target in sorted(tcp.items())) + ")"

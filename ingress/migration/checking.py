@@ -39,13 +39,18 @@ def check_dump(
     controller = controller_of(place, context)
     if controller is None:
         return judged_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
-    found = judged_dump(dump, with_arguments(context, controller, given=given), now_epoch_seconds=now_epoch_seconds)
+    tcp = _tcp_services(dump, controller)
+    known = with_arguments(context, controller, given=given)
+    # Which ports will be bound, nobody has decided yet.
+    bound = tuple((int(port), port) for port in tcp or () if port.isascii() and port.isdigit())
+    known = msgspec.structs.replace(known, tcp_ports=bound)
+    found = judged_dump(dump, known, now_epoch_seconds=now_epoch_seconds)
     reviewed = ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,
         name=controller.name,
         file=controller.file,
-        arguments=argument_reviews(controller, _tcp_services(dump, controller)),
+        arguments=argument_reviews(controller, tcp),
     )
     return msgspec.structs.replace(found, controller=reviewed)
 

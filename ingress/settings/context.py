@@ -20,6 +20,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     listeners, 0 if any free port is taken. `names_secrets`: each Secret is
     followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
     `enable_ssl_passthrough`: the TLS of hosts passes to endpoints where an Ingress says so.
+    `tcp_services_configmap` leads ports to Services, of which `tcp_ports` are bound, with the names of their sockets;
+    where Gateways have Services of their own, the Service of our pods says which. `udp_services_configmap` is refused.
     `gateway_ports` are the ports that Gateways may open, and the names of their sockets. With `gateway_services` each
     Gateway has a Service and any port instead. Without either, Gateway API is not read. `hooks` are those that the
     operator has registered, sorted by name.
@@ -43,6 +45,9 @@ class TranslationContext(msgspec.Struct, frozen=True):
     names_secrets: bool = False
     can_export_spans: bool = True
     enable_ssl_passthrough: bool = False
+    tcp_services_configmap: str | None = None
+    udp_services_configmap: str | None = None
+    tcp_ports: tuple[tuple[int, str], ...] = ()
     gateway_ports: tuple[tuple[int, str], ...] = ()
     gateway_services: GatewayServices | None = None
     hooks: tuple[RegisteredHook, ...] = ()
@@ -51,6 +56,12 @@ class TranslationContext(msgspec.Struct, frozen=True):
     def reads_gateways(self) -> bool:
         """Whether Gateway API is read."""
         return bool(self.gateway_ports) or self.gateway_services is not None
+
+    @property
+    def tcp_config_maps(self) -> frozenset[tuple[str, str]]:
+        """Namespace and name of `tcp_services_configmap`, if there is one."""
+        namespace, _, name = (self.tcp_services_configmap or "").partition("/")
+        return frozenset({(namespace, name)}) if name else frozenset()
 
     @property
     def own_service(self) -> tuple[str, str] | None:

@@ -15,6 +15,10 @@ SERVICE_TYPES: Final = {"load-balancer": "LoadBalancer", "node-port": "NodePort"
 """The types of Services that Gateways may have, by the words of `--gateway-addresses`."""
 
 
+NO_GATEWAYS: Final = "none"
+"""The word of `--gateway-addresses` for ports that are for `--tcp-services-configmap` alone."""
+
+
 class GatewayPorts(msgspec.Struct, frozen=True):
     """Bound ports for entry points of Gateways, none if they are off.
 
@@ -61,11 +65,15 @@ def read_gateway_services(
 ) -> GatewayServices | None:
     """The Services that `addresses` asks for, in `namespace`; None if Gateways share addresses, or are off.
 
-    `addresses` is auto (load-balancer where `ports` are a range, else shared), shared, or of `SERVICE_TYPES`.
+    `addresses` is auto (load-balancer where `ports` are a range, else shared), shared, none, or of `SERVICE_TYPES`.
     `networks` are those of `external_networks`, with commas. Raises ValueError with one line that says what to write.
     """
     given = tuple(_network(part.strip()) for part in networks.split(",")) if networks else ()
     is_range = bool(ports.targets) and not ports.by_client_port
+    if addresses == NO_GATEWAYS:
+        if is_range:
+            raise ValueError("--gateway-addresses none needs --gateway-ports PORT=BOUND,... and no range")
+        return None
     if addresses == "auto":
         addresses = "load-balancer" if is_range else "shared"
     if addresses == "shared":

@@ -56,6 +56,7 @@ from ingress.translation.services.backend_overrides import SaidOverrides, backen
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
 from ingress.translation.services.zone_facts import zone_facts
+from ingress.translation.tcp_services import gateway_services, tcp_parts
 
 _NOTHING = Wanted()
 
@@ -166,7 +167,8 @@ def translate(
     settings = cluster_settings(inventory, context, findings, now_epoch_seconds=now_epoch_seconds)
     settings = memories.begin(inventory, context, settings)
     shelf.materials.begin(settings.keys)
-    gateways = _gateways(inventory, context, shelf.materials, findings)
+    streams = tcp_parts(inventory, context, settings, findings)
+    gateways = _gateways(inventory, context, streams, shelf.materials, findings)
     needs = gateways.needs
     desired = _desired(inventory, context, settings, needs, before=before, memories=memories, findings=findings)
     parts = gateway_parts(
@@ -174,7 +176,7 @@ def translate(
         settings,
         sockets=dict(context.gateway_ports),
         overrides=route_settings(gateways.routes, findings),
-    )
+    ).beside(streams)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
         desired,
@@ -194,14 +196,15 @@ def translate(
 
 
 def _gateways(
-    inventory: Inventory, context: TranslationContext, materials: Materials, findings: Findings
+    inventory: Inventory, context: TranslationContext, streams: EntryParts, materials: Materials, findings: Findings
 ) -> ReadGateways:
-    """What objects of Gateway API ask for, as far as other objects let them."""
-    ports = frozenset(port for port, _ in context.gateway_ports)
+    """What objects of Gateway API ask for, as far as other objects let them. They get no port of `streams`."""
+    taken = {each.socket for each in streams.entry_points}
+    ports = frozenset(port for port, socket in context.gateway_ports if socket not in taken)
     options = GatewayOptions(
         context.controller_class,
         ports,
-        context.gateway_services,
+        gateway_services(inventory, context),
         allow_external=context.allow_external_name,
         hooks=context.hooks,
     )
@@ -250,7 +253,9 @@ def _desired(
         services=_services(claims),
         secrets=needed_secrets((*claims, *needs), hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
-        config_maps=needed_config_maps((*main, *needs), settings, before=before.config_maps, findings=findings),
+        config_maps=needed_config_maps(
+            (*main, *needs), settings, context, before=before.config_maps, findings=findings
+        ),
     )
 
 

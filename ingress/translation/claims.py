@@ -144,6 +144,7 @@ class RelayClaim(msgspec.Struct, frozen=True):
     ends_tls: bool = False
     connect_seconds: float = 5.0
     tries: int = 3
+    sends_proxy_line: bool = False
     configuration: str = INGRESS
     listener: str = INGRESS
     closed: bool = False

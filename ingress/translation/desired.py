@@ -52,6 +52,16 @@ class EntryParts(msgspec.Struct, frozen=True):
     hosts: tuple[HostClaim, ...] = ()
     relays: tuple[RelayClaim, ...] = ()
 
+    def beside(self, others: EntryParts) -> EntryParts:
+        """These parts and `others`, which have other keys."""
+        return EntryParts(
+            tuple(sorted((*self.entry_points, *others.entry_points), key=attrgetter("key"))),
+            tuple(sorted((*self.route_configurations, *others.route_configurations), key=attrgetter("key"))),
+            tuple(sorted((*self.listeners, *others.listeners), key=attrgetter("key"))),
+            (*self.hosts, *others.hosts),
+            (*self.relays, *others.relays),
+        )
+
 
 def routed(
     desired: DesiredState,

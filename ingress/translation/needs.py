@@ -61,15 +61,20 @@ def needed_secrets(
 
 
 def needed_config_maps(
-    claims: Iterable[Claims], settings: ClusterSettings, *, before: Collection[tuple[str, str]], findings: Findings
+    claims: Iterable[Claims],
+    settings: ClusterSettings,
+    context: TranslationContext,
+    *,
+    before: Collection[tuple[str, str]],
+    findings: Findings,
 ) -> frozenset[tuple[str, str]]:
-    """The ConfigMaps that the settings name, and those of objects that their namespaces have a share for.
+    """The ConfigMaps that settings and options name, and those of objects that their namespaces have a share for.
 
     `claims` come by seniority. `before` are the ConfigMaps that were followed until now; they stay while they are
     named. An object whose ConfigMap is not followed gets a finding.
     """
     asked = [(each, key) for each in claims for key in each.config_maps]
-    owned = settings.responses.config_maps | settings.fields.config_maps
+    owned = settings.responses.config_maps | settings.fields.config_maps | context.tcp_config_maps
     shared = fairly_held(
         ((each.owner.namespace, key) for each, key in asked if key not in owned),
         before=before,

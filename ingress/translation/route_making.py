@@ -206,6 +206,7 @@ class RouteMaker:
             ends_tls=claim.ends_tls,
             connect_seconds=claim.connect_seconds,
             tries=claim.tries,
+            sends_proxy_line=claim.sends_proxy_line,
             configuration=claim.configuration,
             listener=claim.listener,
         )

@@ -76,6 +76,13 @@ def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubern
         ("hostPorts: {enabled: true}", "hostPorts.enabled needs kind: DaemonSet"),
         ("{kind: DaemonSet, autoscaling: {enabled: true}}", "autoscaling.enabled needs kind: Deployment"),
         ("service: {type: ClusterIP, nodePorts: {http: 30080}}", "service.nodePorts need service.type"),
+        (
+            "{gateway: {ports: {first: 20000, last: 20000}}, tcpServices: {'5432': 'db/a:1', '5433': 'db/b:1'}}",
+            "gateway.ports has too few numbers",
+        ),
+        ("{gateway: {enabled: true}, status: {fromNodes: true}}", "use gateway.addresses: shared"),
+        ("{tcpServices: {'80': 'db/a:1'}}", "tcpServices"),
+        ("{tcpServices: {'5432': 'postgres'}}", "tcpServices"),
         ("{kind: StatefulSet}", "kind"),
         ("{workers: many}", "workers"),
         ("{podLabels: {app.kubernetes.io/name: other}}", "app.kubernetes.io/name"),
@@ -180,6 +187,28 @@ def test_what_is_added_to_the_pod_is_there() -> None:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_the_pod_has_as_many_workers_as_the_values_say(choice: str) -> None:
     assert argument(chart(choice), "--workers") == str(values(choice)["workers"])
+
+
+def test_each_port_of_tcp_has_a_line_and_a_bound_port_that_the_service_leads_to() -> None:
+    objects = chart("gateways")
+    (lines,) = (each for each in of_kind(objects, "ConfigMap") if each["metadata"]["name"] == "zonal-tcp")
+    assert lines["data"] == values("gateways")["tcpServices"]
+    assert argument(objects, "--tcp-services-configmap") == "zonal/zonal-tcp"
+    ports = {each["name"]: (each["port"], each["targetPort"]) for each in only(objects, "Service")["spec"]["ports"]}
+    assert (ports["tcp-1883"], ports["tcp-5432"]) == ((1883, 20063), (5432, 20062))
+    assert argument(chart("tcp"), "--gateway-ports") == "5432=20063"
+    assert argument(chart("tcp"), "--gateway-addresses") == "none", "no Gateways are read"
+
+
+def test_gateways_have_a_class_and_the_ports_of_their_addresses() -> None:
+    own, shared = chart("gateways"), chart("shared-gateways")
+    assert only(own, "GatewayClass")["metadata"]["name"] == "zonal"
+    assert only(shared, "GatewayClass")["metadata"]["name"] == "edge"
+    assert argument(own, "--gateway-ports") == "20000-20063"
+    assert argument(own, "--gateway-external-ips") == "203.0.113.0/28"
+    assert argument(shared, "--gateway-ports") == "8000=20107,9000=20106"
+    assert argument(shared, "--gateway-addresses") == "shared"
+    assert of_kind(chart("default"), "GatewayClass") == of_kind(chart("tcp"), "GatewayClass") == []
 
 
 def test_node_ports_are_those_of_the_values() -> None:

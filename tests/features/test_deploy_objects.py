@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingress.settings.gateway_ports import read_gateway_ports
 from tests.features.deploying import podsecurity, schemas
 from tests.features.deploying.finding import argument, container, key, of_kind, only, pod, workload
 from tests.features.deploying.rendering import CHOICES, Document, chart, manifests
@@ -76,9 +77,24 @@ def test_every_selector_finds_our_pods(objects: Objects) -> None:
 
 def test_every_named_port_is_one_of_the_container(objects: Objects) -> None:
     named = {port["name"] for port in container(objects)["ports"]}
-    services = {port["targetPort"] for each in of_kind(objects, "Service") for port in each["spec"]["ports"]}
+    targets = {port["targetPort"] for each in of_kind(objects, "Service") for port in each["spec"]["ports"]}
+    services = {each for each in targets if isinstance(each, str)}
     probes = {container(objects)[f"{kind}Probe"]["httpGet"]["port"] for kind in _PROBES}
     assert services | probes <= named
+    let_in = [port for each in of_kind(objects, "NetworkPolicy") for port in each["spec"]["ingress"][0]["ports"]]
+    ranges = [range(each["port"], each["endPort"] + 1) for each in let_in if "endPort" in each]
+    assert all(any(number in each for each in ranges) for number in targets - services), (
+        "the policy lets clients through"
+    )
+
+
+def test_the_bound_ports_are_those_that_the_policy_lets_through(objects: Objects) -> None:
+    given = argument(objects, "--gateway-ports")
+    let_in = [port for each in of_kind(objects, "NetworkPolicy") for port in each["spec"]["ingress"][0]["ports"]]
+    ranges = [each for each in let_in if "endPort" in each]
+    assert (given is None) == (ranges == [] or of_kind(objects, "NetworkPolicy") == [])
+    for each in read_gateway_ports(given or "").targets:
+        assert any(allowed["port"] <= each <= allowed["endPort"] for allowed in ranges)
 
 
 def test_a_rollout_waits_at_most_a_second_for_a_probe(objects: Objects) -> None:
@@ -91,7 +107,8 @@ def test_a_rollout_waits_at_most_a_second_for_a_probe(objects: Objects) -> None:
 
 def test_clients_do_not_reach_the_admin_port_or_the_webhook_through_the_service(objects: Objects) -> None:
     service = next(each for each in of_kind(objects, "Service") if each["metadata"]["name"] == "zonal")
-    assert [port["targetPort"] for port in service["spec"]["ports"]] == ["http", "https"]
+    targets = [port["targetPort"] for port in service["spec"]["ports"]]
+    assert [each for each in targets if isinstance(each, str)] == ["http", "https"]
 
 
 def test_the_pod_may_take_as_long_to_end_as_its_options_say(objects: Objects) -> None:

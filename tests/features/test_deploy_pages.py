@@ -97,21 +97,14 @@ def test_the_role_on_the_page_is_the_one_of_the_chart() -> None:
     assert binding["subjects"] == [{"kind": "ServiceAccount", "name": "zonal", "namespace": "zonal"}]
 
 
-_ROLES_OF_GATEWAYS = list(yaml.safe_load_all((ROOT / "deploy" / "manifests" / "rbac-gateway.yaml").read_text()))
-"""The chart has none of them yet."""
-
-
 def test_every_role_has_a_row_that_names_its_verbs_and_its_value() -> None:
     section = INSTALL.split("\n## Permissions\n")[1].split("\n## ")[0]
     cells = re.findall(r"^\| `([\w-]+)` \|([^|]+)\|([^|]*)\|", section, re.MULTILINE)
     rows = {role: (allows, value.strip(" `")) for role, allows, value in cells}
     given = [grant for choice in CHOICES for grant in grants(chart(choice))]
-    of_gateways = {each["metadata"]["name"] for each in _ROLES_OF_GATEWAYS if each["kind"] in {"ClusterRole", "Role"}}
-    assert set(rows) - of_gateways == {grant.role for grant in given}
-    assert set(rows) & of_gateways == of_gateways
+    assert set(rows) == {grant.role for grant in given}
     assert [grant for grant in given if grant.verb not in rows[grant.role][0]] == []
-    said = [value for role, (_, value) in rows.items() if role not in of_gateways]
-    assert [value for value in said if value and not is_declared(value)] == []
+    assert [value for _, value in rows.values() if value and not is_declared(value)] == []
 
 
 def test_what_the_page_says_about_defaults_is_so() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -21,17 +21,17 @@ _LEASES = "coordination.k8s.io/leases"
 
 
 def _each(
-    role: str, namespace: str, resources: tuple[str, ...], verbs: tuple[str, ...], *, names: tuple[str, ...] = ()
+    role: str, namespace: str, resources: Iterable[str], verbs: tuple[str, ...], *, names: tuple[str, ...] = ()
 ) -> Iterator[Grant]:
     return (Grant(role, namespace, *both, names) for both in itertools.product(resources, verbs))
 
 
-def _core(*namespaces: str) -> Iterator[Grant]:
+def _core(*namespaces: str, settings: tuple[str, ...] = ("zonal",)) -> Iterator[Grant]:
     """What zonal cannot do without, in the namespaces that it watches; none are all of them."""
     yield from _each("zonal", "", (_CLASSES,), _READ)
     for namespace in namespaces or ("",):
         yield from _each("zonal", namespace, _ROUTES, _READ)
-    yield from _each("zonal-settings", "zonal", ("configmaps",), _READ, names=("zonal",))
+    yield from _each("zonal-settings", "zonal", ("configmaps",), _READ, names=settings)
 
 
 def _nodes() -> Iterator[Grant]:
@@ -59,11 +59,42 @@ def _own_service() -> Iterator[Grant]:
     return _each("zonal-own-service", "zonal", ("services",), ("list",), names=("zonal",))
 
 
+_GATEWAY = "gateway.networking.k8s.io"
+
+
+def _gateways(*namespaces: str, shared: bool = False) -> Iterator[Grant]:
+    """What Gateway API needs: reading it, and the parts that can be left out."""
+    classes = (f"{_GATEWAY}/gatewayclasses", f"{_GATEWAY}/gatewayclasses/status", "namespaces")
+    resources = [RESOURCES[kind] for kind in OPTIONAL_KINDS]
+    names = tuple(f"{each.group}/{each.plural}" if each.group else each.plural for each in resources)
+    yield from _each("zonal-gateway", "", [each for each in names if each in classes], _READ)
+    for namespace in namespaces or ("",):
+        yield from _each("zonal-gateway", namespace, [each for each in names if each not in classes], _READ)
+    reported = [RESOURCES[kind] for kind in OPTIONAL_KINDS if issubclass(record_of(kind), Reported)]
+    statuses = tuple(f"{each.group}/{each.plural}/status" for each in reported)
+    yield from _each("zonal-gateway-status", "", [each for each in statuses if each in classes], ("patch",))
+    for namespace in namespaces or ("",):
+        yield from _each(
+            "zonal-gateway-status", namespace, [each for each in statuses if each not in classes], ("patch",)
+        )
+    yield Grant("zonal-gateway-classes", "", f"{_GATEWAY}/gatewayclasses", "patch")
+    definitions = "apiextensions.k8s.io/customresourcedefinitions"
+    yield Grant("zonal-gateway-version", "", definitions, "get", (f"gatewayclasses.{_GATEWAY}",))
+    if not shared:
+        yield from _each("zonal-gateway-services", "zonal", ("services",), ("create", "delete", "patch"))
+
+
 EXPECTED: dict[str, list[Grant]] = {
     "default": [*_core(), *_nodes(), *_writing()],
     "daemonset": [*_core(), *_nodes(), *_writing()],
     "monitored": [*_core(), *_nodes(), *_writing()],
     "least": [*_core()],
+    "gateways": [*_core(settings=("zonal", "zonal-tcp")), *_nodes(), *_writing(), *_gateways()],
+    "shared-gateways": [
+        *(*_core("shop"), *_nodes(), *_writing("shop"), *_own_service()),
+        *_gateways("shop", shared=True),
+    ],
+    "tcp": [*_core(settings=("zonal", "zonal-tcp")), *_nodes(), *_writing()],
     "everything": [
         *(*_core(), *_nodes(), *_writing(), *_secrets("shop"), *_config_maps("shop")),
         Grant("zonal-pods", "zonal", "pods", "list"),
@@ -89,23 +120,6 @@ def test_the_manifests_grant_exactly_what_is_called() -> None:
     assert grants(manifests()) == sorted(EXPECTED["default"])
 
 
-_GATEWAY = "gateway.networking.k8s.io"
-
-
-def _gateways() -> Iterator[Grant]:
-    """What Gateway API needs: reading it, and the parts that can be left out."""
-    resources = [RESOURCES[kind] for kind in OPTIONAL_KINDS]
-    names = tuple(f"{each.group}/{each.plural}" if each.group else each.plural for each in resources)
-    yield from _each("zonal-gateway", "", names, _READ)
-    reported = [RESOURCES[kind] for kind in OPTIONAL_KINDS if issubclass(record_of(kind), Reported)]
-    statuses = tuple(f"{each.group}/{each.plural}/status" for each in reported)
-    yield from _each("zonal-gateway-status", "", statuses, ("patch",))
-    yield Grant("zonal-gateway-classes", "", f"{_GATEWAY}/gatewayclasses", "patch")
-    definitions = "apiextensions.k8s.io/customresourcedefinitions"
-    yield Grant("zonal-gateway-version", "", definitions, "get", (f"gatewayclasses.{_GATEWAY}",))
-    yield from _each("zonal-gateway-services", "zonal", ("services",), ("create", "delete", "patch"))
-
-
 def test_gateway_api_has_roles_that_nobody_gets_unasked() -> None:
     own = documents((MANIFESTS / "rbac-gateway.yaml").read_text())
     assert grants(own) == sorted(_gateways())
@@ -129,5 +143,6 @@ def test_no_role_is_about_two_optional_things() -> None:
     optional: dict[str, set[str]] = {}
     for grant in (grant for choice in CHOICES for grant in grants(chart(choice))):
         optional.setdefault(grant.role, set()).add(grant.resource)
-    del optional["zonal"]
+    for role in ("zonal", "zonal-gateway", "zonal-gateway-status"):  # these are about kinds that belong together
+        del optional[role]
     assert {role: about for role, about in optional.items() if len(about) > 1} == {}

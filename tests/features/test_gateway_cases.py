@@ -12,10 +12,6 @@ _MEANT_FOR_OTHERS = frozenset(("udp", "no-mixed"))
 """What a case needs that is not offered, or is offered."""
 
 
-_ALONE = frozenset(("tcproute/survives-changes",))
-"""Cases that hold a connection from their first request on: an earlier case may just leave its port."""
-
-
 def _cases() -> list[Case]:
     return [each for each in all_cases() if not _MEANT_FOR_OTHERS & set(each.needs)]
 
@@ -29,12 +25,7 @@ def problems(request: pytest.FixtureRequest) -> Problems:
         if hasattr(item, "callspec") and isinstance(case := item.callspec.params.get("case"), Case)
     }
     wanted = [case for case in _cases() if case.id in chosen]
-    together = [case for case in wanted if case.id not in _ALONE]
-    played = play_all(together) if together else {}
-    for case in wanted:
-        if case.id in _ALONE:
-            played |= play_all([case])
-    return played
+    return play_all(wanted)
 
 
 @pytest.mark.parametrize("case", _cases(), ids=lambda case: case.id)

@@ -14,6 +14,55 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
+{{- /*
+The ports of our Service that stand on numbers of gateway.ports, as JSON: client port to bound port. The last number is taken
+first, and Gateways with Services of their own leave these numbers alone.
+*/ -}}
+{{- define "zonal.boundPorts" -}}
+{{- $asked := keys .Values.tcpServices | sortAlpha }}
+{{- if and .Values.gateway.enabled (eq .Values.gateway.addresses "shared") }}
+{{- range .Values.gateway.sharedPorts }}
+{{- $asked = append $asked (toString .) }}
+{{- end }}
+{{- end }}
+{{- $ports := .Values.gateway.ports }}
+{{- $found := dict }}
+{{- range $number, $port := uniq $asked }}
+{{- $bound := sub (int $ports.last) $number }}
+{{- if lt (int $bound) (int $ports.first) }}
+{{- fail "gateway.ports has too few numbers for tcpServices and gateway.sharedPorts" }}
+{{- end }}
+{{- $_ := set $found $port $bound }}
+{{- end }}
+{{- toJson $found }}
+{{- end }}
+
+{{- /*
+Not empty: zonal has to know our own Service. The addresses of Ingresses are its own, the Services of Gateways select the pods
+that it selects, and its ports say which port of tcpServices stands on which number.
+*/ -}}
+{{- define "zonal.publishesService" -}}
+{{- $own := and .Values.gateway.enabled (ne .Values.gateway.addresses "shared") }}
+{{- if and $own .Values.status.enabled .Values.status.fromNodes }}
+{{- fail "status.fromNodes: Gateways with Services of their own need the Service of our pods; use gateway.addresses: shared" }}
+{{- end }}
+{{- if or $own (and .Values.status.enabled (not .Values.status.addresses) (not .Values.status.fromNodes)) }}true{{ end }}
+{{- end }}
+
+{{- /* The value of --gateway-ports; empty: none is bound. */ -}}
+{{- define "zonal.gatewayPorts" -}}
+{{- $range := and .Values.gateway.enabled (ne .Values.gateway.addresses "shared") }}
+{{- if $range }}
+{{- printf "%d-%d" (int .Values.gateway.ports.first) (int .Values.gateway.ports.last) }}
+{{- else }}
+{{- $pairs := list }}
+{{- range $port, $bound := include "zonal.boundPorts" . | fromJson }}
+{{- $pairs = append $pairs (printf "%s=%d" $port (int $bound)) }}
+{{- end }}
+{{- join "," $pairs }}
+{{- end }}
+{{- end }}
+
 {{- /* How zonal has to ask for the Secrets that it may read. */ -}}
 {{- define "zonal.secretScope" -}}
 {{- if .Values.secrets.clusterWide }}cluster{{ else if .Values.secrets.names }}name{{ else }}namespace{{ end }}

@@ -21,6 +21,7 @@ from ingress.settings.gateway_ports import GatewayServices
 from ingress.sources.events import BoundPort, Provisioned
 from ingress.sources.inventory import PROVISIONED, Inventory
 from ingress.translation.gateway.register import read_register
+from ingress.translation.tcp_services import reserved_targets
 from ingress.writing.calling import JSON, MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
 from ingress.writing.gateway.planning import Departures, planned
@@ -135,7 +136,8 @@ class GatewayKeeper:
             self._say(leaving)
         elif judgement is not None and self._is_fresh(inventory, judgement):
             before = self._provisioned.ports
-            plan = planned(judgement.exposures, register, before, self._services.targets, self._departures.resting())
+            unfit = self._departures.resting() | self._reserved(inventory, self._services)
+            plan = planned(judgement.exposures, register, before, self._services.targets, unfit)
             self._say((*leaving, *plan))
             form = self._surroundings.selector and ServiceForm(
                 self._services, self._surroundings.selector, self._distribution
@@ -145,6 +147,12 @@ class GatewayKeeper:
         else:
             self._say((*leaving, *(each for each in self._provisioned.ports if each not in leaving)))
         return min(pause_seconds, max(0.0, self._departures.next_at(now, pace.leaving_seconds) - now))
+
+    def _reserved(self, inventory: Inventory, services: GatewayServices) -> frozenset[int]:
+        """The bound ports to which the Service of our pods leads."""
+        own = self._surroundings.own_service
+        service = inventory.service(*own) if own is not None else None
+        return frozenset(reserved_targets(service, services.targets).values())
 
     def _is_fresh(self, inventory: Inventory, judgement: Judgement) -> bool:
         """Whether a judgement knows every Gateway there is. Nothing is deleted on hearsay."""

@@ -42,7 +42,9 @@ class _SelectingServices(msgspec.Struct, frozen=True):
 
 
 class PlanSurroundings:
-    """What was found last. `selector` is that of our own Service; `problem` says why there is none."""
+    """What was found last. `own_service` is the Service of our pods, `selector` its own; `problem` says why there is
+    none.
+    """
 
     def __init__(
         self,
@@ -58,7 +60,7 @@ class PlanSurroundings:
         `pause_seconds` is the time between two looks.
         """
         self._api = api
-        self._own_service = own_service
+        self.own_service = own_service
         self._lookup = lookup
         self._needs_selector = needs_selector
         self._next_at = 0.0
@@ -90,10 +92,10 @@ class PlanSurroundings:
         self.is_known = self.is_known or self._is_answered
 
     async def _find_selector(self) -> None:
-        if self._own_service is None:
+        if self.own_service is None:
             self.problem = "--publish-service must name the Service of zonal's own pods."
             return
-        namespace, name = self._own_service
+        namespace, name = self.own_service
         path = f"/api/v1/namespaces/{namespace}/services"
         body = await self._read(path, {"fieldSelector": f"metadata.name={name}"})
         if body is None:

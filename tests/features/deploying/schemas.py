@@ -14,7 +14,7 @@ from kubernetes_asyncio.client import Configuration, models
 
 from tests.features.deploying.rendering import Document
 
-CUSTOM = frozenset({"monitoring.coreos.com/v1"})
+CUSTOM = frozenset({"gateway.networking.k8s.io/v1", "monitoring.coreos.com/v1"})
 """API versions whose kinds come from a CustomResourceDefinition."""
 
 _UNCHECKED = Configuration()

@@ -1,6 +1,6 @@
 """A running zonal that serves one case after the other: the real translation and the fleet of `--workers 0`.
 
-Only the source is missing: objects go into the inventory directly, so a change is served when `show` returns.
+Only the source is missing: objects go into the inventory directly, so a change is served when `judged` returns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.endpoints import Endpoint, Endpoints
 
 _FALLBACK = self_signed()
-_CLOSE_SECONDS, _POLL_SECONDS = 5.0, 0.02
+_CLOSE_SECONDS, _SWAP_SECONDS, _POLL_SECONDS = 5.0, 60.0, 0.02
 _NOT_SPOKEN = ("udp",)
 
 
@@ -121,7 +121,14 @@ class GatewayStage:
         return []
 
     async def judged(self, judge: Callable[[list[Json]], list[str]]) -> list[str]:
-        """What `judge` says about the statuses."""
+        """What `judge` says about the statuses, once the worker serves the model that they are of.
+
+        A connection that comes earlier belongs to what was served before, and keeps that.
+        """
+        deadline = time.monotonic() + _SWAP_SECONDS
+        while self._fleet.generation_in_use() < self._generation:
+            assert time.monotonic() < deadline, "the model is not in use"
+            await asyncio.sleep(_POLL_SECONDS)
         return judge(self.statuses)
 
     def _endpoints(self, name: str, said: Json, port: int) -> list[Endpoint]:

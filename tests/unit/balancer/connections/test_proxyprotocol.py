@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
+from balancer.connections.proxyprotocol import (
+    HEADER_BYTES_MAX,
+    InvalidHeader,
+    ProxyHeader,
+    proxy_line,
+    read_proxy_header,
+)
 
 SIGNATURE = b"\r\n\r\n\x00\r\nQUIT\n"
 
@@ -122,3 +128,19 @@ def test_every_address_and_port_comes_through_both_versions(
     for whole in (line, v2(0x21, family, addresses(str(address), port))):
         if "%" not in str(address):
             assert read_proxy_header(whole + rest) == ProxyHeader(len(whole), expected, port)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "line"),
+    [
+        (("192.0.2.7", 4321), ("198.51.100.1", 443), b"PROXY TCP4 192.0.2.7 198.51.100.1 4321 443\r\n"),
+        (("2001:db8::7", 1), ("2001:db8::1", 2), b"PROXY TCP6 2001:db8::7 2001:db8::1 1 2\r\n"),
+        (("192.0.2.7", 1), ("2001:db8::1", 2), b"PROXY TCP6 ::ffff:192.0.2.7 2001:db8::1 1 2\r\n"),
+        (("", 1), ("192.0.2.1", 2), b"PROXY UNKNOWN\r\n"),
+    ],
+)
+def test_a_line_of_version_1_says_what_it_was_told(
+    source: tuple[str, int], target: tuple[str, int], line: bytes
+) -> None:
+    assert proxy_line(source, target) == line
+    assert read_proxy_header(line) is not None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from balancer.model.entry_points import HTTP, HTTPS, Protocol
+import pytest
+
+from balancer.model.entry_points import HTTP, HTTPS, EntryPoint, Protocol
 from balancer.model.publication import RoutingModel
 
 
@@ -15,3 +17,10 @@ def test_an_empty_model_is_open_for_ingresses_and_serves_nothing() -> None:
     ]
     assert {each.configuration for each in model.entry_points} == {each.key for each in model.route_configurations}
     assert model.default_routes() == ()
+
+
+@pytest.mark.parametrize("usual", [True, False])
+def test_an_entry_point_may_say_for_itself_whether_a_proxy_header_comes_first(usual: bool) -> None:
+    said = (None, True, False)
+    found = [EntryPoint("raw", Protocol.TCP, 9000, "raw", reads_proxy_header=each).is_announced(usual) for each in said]
+    assert found == [usual, True, False]

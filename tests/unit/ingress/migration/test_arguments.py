@@ -34,6 +34,8 @@ def test_ports_of_tcp_are_named() -> None:
     (review,) = argument_reviews(controller(tcp_services_configmap="a/tcp"), {"5432": "db/postgres:5432"})
     assert review.standing is NameStanding.DIFFERS
     assert "5432 to db/postgres:5432" in review.how
+    (udp,) = argument_reviews(controller(udp_services_configmap="a/udp"), None)
+    assert udp.standing is NameStanding.REFUSED
     (review,) = argument_reviews(controller(tcp_services_configmap="a/tcp"), None)
     assert "lacks the ConfigMap" in review.how
 

@@ -37,6 +37,7 @@ def test_a_range_means_a_service_for_each_gateway() -> None:
     assert node is not None
     assert node.service_type == "NodePort"
     assert read_gateway_services(read_gateway_ports("80=8080"), "auto", "", namespace="zonal") is None
+    assert read_gateway_services(read_gateway_ports("80=8080"), "none", "", namespace="zonal") is None
     assert read_gateway_services(read_gateway_ports(""), "auto", "", namespace="zonal") is None
 
 
@@ -44,6 +45,7 @@ def test_a_range_means_a_service_for_each_gateway() -> None:
     ("ports", "addresses", "networks", "words"),
     [
         ("20000-20001", "shared", "", "PORT=BOUND"),
+        ("20000-20001", "none", "", "PORT=BOUND"),
         ("80=8080", "node-port", "", "range"),
         ("20000-20001", "auto", "nothing", "--gateway-external-ips"),
     ],

@@ -26,7 +26,15 @@ BEYOND_FIELDS = {"source", "workers", "gateway_ports", "gateway_addresses", "gat
 `gateway_addresses` and `gateway_external_ips` become `gateway_services`."""
 
 
-BEYOND_OPTIONS = {*BEYOND_FIELDS, "cluster", "context", "can_export_spans", "names_secrets", "gateway_services"}
+BEYOND_OPTIONS = {
+    *BEYOND_FIELDS,
+    "cluster",
+    "context",
+    "can_export_spans",
+    "names_secrets",
+    "gateway_services",
+    "tcp_ports",
+}
 """Fields that no option of their own fills."""
 
 

@@ -51,7 +51,9 @@ def needed(
     *claims: Claims, before: Collection[tuple[str, str]] = (), settings: ClusterSettings | None = None
 ) -> tuple[frozenset[tuple[str, str]], tuple[Finding, ...]]:
     findings = Findings()
-    found = needed_config_maps(claims, settings or ClusterSettings(), before=before, findings=findings)
+    found = needed_config_maps(
+        claims, settings or ClusterSettings(), TranslationContext(), before=before, findings=findings
+    )
     return found, findings.frozen()
 
 

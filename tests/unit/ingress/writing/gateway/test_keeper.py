@@ -110,6 +110,20 @@ async def test_each_gateway_gets_a_service_and_loses_it_with_its_end(tmp_path: P
         assert scene.findings == []
 
 
+async def test_no_gateway_gets_a_bound_port_to_which_our_own_service_leads(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server)
+        led = [{"name": f"p{port}", "port": port, "targetPort": 20000 + port} for port in range(1, 8)]
+        own = next(each for each in server.objects("Service") if each["metadata"]["name"] == "zonal")
+        server.put({**own, "spec": {**own["spec"], "ports": led}})
+        for each in (gateway_class(), gateway("one")):
+            server.put(each)
+        scene = Scene(server, client)
+        async with running(scene.keeper.run()):
+            scene.keeper.translated()
+            await until(lambda: targets(server) == {"infra/one": [20000]})
+
+
 async def test_a_service_waits_until_the_workers_serve_its_port(tmp_path: Path) -> None:
     async with ApiServer() as server, client_of(server, tmp_path) as client:
         furnish(server)
