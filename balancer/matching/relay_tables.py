@@ -146,8 +146,9 @@ def relay_tables(model: RoutingModel) -> RelayTables:
 
 
 def reference_of(branch: Branch) -> Reference | None:
-    """The reference of a branch to a Service of another namespace; None: it needs no leave, because the Service is in the
-    namespace of its owner, or the operator has named it.
+    """The reference of a branch to a Service of another namespace.
+
+    None: it needs no leave, because the Service is in the namespace of its owner, or the operator has named it.
     """
     owner, service = branch.owner, branch.service
     needs_no_leave = owner.namespace == service.namespace or owner.kind == _OPERATORS
