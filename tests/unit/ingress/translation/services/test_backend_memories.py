@@ -6,11 +6,15 @@ from balancer.model.endpoints import Backend, BackendKey
 from ingress.findings import Findings
 from ingress.objects.kinds import KubernetesObject
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import Overrides
 from ingress.sources.events import Upserted
 from ingress.translation.memory import InventoryView
 from ingress.translation.services.backend_memories import BackendMemories, UsedBackends
 from tests.unit.ingress.cluster import endpoint, endpoint_slice, ingress, inventory, node, rule, service
 from tests.unit.ingress.said import said
+
+_Said = dict[BackendKey, Overrides]
+_Step = tuple[KubernetesObject, ClusterSettings, _Said, set[BackendKey] | frozenset[BackendKey] | None]
 
 
 class Using:
@@ -71,7 +75,7 @@ def test_what_differs_for_backends_is_known_while_services_and_settings_stay() -
     memories, known, settings = BackendMemories(), inventory(service()), ClusterSettings()
     cart, pay = BackendKey("shop/cart:80"), BackendKey("shop/pay:80")
     some, others = said({"max-concurrency": "1"}), said({"max-concurrency": "2"})
-    steps = [
+    steps: list[_Step] = [
         (ingress("a"), settings, {cart: some}, None),
         (ingress("b"), settings, {cart: some}, frozenset()),
         (ingress("c"), settings, {cart: others, pay: some}, {cart, pay}),
