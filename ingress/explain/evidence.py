@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 from balancer.explain.drafts import PolicySource, RouteName, SliceEntry
-from balancer.model.routes import INGRESS, Owner
+from balancer.model.routes import Owner
 from ingress.explain.attached import attached_policy, said_by_route
 from ingress.findings import Finding, Findings, Severity, quote
 from ingress.objects.endpoint_hints import EndpointHints
-from ingress.objects.kinds import EndpointSlice, Ingress, IngressClass, SliceEndpoint, key_of, subject_of
+from ingress.objects.kinds import EndpointSlice, Ingress, IngressClass, Kind, SliceEndpoint, key_of, subject_of
 from ingress.objects.names import covering
 from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
@@ -65,11 +65,11 @@ class Evidence:
         said_by_service = Overrides()
         if service is not None:
             said_by_service = read_service_annotations(service, Findings().about(subject_of(service)))
-        if route.owner.kind != INGRESS:
+        if route.owner.kind != Kind.INGRESS.value:
             said_by_ingress = said_by_route(self._inventory, route)
         source, choice = policy_origin(settings, data, service=said_by_service, ingress=said_by_ingress)
         sentence = self._sentence(source, route)
-        if route.owner.kind != INGRESS and source != "flag-off":
+        if route.owner.kind != Kind.INGRESS.value and source != "flag-off":
             below = source in {"ingress", "service"}
             policy = attached_policy(self._inventory, route, said_below=below)
             if policy is not None:
@@ -147,7 +147,7 @@ class Evidence:
         return "it names no class, and none of zonal's IngressClasses is the default"
 
     def _ingress(self, route: RouteName) -> Ingress | None:
-        if route.owner.kind != INGRESS:
+        if route.owner.kind != Kind.INGRESS.value:
             return None
         key = route.owner.namespace, route.owner.name
         return next((ingress for ingress in self._inventory.of(Ingress) if key_of(ingress) == key), None)
