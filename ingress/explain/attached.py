@@ -19,7 +19,7 @@ from ingress.settings.table.whole import SERVICE_OPTIONS
 from ingress.sources.inventory import Inventory
 
 _Place = tuple[str, str, str]
-_KINDS = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+_KINDS: tuple[type[HttpRoute | GrpcRoute | TlsRoute | TcpRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 
 
 def said_by_route(inventory: Inventory, route: RouteName) -> Overrides:

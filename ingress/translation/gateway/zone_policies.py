@@ -238,7 +238,7 @@ class ZonePolicies:
     def _objects_of(self, kind: str) -> Mapping[Key, Gateway | GatewayRoute]:
         """The objects of a kind by namespace and name."""
         if kind not in self._objects:
-            known = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+            known: tuple[type[Gateway | GatewayRoute], ...] = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
             objects = (each for record in known if record.kind.value == kind for each in self._inventory.of(record))
             self._objects[kind] = {key_of(each): each for each in objects}
         return self._objects[kind]

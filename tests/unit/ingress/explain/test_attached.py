@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from balancer.explain.drafts import RouteName
@@ -29,7 +31,7 @@ HINTS = {"policy": "hints"}
     ],
 )
 def test_a_policy_that_counts_is_named(
-    target: tuple[str, str], said: dict[str, object], *, below: bool, found: str | None
+    target: tuple[str, str], said: dict[str, Any], *, below: bool, found: str | None
 ) -> None:
     known = inventory(gateway(), http_route(), zone_policy(*target, **said))
     assert attached_policy(known, NAME, said_below=below) == found
