@@ -153,7 +153,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def worst(self) -> IngressOutcome:
         """The most harmful outcome of anything that was checked."""
-        verdicts = [each.verdict for each in (*self.ingresses, *self.routes)]
+        verdicts = [*(each.verdict for each in self.ingresses), *(each.verdict for each in self.routes)]
         return worst([*verdicts, self.config_map.verdict, outcome_of(self.others)])
 
     @property
