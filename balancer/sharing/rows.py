@@ -1,12 +1,9 @@
 """Lays out rows of words in which the processes of one replica tell each other what they see of one thing. No I/O.
 
-A table has sets of ways, a way has a row for each seat. A row is written by one process only, so there are no locks. It
-holds a tag (what it is about), the time, words of a state, and running totals of what was seen. Every value is an
-aligned word, which x86-64 and 64-bit ARM write and read whole. A reader that meets a row between two writes is wrong by
-a few answers. Rows that make no sense are ignored.
-
-Where the rows of a set are used up, who holds most of them gives way to a namespace that holds fewer. Each process
-decides about its own rows. Places follow from a secret, so no tenant chooses in which set its names meet others'.
+A table has sets of ways, a way has a row for each seat. A row is written by one process only, so there are no locks.
+Its words are aligned, so x86-64 and 64-bit ARM read and write them whole; a reader that meets a row between two writes
+is wrong by a few answers. Rows that make no sense are ignored. In a full set, who holds most rows of a process gives
+way to a namespace that holds fewer. Places follow from a secret, so no tenant chooses whom its names meet.
 """
 
 from __future__ import annotations
