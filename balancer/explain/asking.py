@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from enum import Enum
 from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import quote
@@ -15,7 +16,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 
-_URL = re.compile(r"(https?)://([^/?#]*)([^#]*)", re.IGNORECASE)
+_URL = re.compile(r"(https?|tls|tcp)://([^/?#]*)([^#]*)", re.IGNORECASE)
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 # Characters that a client sends unchanged. All others are percent-encoded as UTF-8 (RFC 3986 2.1).
@@ -43,6 +44,15 @@ class RefusedRequest(BadQuestion):
         self.path = path
 
 
+class Scheme(Enum):
+    """What a URL asks for. TLS and TCP: a connection without HTTP."""
+
+    HTTP = "http"
+    HTTPS = "https"
+    TLS = "tls"
+    TCP = "tcp"
+
+
 class Question(NamedTuple):
     """A request, where it comes in, and the client's address, which is empty if unknown.
 
@@ -53,6 +63,7 @@ class Question(NamedTuple):
     entry_point: EntryPoint
     client: str = ""
     port: int = HTTP.port
+    scheme: Scheme = Scheme.HTTP
 
     @property
     def secure(self) -> bool:
@@ -82,8 +93,11 @@ def question_of(url: str, fields: Sequence[str] = (), *, read: ReadHead, client:
         raise BadQuestion("write host and header fields in ASCII, and the path in UTF-8") from None
     except Refusal as refusal:
         raise RefusedRequest(str(refusal), refusal.kind, host=match[2].lower(), path=match[3] or "/") from None
-    entry_point = HTTPS if match[1].lower() == "https" else HTTP
-    return Question(request, entry_point, client, _port(match[2]) or entry_point.port)
+    scheme, port = Scheme(match[1].lower()), _port(match[2])
+    if scheme is Scheme.TCP and not port:
+        raise BadQuestion("name the port, such as tcp://db.example:5432")
+    entry_point = HTTP if scheme in (Scheme.HTTP, Scheme.TCP) else HTTPS
+    return Question(request, entry_point, client, port or entry_point.port, scheme)
 
 
 def _port(authority: str) -> int:

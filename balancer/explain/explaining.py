@@ -7,8 +7,6 @@ number.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import msgspec
 
 from balancer.errors import ErrorKind, Refusal
@@ -18,36 +16,21 @@ from balancer.explain.asking import Question, RefusedRequest
 from balancer.explain.branching import branching_of
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.drafts import Draft, Gap, OpenStep, Step, name_of
-from balancer.explain.explanations import EndpointFacts, Explanation, empty, failing
-from balancer.explain.foreseeing import foresee
-from balancer.explain.limits import limits_of
+from balancer.explain.explanations import Explanation, empty, failing
 from balancer.explain.mirroring import mirror_steps
+from balancer.explain.reaching import Moment, endpoint_draft
 from balancer.explain.rewriting import rewritten_target
-from balancer.explain.summing import decided
+from balancer.explain.streaming import Stream, destination_of, stream_of, stream_steps
 from balancer.explain.telling import (
-    affinity_steps,
     certificate_steps,
-    decision_steps,
-    endpoint_state,
-    endpoint_steps,
-    limit_step,
-    load_steps,
-    own_zone_step,
-    policy_text,
-    rollout_steps,
-    traffic_steps,
-    zone_steps,
 )
 from balancer.live import View
 from balancer.matching.certificates import CertificateFacts, facts_of
-from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Deny, Reply
 from balancer.matching.served import Match, Served
 from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
-from balancer.picking.backend import BackendRuntime
-from balancer.zones.verdicts import Surroundings
 
 
 def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
@@ -56,6 +39,9 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     `live` says that the view serves requests, so health and load are known.
     """
     request = question.request
+    stream = stream_of(question, view)
+    if stream is not None:
+        return _carried(stream, Moment(question, view, now, live))
     entry_point = entry_point_of(question, view)
     routes = view.configurations[entry_point.key]
     steps: list[Step] = [_asked(question)]
@@ -81,7 +67,7 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     if question.secure or admission.redirect is not None:
         told = msgspec.structs.replace(told, certificate=_certificate(question, view))
         steps += certificate_steps(told.certificate)
-    draft = _matched(told, match, admission, _Moment(question, view, now, live))
+    draft = _matched(told, match, admission, Moment(question, view, now, live))
     if admission.redirect is not None and not match.served.closed:
         told = _replied(draft.explanation, admission.redirect)
         draft = msgspec.structs.replace(draft, explanation=told)
@@ -94,16 +80,19 @@ def refused(request: RefusedRequest, own: OwnZone) -> Draft:
     return Draft(told, (f"{str(request).capitalize()}. The answer is {told.status}.",))
 
 
-class _Moment(NamedTuple):
-    """One question with the view and the time for which it is answered."""
+def _carried(stream: Stream, moment: Moment) -> Draft:
+    """Explains a connection that is carried as bytes."""
+    steps, told = stream_steps(stream, moment.question), _nothing_yet(moment.question, moment.view)
+    if stream.taken is None:
+        return Draft(failing(told, ErrorKind.NO_ROUTE), (*steps, OpenStep(Gap.FINDINGS)))
+    to = destination_of(stream.taken)
+    told = msgspec.structs.replace(told, ingress=to.branch.owner.full_name, service=to.branch.service.full_name)
+    draft = endpoint_draft(told, to, moment, of_stream=True)
+    said = (*steps, *draft.steps, OpenStep(Gap.FINDINGS))
+    return msgspec.structs.replace(draft, steps=said, involved=(name_of(to),))
 
-    question: Question
-    view: View
-    now: float
-    live: bool
 
-
-def _matched(told: Explanation, match: Match, admission: Admission, moment: _Moment) -> Draft:
+def _matched(told: Explanation, match: Match, admission: Admission, moment: Moment) -> Draft:
     """Explains what becomes of a request that has a route, from the choice of its branch on."""
     route = match.served.route
     branching = branching_of(match.served, moment.question, moment.view)
@@ -124,7 +113,7 @@ def _matched(told: Explanation, match: Match, admission: Admission, moment: _Mom
         told = failing(told, rewritten.refused) if rewritten.refused is not None else told
     draft = Draft(told, ())
     if told.status is None:
-        draft = _endpoint(told, to, moment)
+        draft = endpoint_draft(told, to, moment)
         steps += [*mirror_steps(route), *draft.steps]
     return msgspec.structs.replace(draft, steps=tuple(steps), involved=tuple(map(name_of, involved)))
 
@@ -154,55 +143,6 @@ def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[
         service = None if location_of(answer) is not None else told.service
         told = msgspec.structs.replace(_replied(told, answer), service=service)
     return told, admission.steps
-
-
-def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
-    """Explains the choice of an endpoint."""
-    question, view, now, live = moment
-    runtime = view.backends.get(to.backend) if to.backend is not None else None
-    if runtime is None:
-        told = failing(told, to.error)
-        return Draft(told, (f"The backend of this path cannot be used, so the answer is {told.status}.",))
-    policy, facts = to.zone_policy or runtime.backend.zone_policy, view.model.zones
-    outcomes = foresee(runtime, to.zone_policy, to=to, question=question, now=now)
-    ready = tuple(endpoint for endpoint in runtime.backend.endpoints if endpoint.ready)
-    backend = runtime.backend
-    around = Surroundings(view.own_zone, facts).about(backend.namespace, backend.service)
-    limits, endpoints = limits_of(to.policy, backend), _endpoints(runtime, moment)
-    told = msgspec.structs.replace(told, policy=policy_text(policy, ready), limits=limits, endpoints=endpoints)
-    return Draft(
-        decided(told, outcomes, runtime, live=live),
-        (
-            OpenStep(Gap.SLICES),
-            *endpoint_steps(runtime, facts.drained, now=now, live=live),
-            own_zone_step(view.own_zone),
-            OpenStep(Gap.POLICY),
-            *rollout_steps(policy, facts),
-            *traffic_steps(facts, policy, f"{backend.namespace}/{backend.service}"),
-            *load_steps(backend.endpoints, around, policy),
-            *(zone_steps(runtime, now) if live else ()),
-            *affinity_steps(to, question, outcomes),
-            *decision_steps(outcomes, runtime, live=live),
-            limit_step(limits),
-        ),
-        served=name_of(to),
-        addresses=tuple(member.endpoint.address for member in runtime.members.values()),
-    )
-
-
-def _endpoints(runtime: BackendRuntime, moment: _Moment) -> tuple[EndpointFacts, ...]:
-    """The endpoints of a backend in its order. Slices know their pods."""
-    drained = moment.view.model.zones.drained
-    return tuple(
-        EndpointFacts(
-            endpoint=label,
-            zone=member.endpoint.zone,
-            node=member.endpoint.node,
-            pod=None,
-            state=endpoint_state(runtime, member, drained, now=moment.now, live=moment.live),
-        )
-        for label, member in runtime.members.items()
-    )
 
 
 def _asked(question: Question) -> str:

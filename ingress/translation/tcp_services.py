@@ -1,8 +1,7 @@
-"""Reads the ports that `--tcp-services-configmap` leads to Services, as ingress-nginx has them: one line a port.
+"""Reads the ports that `--tcp-services-configmap` leads to Services: one line a port.
 
 A line `PORT: "NAMESPACE/SERVICE:PORT[:PROXY[:PROXY]]"` is an entry point for TCP on a bound socket (`--gateway-ports`).
-The first PROXY is read from clients, the second one is sent to endpoints. Source: ingress-nginx v1.15.1,
-getStreamServices in controller.go. Pure.
+The first PROXY is read from clients, the second one is sent to endpoints. Pure.
 """
 
 from __future__ import annotations
