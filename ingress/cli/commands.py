@@ -115,6 +115,7 @@ def cli() -> None:
     cluster_options.LOCAL_ENDPOINTS,
     cluster_options.EXTERNAL_NAME,
     cluster_options.PASSTHROUGH,
+    cluster_options.ONE_NAMESPACE,
 )
 @section(
     "What is written to the cluster",
