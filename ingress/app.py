@@ -41,6 +41,7 @@ from ingress.admin.doors import port_bound
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
+from ingress.findings import Finding
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.build_findings import findings_of_build
 from ingress.following.controller import Controller
@@ -49,8 +50,9 @@ from ingress.following.hook_following import HookFollowing
 from ingress.following.publishing import Published
 from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
+from ingress.following.zone_events import findings_of_events
 from ingress.replicas.members import places_of
-from ingress.replicas.picks import picks_by_service
+from ingress.replicas.picks import answers_by_namespace, picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
@@ -60,6 +62,7 @@ from ingress.sources.resolving import ResolvingSource
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
     from ingress.replicas.trust import ReplicaCredentials
+    from ingress.replicas.zone_events import ZoneEvent
 
 _LOG = logging.getLogger(__name__)
 
@@ -92,6 +95,9 @@ class App:
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
         self._sick_zones = SickZones()
+        self._sick: tuple[Finding, ...] = ()
+        self._events: tuple[Finding, ...] = ()
+        self._left: frozenset[tuple[str, str]] = frozenset()
         self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
@@ -168,8 +174,17 @@ class App:
         return ClusterStanding(cluster.leading, cluster.problem, ages)
 
     def _reported(self, report: FleetReport) -> None:
+        self._left = frozenset((zone.backend, zone.zone) for zone in report.zones if zone.begun is not None)
+        self._sick = self._sick_zones.follow(report.zones, at_epoch_seconds=time.time())
+        self._see()
+
+    def _sick_for_all(self, events: tuple[ZoneEvent, ...]) -> None:
+        self._events = findings_of_events(event.zone for event in events)
+        self._see()
+
+    def _see(self) -> None:
         if self._controller is not None:
-            self._controller.see(self._sick_zones.follow(report.zones, at_epoch_seconds=time.time()))
+            self._controller.see((*self._sick, *self._events))
 
     # Starting and stopping.
 
@@ -218,7 +233,8 @@ class App:
         options, credentials = self._options, self._credentials
         if options.peer_port is None or credentials is None:
             return
-        from ingress.replicas.conversation import Conversation, ConversationOptions, Ends
+        from ingress.replicas.conversation import Conversation, ConversationOptions
+        from ingress.replicas.sharing import Ends
 
         conversation = Conversation(
             ConversationOptions(
@@ -226,13 +242,16 @@ class App:
             ),
             credentials,
             Ends(
-                self._picks,
-                self._answers.served,
-                self._published.use_traffic,
-                self._fleet.limits,
-                self._fleet.failing,
-                self._fleet.suspect,
-                self._places,
+                totals=self._picks,
+                answers=lambda: answers_by_namespace(self._totals, self._fleet.tables()),
+                model=self._answers.served,
+                use=self._published.use_fleet,
+                memory=self._fleet.among_replicas,
+                failing=self._fleet.failing,
+                suspect=self._fleet.suspect,
+                left=lambda: self._left,
+                events=self._sick_for_all,
+                places=self._places,
             ),
         )
         await conversation.start()

@@ -55,6 +55,15 @@ def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat
                     words[tag] = 0.0
 
 
+def tag_of(key: str) -> int:
+    """The number under which rows about `key` are found: the same in all replicas."""
+    return (_hashed(key) >> (64 - _TAG_BITS)) or 1
+
+
+def _hashed(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES).digest(), "big")
+
+
 class RowTable:
     """The memory as one process sees it, from its seat."""
 
@@ -74,17 +83,20 @@ class RowTable:
         self._seats = seats
         self._seat = seat
 
+    @property
+    def width(self) -> int:
+        """How many totals a row has."""
+        return self._shape.totals
+
     def talk(self, key: str) -> Talk:
         """What this process tells about `key`, and what it hears of the others."""
-        hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES).digest(), "big")
-        tag = float((hashed >> (64 - _TAG_BITS)) or 1)
         width = self._shape.words
         step = self._seats * width
-        first = hashed % self._shape.sets * _WAYS * step
+        first = _hashed(key) % self._shape.sets * _WAYS * step
         ways = [range(way, way + step, width) for way in range(first, first + _WAYS * step, step)]
         return Talk(
             self._words,
-            tag,
+            float(tag_of(key)),
             self._shape,
             own=tuple(rows[self._seat] for rows in ways),
             others=tuple(row for rows in ways for seat, row in enumerate(rows) if seat != self._seat),

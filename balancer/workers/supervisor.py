@@ -85,7 +85,7 @@ class ProcessFleet:
         self._lag = LoopLag()
         self._tables = Tables()
         self._shared = SharedMemory(options.count, secret=options.key_secret)
-        self.limits = self._shared.limits()
+        self.among_replicas = self._shared.among_replicas()
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback, let_in=give_way)

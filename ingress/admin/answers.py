@@ -81,6 +81,8 @@ class Answers:
         own, zones = publication.model.own_zone, publication.model.zones
         if leaves_load_balancers(own, zones):
             return f"zone {own.zone} is drained, and zone-drain-replicas lets its replicas leave load balancers"
+        if self.fleet_facts().is_away:
+            return "what this replica asks fails in all zones and answers other replicas (fleet-readiness)"
         return self._fleet.readiness()
 
     async def metrics(self) -> list[bytes]:

@@ -11,19 +11,28 @@ from balancer.metrics.snapshots import Series
 
 
 class FleetFacts(msgspec.Struct, frozen=True):
-    """Other replicas by state, messages and bytes by what became of them, and the age of the last message by name."""
+    """Other replicas by state, messages and bytes by what became of them, and the age of the last message by name.
+
+    `sick_zones` are zones that are sick for the fleet: how many of their backends are left there, of how many.
+    `has_sick_links`: this replica fails where others get answers; `is_away`: so it says that it is not ready.
+    """
 
     peers: Mapping[str, int] = {}
     messages: Mapping[str, int] = {}
     refused: Mapping[str, int] = {}
     bytes: Mapping[str, int] = {}
     ages_seconds: Mapping[str, float] = {}
+    sick_zones: Mapping[str, tuple[int, int]] = {}
+    has_sick_links: bool = False
+    is_away: bool = False
 
 
 def fleet_series(facts: FleetFacts) -> dict[str, Series]:
     """The series of `facts` for a scrape, by name of the metric."""
-    columns = (facts.peers, facts.messages, facts.refused, facts.bytes)
+    parts = {zone: sick / backends for zone, (sick, backends) in facts.sick_zones.items()}
+    links = {"": int(facts.has_sick_links)} if facts.peers else {}
+    columns = (facts.peers, facts.messages, facts.refused, facts.bytes, parts, links)
     return {
-        definition.name: [((label,), float(value)) for label, value in column.items()]
+        definition.name: [((label,) if definition.labels else (), float(value)) for label, value in column.items()]
         for definition, column in zip(FLEET_METRICS, columns, strict=True)
     }

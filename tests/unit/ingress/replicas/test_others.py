@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, Picks, SpentRow, encode
-from ingress.replicas.others import REPLICAS_MOST, OtherReplicas, ReplicaState
+from ingress.replicas.other_replica import ReplicaState
+from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
 
 
 def said(number: int, total: int = 0, *, service: str = "shop/cart", seconds: float = 0.5) -> bytes:
