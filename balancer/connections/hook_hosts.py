@@ -154,7 +154,8 @@ class HookHost:
         self._socket = ours
         self._frames = Frames()
         self._unsent = bytearray()
-        launch = self._launch = self._starting.submit(started, theirs)
+        launch = self._starting.submit(started, theirs)
+        self._launch = launch
         asyncio.wrap_future(launch, loop=self._loop).add_done_callback(partial(self._started, launch))
 
     def _started(self, launch: Future[subprocess.Popen[bytes]], done: asyncio.Future[subprocess.Popen[bytes]]) -> None:

@@ -91,6 +91,8 @@ def _said(*names: str) -> tuple[str, ...]:
 @click.command(cls=Command)
 @click.argument("source", type=_FILE, metavar="DIR")
 @option("--output", "-o", "output", type=_FILE, help="A new folder for the manifests.", metavar="OUT")
+@option("--to", "target", type=click.Choice(["ingress", "gateway"]), default="ingress", help="What is written.")
+@option("--gateway", default="zonal/zonal", help="With --to gateway: the new Gateway.", metavar="NS/NAME")
 @switch("--in-place", help="Change the class in the files of DIR, and nothing else.")
 @switch("--diff", help="Print what would be written, as a diff, and write nothing.")
 @option("--from", "controller", type=click.Choice(["ingress-nginx"]), default="ingress-nginx", help="Who serves.")
@@ -100,12 +102,13 @@ def _said(*names: str) -> tuple[str, ...]:
 @option("--to-configmap", default="zonal/zonal", help="The ConfigMap that zonal reads.", metavar="NS/NAME")
 @option("--suffix", default="zonal", help="What the names of the new Ingresses end in.")
 def migrate(**given: Any) -> None:
-    """Write Ingresses of zonal's class beside those of another controller.
+    """Write Ingresses of zonal's class, or objects of Gateway API, beside Ingresses of another controller.
 
     DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed without
     --in-place.
     """
     from ingress.migration.command import CannotCheck
+    from ingress.migration.gateway.command import run_move
     from ingress.migration.writing import MigrateOptions, run_migrate
     from ingress.settings.context import TranslationContext
 
@@ -123,9 +126,10 @@ def migrate(**given: Any) -> None:
         class_name=given["to_class"],
         suffix=given["suffix"],
         shows_diff=given["diff"],
+        gateway=reference("--gateway", given["gateway"]) or "",
     )
     try:
-        run_migrate(options)
+        (run_move if given["target"] == "gateway" else run_migrate)(options)
     except CannotCheck as error:
         raise BadInput(str(error)) from None
 

@@ -39,6 +39,7 @@ CORE = (
     "balancer.http2.frames",
     "balancer.http2.h2_connecting",
     "balancer.http2.h2_engine",
+    "balancer.http2.h2_streams",
     "balancer.http2.ngh2_engine",
     "balancer.http2.ngh2_settings",
     "balancer.http2.onward",

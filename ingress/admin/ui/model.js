@@ -1,6 +1,6 @@
 // What the page knows, and what it makes of it: rates, shares, quantiles and texts. No DOM, no network, no clock.
 
-export const MONTH_SECONDS = 730 * 3600; // a month in the price lists of clouds
+export const MONTH_SECONDS = 30 * 86400; // as in `zonal top` and in the dashboards
 const KEPT_SECONDS = 40;
 // A change has to show within two seconds, and a share of few requests would jump.
 const ZONE_WINDOWS = [1, 3];
