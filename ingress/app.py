@@ -94,6 +94,7 @@ class App:
         )
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
+        self._answers.tried_text = self._watching.tried_text
         self._sick_zones = SickZones()
         self._sick: tuple[Finding, ...] = ()
         self._events: tuple[Finding, ...] = ()

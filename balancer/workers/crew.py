@@ -15,6 +15,7 @@ from balancer.metrics.slots import Buffer
 from balancer.sharing.memory import SharedMemory
 from balancer.workers.lifecycle import Phase, Times
 from balancer.workers.shipping import Dispatch
+from balancer.workers.siblings import Siblings
 from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
 from balancer.workers.tables import Tables
 
@@ -26,7 +27,17 @@ _TICK_SECONDS: Final = 0.2  # a fifth of the shortest time that is watched
 class Crew:
     """The running workers, in the order of their start."""
 
-    __slots__ = ("_command", "_dispatch", "_new_log", "_on_end", "_settings", "_tables", "shared", "workers")
+    __slots__ = (
+        "_command",
+        "_dispatch",
+        "_new_log",
+        "_on_end",
+        "_settings",
+        "_siblings",
+        "_tables",
+        "shared",
+        "workers",
+    )
 
     def __init__(
         self,
@@ -47,6 +58,7 @@ class Crew:
         self._dispatch = dispatch
         self._new_log = new_log
         self._on_end = on_end
+        self._siblings = Siblings(self.accepting)
         self._tables = Tables()
         self.shared = shared
         self.workers: list[Supervised] = []
@@ -73,6 +85,7 @@ class Crew:
                 command=self._command,
                 times=times,
                 dispatch=self._dispatch,
+                siblings=self._siblings,
                 on_end=self._ended,
             )
         except (OSError, MemoryError) as error:

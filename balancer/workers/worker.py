@@ -41,17 +41,15 @@ from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.streams import StreamRecorder
 from balancer.model.certificates import Certificate
-from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
-from balancer.picking.failing import WATCHED_SECONDS, FailingRow
-from balancer.picking.health import Change
+from balancer.picking.failing import FailingRow
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
-from balancer.proxy.forwarder import Forwarder
+from balancer.proxy.forwarder import Forwarder, Sight
 from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.hooked_requests import serve_hooked
 from balancer.proxy.mirroring import Mirrors
@@ -66,6 +64,7 @@ from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.workers import hearsay
 from balancer.workers.clients import Clients
 from balancer.workers.failing_telling import FailingTelling
 from balancer.workers.hook_callers import WorkerHooks
@@ -300,18 +299,12 @@ class Worker:
         FailingTelling(self.live.failing, self._loop.call_later, say)
 
     def suspect(self, rows: Iterable[SuspectRow]) -> None:
-        """Learns about endpoints that failed elsewhere."""
-        now = time.perf_counter()  # the clock of picks
-        for row in rows:
-            runtime = self.live.view.backends.get(BackendKey(row.backend))
-            member = None if runtime is None else runtime.members.get(row.endpoint)
-            if runtime is None or member is None:
-                continue
-            if self.live.failing.watch(runtime.backend.key, member.label, member.health, now):
-                runtime.health.suspect(member.health, now, now + WATCHED_SECONDS)
-            if row.ejects and runtime.health.eject_suspect(member.health, now):
-                self._recorder.ejection(runtime.backend.namespace, runtime.backend.service)
-                self._health_log.tell(runtime, member, Change.EJECTED, now=now, why="what they saw")
+        """Learns about endpoints that failed for other replicas."""
+        hearsay.suspect(self.live, rows, Sight(self._recorder, self._health_log), time.perf_counter())
+
+    def hear(self, rows: Iterable[FailingRow]) -> None:
+        """Learns about endpoints that failed for another worker of this replica."""
+        hearsay.hear(self.live, rows, time.perf_counter())
 
     def _serve(self, client: Connection) -> None:
         if client.entry_point.key not in self.live.view.configurations:

@@ -21,11 +21,14 @@ from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table
 from ingress.cli.terminal.rates import TrafficRates
 from ingress.cli.terminal.tables import Grid, fitted
+from ingress.findings import printable
 
 # Lines of the screen that belong to neither table: the headline, the line about order, heads, gaps, and a margin.
 _OTHER_LINES: Final = 9
 # The gap and the head of the table of sick zones, which is there only while a zone is.
 _HEAD_LINES: Final = 2
+# Dry runs that have a line of their own.
+_DRY_RUNS_MOST: Final = 3
 
 
 def run_live(watch: Lookout, options: TopOptions) -> int:
@@ -78,7 +81,10 @@ def drawn(
     shown = chosen(found, msgspec.structs.replace(options.choice, order=sight.order))
     sick = sick_zones_table(shown.services)
     sick_room = len(sick.rows) and len(sick.rows) + _HEAD_LINES
-    room = max(1, size.height - len(shown.flows) - sick_room - len(watch.problems) - _OTHER_LINES)
+    tried = [f"{each.namespace}/{each.name}: {each.tried_text}" for each in shown.services if each.tried_text]
+    tried = tried[:_DRY_RUNS_MOST]
+    others = sick_room + len(watch.problems) + len(tried) + _OTHER_LINES
+    room = max(1, size.height - len(shown.flows) - others)
     first = min(sight.first, max(0, len(shown.services) - room))
     return Group(
         Text(headline(found), style="bold", no_wrap=True, overflow="ellipsis"),
@@ -88,6 +94,7 @@ def drawn(
         *((Text(""), _drawn_table(sick)) if sick.rows else ()),
         Text(""),
         _drawn_table(fitted(services_table(shown.services[first : first + room]), size.width)),
+        *(Text(printable(each, limit=size.width), no_wrap=True, overflow="ellipsis") for each in tried),
         Text(_last_line(len(shown.services) - room, sight), style="dim", no_wrap=True, overflow="ellipsis"),
     )
 

@@ -137,7 +137,9 @@ def services_table(services: Sequence[ServiceRates]) -> Grid:
     """One line for each Service."""
     columns = [Column("service"), Column("mode", spare=3), Column("reason", spare=4)]
     columns += [Column(name, is_number=True, spare=spare) for name, spare in _NUMBERS]
-    return table(columns, [Row(_service_cells(service)) for service in services])
+    return table(
+        columns, [Row(_service_cells(each), (each.tried_text,) if each.tried_text else ()) for each in services]
+    )
 
 
 def _service_cells(service: ServiceRates) -> tuple[str, ...]:
