@@ -42,6 +42,7 @@ from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
 from ingress.findings import Finding
+from ingress.fleet_trust import FleetTrust
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.build_findings import findings_of_build
 from ingress.following.controller import Controller
@@ -61,7 +62,6 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
-    from ingress.replicas.trust import ReplicaCredentials
     from ingress.replicas.zone_events import ZoneEvent
 
 _LOG = logging.getLogger(__name__)
@@ -74,11 +74,12 @@ _NO_OBJECTS = Inventory()
 class App:
     """The parent of a serving fleet: control plane and admin port. Must be made inside the running loop."""
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions, trust: FleetTrust) -> None:
         self._options = options
         self._log_pipes = LogPipes(sys.stdout.fileno())
-        self._credentials = _credentials(options)
-        self._fleet = _fleet(options, self._log_pipes, self._credentials.row_secret if self._credentials else None)
+        self._trust = trust
+        key_secret = trust.credentials.row_secret if trust.credentials is not None else None
+        self._fleet = _fleet(options, self._log_pipes, key_secret)
         self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
@@ -98,6 +99,7 @@ class App:
         self._sick_zones = SickZones()
         self._sick: tuple[Finding, ...] = ()
         self._events: tuple[Finding, ...] = ()
+        self._lease_findings: tuple[Finding, ...] = ()
         self._left: frozenset[tuple[str, str]] = frozenset()
         self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
@@ -185,7 +187,7 @@ class App:
 
     def _see(self) -> None:
         if self._controller is not None:
-            self._controller.see((*self._sick, *self._events))
+            self._controller.see((*self._sick, *self._events, *self._lease_findings))
 
     # Starting and stopping.
 
@@ -231,7 +233,7 @@ class App:
 
     async def _start_conversation(self, stack: AsyncExitStack) -> None:
         """Begins to converse with other replicas, if the options say so."""
-        options, credentials = self._options, self._credentials
+        options, credentials = self._options, self._trust.credentials
         if options.peer_port is None or credentials is None:
             return
         from ingress.replicas.conversation import Conversation, ConversationOptions
@@ -260,6 +262,15 @@ class App:
         self._answers.fleet_facts = conversation.facts
         conversing = asyncio.create_task(conversation.run())
         stack.callback(conversing.cancel)
+        if (leased := self._trust.leased) is not None:
+            stack.push_async_callback(leased.api.close)
+            leased.leases.on_findings = self._note_leases
+            keeping = asyncio.create_task(kept_at_work(leased.run, what="keeping Leases of replicas", told=_not_told))
+            stack.callback(keeping.cancel)
+
+    def _note_leases(self, findings: tuple[Finding, ...]) -> None:
+        self._lease_findings = findings
+        self._see()
 
     def _places(self) -> tuple[str, ...]:
         """Where other replicas are, as the Service of all of them tells."""
@@ -313,15 +324,6 @@ class App:
 
 def _not_told(_problem: str) -> None:
     """The log has it."""
-
-
-def _credentials(options: RunOptions) -> ReplicaCredentials | None:
-    """What this replica proves itself with to others; None without others. Raises `PeerSecretUnusable`."""
-    if options.peer_port is None or options.peer_secret is None:
-        return None
-    from ingress.replicas.trust import credentials_in
-
-    return credentials_in(options.peer_secret)
 
 
 def _ports(options: RunOptions) -> tuple[Port, ...]:

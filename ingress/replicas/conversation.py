@@ -82,7 +82,7 @@ class Conversation:
         options, credentials = self._options, self._credentials
         runner, port = await open_port(options.address, options.port, credentials=credentials, hear=self._hear)
         self._runner = runner
-        self._teller = Teller(credentials.client)
+        self._teller = Teller(credentials)
         _LOG.info("other replicas are heard on port %d", port)
 
     async def run(self) -> None:

@@ -189,10 +189,10 @@ async def test_a_replica_whose_peers_are_gone_acts_as_alone(tmp_path: Path) -> N
         assert await traffic(alone) == {}
 
 
-async def tell(port: int, secret: bytes, data: bytes) -> int:
+async def tell(port: int, secret: bytes, data: bytes, *, address: str = "127.0.0.1") -> int:
     credentials = credentials_of(secret)
     async with aiohttp.ClientSession() as session:
-        url = f"https://127.0.0.1:{port}/tell"
+        url = f"https://{address}:{port}/tell"
         async with session.post(url, data=data, ssl=credentials.client, server_hostname=PEER_NAME) as answer:
             return answer.status
 
