@@ -9,8 +9,8 @@ from balancer.matching.choice_tables import ChoiceTable, needs_choices
 from balancer.matching.gates.making import GateMaker
 from balancer.matching.host_tables import ExpressionTable, HostTable, PathTable
 from balancer.matching.served import Match
-from balancer.model.gates import protecting
-from balancer.model.routes import Host, PathKind, PathParameters
+from balancer.model.gates import GateRule, protecting
+from balancer.model.routes import Host, PathKind, PathParameters, Route
 
 
 def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, HostTable]:
@@ -22,17 +22,25 @@ def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Genera
         table = yield from ExpressionTable.compiling(host, default, make)
     else:
         table = PathTable(host, default, make)
-    compares = _is_unevenly_protected(host, default)
+    compares = len(protections(host, default)) > 1
     if not compares and host.path_parameters is not PathParameters.STRIP:
         return table
     return CarefulTable(table, compares)
 
 
-def _is_unevenly_protected(host: Host, default: Match | None) -> bool:
-    """Whether some paths of the host have gates that others do not have."""
-    kinds = {(route.closed, protecting(route.gates)) for route in host.routes}
+Protections = frozenset[tuple[bool, tuple[GateRule, ...]]]
+"""The kinds of protection of routes: whether a route is closed, and its gates."""
+
+
+def protections(host: Host, default: Match | None) -> Protections:
+    """The kinds of protection that the paths of a host have. `default` is as for `compiling_host`."""
+    kinds = {_protection(route) for route in host.routes}
     if host.default is not None:
-        kinds.add((host.default.closed, protecting(host.default.gates)))
+        kinds.add(_protection(host.default))
     elif default is not None:
-        kinds.add((default.served.route.closed, protecting(default.served.route.gates)))
-    return len(kinds) > 1
+        kinds.add(_protection(default.served.route))
+    return frozenset(kinds)
+
+
+def _protection(route: Route) -> tuple[bool, tuple[GateRule, ...]]:
+    return route.closed, protecting(route.gates)

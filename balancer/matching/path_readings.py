@@ -21,8 +21,18 @@ _BYTES_MOST = 32 * 1024  # of all readings of a path, because each of them costs
 _PARAMETERS = re.compile(rb";[^/]*")
 _ENCODED_DOT = re.compile(rb"%2[eE]")
 _SLASHES = re.compile(rb"//+")
-# UTF-8 with more bytes than a character of ASCII needs. Old decoders accept it (Unicode 15, 3.9: they must not).
-_OVERLONG = re.compile(rb"(?:\xc0|\xe0\x80|\xf0\x80\x80)([\x80-\xbf])|(?:\xc1|\xe0\x81|\xf0\x80\x81)([\x80-\xbf])")
+# UTF-8 with more bytes than a character of ASCII needs, in two to six bytes. Old decoders accept it (Unicode 15, 3.9:
+# they must not), and some of them look at the low six bits of each byte only (CVE-2000-0884: %c0%2f, %c1%1c).
+_LOW, _HIGH = rb"[\x00\x40\x80\xc0]", rb"[\x01\x41\x81\xc1]"
+_FIRSTS = ((rb"\xe0", 0), (rb"\xf0", 1), (rb"\xf8", 2), (rb"\xfc", 3))
+_OVERLONG = re.compile(
+    b"(?:%b)(.)|(?:%b)(.)"
+    % (
+        b"|".join((rb"\xc0", *(first + _LOW * (more + 1) for first, more in _FIRSTS))),
+        b"|".join((rb"\xc1", *(first + _LOW * more + _HIGH for first, more in _FIRSTS))),
+    ),
+    re.DOTALL,
+)
 
 
 def readings(target: bytes, *, strips_parameters: bool) -> frozenset[bytes]:

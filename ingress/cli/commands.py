@@ -20,6 +20,7 @@ from ingress.cli.hooks import hooks
 from ingress.cli.manual import man
 from ingress.cli.migration import check, migrate, rehearse
 from ingress.cli.readings import addresses, peers
+from ingress.cli.savings import savings
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
@@ -264,5 +265,6 @@ cli.add_command(hooks)
 cli.add_command(man)
 cli.add_command(migrate)
 cli.add_command(rehearse)
+cli.add_command(savings)
 for _command in COMMANDS:
     cli.add_command(_command)

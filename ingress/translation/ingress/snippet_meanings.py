@@ -31,17 +31,20 @@ class CannotPlace(Exception):
 class Levels:
     """What holds around the snippet of an Ingress, for all paths of one host. `location` stands behind that snippet.
 
-    `redirects_root`: an app-root redirects the path / of the host. `server_steps` are those of `server`, and
-    `server_variables` the names that those set.
+    `redirects_root`: an app-root redirects the path / of the host. `underscores`: requests have fields whose names have
+    `_`. `server_steps` are those of `server`, and `server_variables` the names that those set.
     """
 
-    __slots__ = ("http", "location", "redirects_root", "server", "server_steps", "server_variables")
+    __slots__ = ("http", "location", "redirects_root", "server", "server_steps", "server_variables", "underscores")
 
-    def __init__(self, http: Level, server: Level, location: Level, *, redirects_root: bool = False) -> None:
+    def __init__(
+        self, http: Level, server: Level, location: Level, *, redirects_root: bool = False, underscores: bool = False
+    ) -> None:
         self.http = http
         self.server = server
         self.location = location
         self.redirects_root = redirects_root
+        self.underscores = underscores
         steps = tuple(_host_steps(server.steps))
         self.server_steps = steps
         self.server_variables = variables_of(steps)
@@ -63,7 +66,7 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
         if levels.redirects_root:
             raise CannotPlace("the host has an app-root, and server-snippet answers requests, too")
         _check_statuses(claim, levels.server_steps)
-        gates.append(HostScript(levels.server_steps, outer.edits, form))
+        gates.append(HostScript(levels.server_steps, outer.edits, form, levels.underscores))
     if any(isinstance(rule, SlashRedirect) for rule in claim.gates):
         return Meaning(tuple(gates))
     location = claim.snippet.followed_by(levels.location)
@@ -82,7 +85,7 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
         rules: tuple[ResponseRule, ...] = (edits,) if edits != OrderedEdits() else ()
         return Meaning(tuple(gates), rules)
     _check_steps(claim, steps)
-    return Meaning((*gates, Script(steps, location.request_fields, edits, form)))
+    return Meaning((*gates, Script(steps, location.request_fields, edits, form, levels.underscores)))
 
 
 def _host_steps(steps: Iterable[LevelStep]) -> Iterator[Step]:
