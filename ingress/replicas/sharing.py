@@ -17,6 +17,7 @@ from balancer.sharing.zone_peers import zone_key
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import LimitSharing
+from ingress.replicas.messages import FlowRow
 from ingress.replicas.other_replica import OtherReplica
 from ingress.replicas.outbox import Sections, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
@@ -38,7 +39,8 @@ class Ends(NamedTuple):
     `totals` returns the requests of these Services so far, `answers` the answers and failures by namespace. `model`
     returns the model in use. `use` makes facts count. `memory` is what workers share with other replicas. `failing`
     returns how endpoints do that failed lately, by worker; `suspect` tells workers what others say. `left` returns the
-    zones that requests leave here; `events` is told which zones are sick for the fleet. `places` returns where other
+    zones that requests leave here; `events` is told which zones are sick for the fleet. `flows`
+    returns the requests of this replica by zones. `places` returns where other
     replicas are now, beside those of the options; the own place may be among them.
     """
 
@@ -51,6 +53,7 @@ class Ends(NamedTuple):
     suspect: Callable[[tuple[SuspectRow, ...]], None]
     left: Callable[[], Collection[LeftZone]]
     events: Callable[[tuple[ZoneEvent, ...]], None]
+    flows: Callable[[], Mapping[tuple[str, str], FlowRow]]
     places: Callable[[], tuple[str, ...]]
 
 
@@ -133,6 +136,7 @@ class FleetSharing:
             "picks": self.traffic.picks,
             "spent": self.limits.spent,
             "health": self._health_rows,
+            "flows": self._ends.flows(),
         }
         return told | ({"loads": self.loads.rows, "zones": self.zones.rows} if is_near else {})
 

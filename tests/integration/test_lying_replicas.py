@@ -49,6 +49,7 @@ class One:
             suspect=self.suspects.extend,
             left=lambda: (),
             events=lambda _: None,
+            flows=dict,
             places=lambda: (),
         )
         options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
@@ -111,6 +112,8 @@ def said(number: int, **fields: Any) -> bytes:
         said(2, zones=[[1, [1] * 32]]),
         said(2, zones=[[1, [math.nan] * 33]]),
         said(2, health=[["shop", 1, 2]]),
+        said(2, flows=[["zone-a", "zone-b", -1, 0, 0, 0]]),
+        said(2, flows=[["zone-a", "zone-b", 1, 0, 0, 0]] * 257),
         said(2, left=[["shop/cart:80", "z" * 64]]),
         said(2, left=[["shop/cart:80", "zone-a"]] * 1025),
         said(2, spent=[[0, 1, 5, 5]]),

@@ -54,6 +54,7 @@ class One:
             suspect=self.suspects.extend,
             left=lambda: self.left,
             events=self.events.append,
+            flows=dict,
             places=lambda: (),
         )
         self.sharing = FleetSharing(ends, "own")
