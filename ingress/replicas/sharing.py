@@ -17,9 +17,9 @@ from balancer.sharing.zone_peers import zone_key
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import LimitSharing
-from ingress.replicas.messages import FlowRow
+from ingress.replicas.messages import FlowRow, HealthRow
 from ingress.replicas.other_replica import OtherReplica
-from ingress.replicas.outbox import Sections, Wholes
+from ingress.replicas.outbox import Rows, Sections, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
 from ingress.replicas.sightings import LOADS, ZONES, SightingSharing
 from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
@@ -90,7 +90,7 @@ class FleetSharing:
         self._failures = FailureSharing()
         self._health = Health()
         self._health_at = float("-inf")
-        self._health_rows: Mapping[str, object] = {}
+        self._health_rows: Mapping[str, HealthRow] = {}
         self._model = RoutingModel()
         self._zone_keys: frozenset[str] = frozenset()
 
@@ -132,7 +132,7 @@ class FleetSharing:
 
     def sections(self, *, is_near: bool) -> Sections:
         """What is told row by row; to a replica of the own zone more."""
-        told: dict[str, Mapping[object, object]] = {
+        told: dict[str, Rows] = {
             "picks": self.traffic.picks,
             "spent": self.limits.spent,
             "health": self._health_rows,
@@ -220,7 +220,7 @@ def load_keys(model: RoutingModel) -> Iterator[str]:
         for route in (*host.routes, host.default)
         if route is not None
         for branch in route.branches
-        if branch.zone_policy is not None
+        if branch.zone_policy is not None and branch.backend is not None
     }
     by_itself = {(backend.key, backend.zone_policy) for backend in model.backends}
     for backend, policy in asked | by_itself:
