@@ -38,6 +38,7 @@ from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from ingress.admin.answers import Answers
 from ingress.admin.doors import port_bound
+from ingress.admin.overview.fleet import flows_told
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
@@ -53,6 +54,7 @@ from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
 from ingress.following.zone_events import findings_of_events
 from ingress.replicas.members import places_of
+from ingress.replicas.messages import FlowRow
 from ingress.replicas.picks import answers_by_namespace, picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
@@ -254,6 +256,7 @@ class App:
                 suspect=self._fleet.suspect,
                 left=lambda: self._left,
                 events=self._sick_for_all,
+                flows=self._flows,
                 places=self._places,
             ),
         )
@@ -267,6 +270,9 @@ class App:
             leased.leases.on_findings = self._note_leases
             keeping = asyncio.create_task(kept_at_work(leased.run, what="keeping Leases of replicas", told=_not_told))
             stack.callback(keeping.cancel)
+
+    def _flows(self) -> dict[tuple[str, str], FlowRow]:
+        return flows_told(self._watching.flows())
 
     def _note_leases(self, findings: tuple[Finding, ...]) -> None:
         self._lease_findings = findings

@@ -25,7 +25,8 @@ from balancer.runtime.build import build_told
 from balancer.workers.fleet import Fleet
 from balancer.workers.reports import FleetReport
 from balancer.zones.draining import leaves_load_balancers
-from ingress.admin.overview.document import ReplicaFacts, SettingRow
+from ingress.admin.overview.document import FleetPart, Flow, ReplicaFacts, SettingRow
+from ingress.admin.overview.fleet import fleet_part
 from ingress.admin.overview.in_force import setting_rows
 from ingress.admin.overview.listing import peer_rows
 from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_facts
@@ -149,6 +150,11 @@ class Answers:
         namespace, _, name = self._options.context.configmap.partition("/")
         config_map = self.objects().config_map(namespace, name)
         return setting_rows(config_map.data if config_map is not None else {}, self._options)
+
+    def fleet(self, own: tuple[Flow, ...]) -> FleetPart:
+        served = self.served()
+        name = self._options.cluster.pod_name or socket.gethostname()
+        return fleet_part(self.fleet_facts(), name, served.own_zone.zone or "", own, served.zones.prices)
 
     async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
         now = asyncio.get_running_loop().time()

@@ -115,7 +115,7 @@ class Conversation:
             messages={result: self._counted[result] for result in ("heard", "sent", "failed")},
             refused={refusal.value: self._members.refused[refusal] for refusal in MessageRefusal},
             bytes={direction: self._bytes[direction] for direction in ("heard", "sent")},
-            ages_seconds=self._members.ages(now),
+            replicas=self._members.seen(now),
             sick_zones={event.zone: (event.sick, event.backends) for event in self._sharing.events.events},
             is_away=self._sharing.is_away,
             has_sick_links=self._sharing.judge.is_away,

@@ -70,15 +70,12 @@ def _identity_in(pem: str) -> str:
         return ""
     try:
         found = x509.load_pem_x509_certificates(pem.encode("ascii"))
-        if len(found) != 1:
-            return False
-        names = found[0].subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-        key = found[0].public_key()
+        names = [name.value for each in found for name in each.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        keys = [each.public_key() for each in found]
     except Exception:  # whatever somebody wrote into a Lease
         return ""
-    if not isinstance(key, ec.EllipticCurvePublicKey) or [name.value for name in names] != [_identity_of(key)]:
-        return ""
-    return _identity_of(key)
+    identities = [_identity_of(key) for key in keys if isinstance(key, ec.EllipticCurvePublicKey)]
+    return identities[0] if len(found) == 1 and names == identities else ""
 
 
 def _identity_of(key: ec.EllipticCurvePublicKey) -> str:

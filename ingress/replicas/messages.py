@@ -17,6 +17,7 @@ MESSAGE_BYTES_MOST: Final = 1024 * 1024
 ROWS_MOST: Final = 4096
 FAILURES_MOST: Final = 1024
 LEFT_MOST: Final = 1024
+FLOWS_MOST: Final = 256
 
 _WORD_MOST: Final = 2**53
 Total = Annotated[int, Meta(ge=0, le=_WORD_MOST)]
@@ -101,6 +102,19 @@ class HealthRow(msgspec.Struct, frozen=True, array_like=True):
     failed: Total
 
 
+class FlowRow(msgspec.Struct, frozen=True, array_like=True):
+    """The requests of a replica from its zone to a zone: how many, how many answers were errors, and bytes of bodies to
+    and from endpoints. Only shown.
+    """
+
+    from_zone: Annotated[str, Meta(min_length=1, max_length=63)]
+    to_zone: Annotated[str, Meta(min_length=1, max_length=63)]
+    requests: Total
+    errors: Total
+    sent_bytes: Total
+    received_bytes: Total
+
+
 class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a replica knows. `number` grows with each message of a replica.
 
@@ -120,6 +134,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     loads: Annotated[tuple[SeenRow, ...], Meta(max_length=ROWS_MOST)] = ()
     zones: Annotated[tuple[SeenRow, ...], Meta(max_length=ROWS_MOST)] = ()
     health: Annotated[tuple[HealthRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    flows: Annotated[tuple[FlowRow, ...], Meta(max_length=FLOWS_MOST)] = ()
     failing: Annotated[tuple[FailureRow, ...], Meta(max_length=FAILURES_MOST)] | None = None
     left: Annotated[tuple[LeftRow, ...], Meta(max_length=LEFT_MOST)] | None = None
     away: bool = False

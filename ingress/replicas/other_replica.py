@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Final
 
 from balancer.picking.failing import EndpointPlace
-from ingress.replicas.messages import FailureRow, Message, SeenRow
+from ingress.replicas.messages import FailureRow, FlowRow, Message, SeenRow
 from ingress.replicas.readiness import Health
 from ingress.replicas.zone_events import LeftZone
 
@@ -28,12 +28,13 @@ class OtherReplica:
     `news` is what it was asked and let pass of each client of a limit between the last message and the one before.
     `failing` are the endpoints that fail there. `loads` and `zones` are its totals of what workers saw, by tag, and
     `load_news` and `zone_news` what came of that with the last message. `left` are zones that requests leave there, and
-    `health` how its answers were lately.
+    `health` how its answers were lately. `flows` are its requests by zones.
     """
 
     __slots__ = (
         "distrusted_until",
         "failing",
+        "flows",
         "health",
         "heard_at",
         "last",
@@ -54,6 +55,7 @@ class OtherReplica:
         self.spent: dict[tuple[int, int], tuple[int, int]] = {}
         self.news: dict[tuple[int, int], tuple[int, int]] = {}
         self.failing: dict[EndpointPlace, FailureRow] = {}
+        self.flows: dict[tuple[str, str], FlowRow] = {}
         self.left: frozenset[LeftZone] = frozenset()
         self.health = Health()
         self.loads: dict[int, SeenRow] = {}

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from ingress.replicas.messages import MessageRefusal, MessageRefused, decode
+from ingress.replicas.facts import ReplicaSeen
+from ingress.replicas.messages import FLOWS_MOST, MessageRefusal, MessageRefused, decode
 from ingress.replicas.other_replica import OtherReplica, ReplicaState
 from ingress.replicas.plausibility import judge, seen_news, spent_news
 from ingress.replicas.readiness import Health
@@ -48,6 +49,7 @@ class OtherReplicas:
                 liar.picks.clear()
                 liar.spent.clear()
                 liar.failing.clear()
+                liar.flows.clear()
                 liar.left = frozenset()
                 liar.health = Health()
                 liar.loads.clear()
@@ -64,13 +66,26 @@ class OtherReplicas:
         """The replicas that were heard lately and are believed, with their identities."""
         return (each for each in self._members.items() if each[1].state(now) is ReplicaState.UP)
 
+    def seen(self, now: float) -> tuple[ReplicaSeen, ...]:
+        """All of them as they are shown, by name."""
+        return tuple(
+            sorted(
+                ReplicaSeen(
+                    name=member.last.name or identity,
+                    zone=member.last.zone,
+                    state=member.state(now).value,
+                    age_seconds=now - member.heard_at,
+                    is_away=member.last.away,
+                    flows=tuple(member.flows.values()),
+                )
+                for identity, member in self._members.items()
+                if member.heard_at > float("-inf")
+            )
+        )
+
     def states(self, now: float) -> Counter[ReplicaState]:
         """How many replicas stand how."""
         return Counter(member.state(now) for member in self._members.values())
-
-    def ages(self, now: float) -> dict[str, float]:
-        """The seconds since the last message of each replica, by what it calls itself."""
-        return {member.last.name or identity: now - member.heard_at for identity, member in self._members.items()}
 
     def _heard(self, identity: str, data: bytes, now: float) -> OtherReplica:
         if identity == self._own:
@@ -95,6 +110,8 @@ class OtherReplicas:
         if message.left is not None:
             member.left = frozenset((row.backend, row.zone) for row in message.left)
         member.health.learn(message.health, now)
+        if len(member.flows) < FLOWS_MOST:
+            member.flows.update(((row.from_zone, row.to_zone), row) for row in message.flows)
         member.last = message
         member.heard_at = now
         return member

@@ -17,8 +17,9 @@ from balancer.sharing.zone_peers import zone_key
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import LimitSharing
+from ingress.replicas.messages import FlowRow, HealthRow
 from ingress.replicas.other_replica import OtherReplica
-from ingress.replicas.outbox import Sections, Wholes
+from ingress.replicas.outbox import Rows, Sections, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
 from ingress.replicas.sightings import LOADS, ZONES, SightingSharing
 from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
@@ -38,7 +39,8 @@ class Ends(NamedTuple):
     `totals` returns the requests of these Services so far, `answers` the answers and failures by namespace. `model`
     returns the model in use. `use` makes facts count. `memory` is what workers share with other replicas. `failing`
     returns how endpoints do that failed lately, by worker; `suspect` tells workers what others say. `left` returns the
-    zones that requests leave here; `events` is told which zones are sick for the fleet. `places` returns where other
+    zones that requests leave here; `events` is told which zones are sick for the fleet. `flows`
+    returns the requests of this replica by zones. `places` returns where other
     replicas are now, beside those of the options; the own place may be among them.
     """
 
@@ -51,6 +53,7 @@ class Ends(NamedTuple):
     suspect: Callable[[tuple[SuspectRow, ...]], None]
     left: Callable[[], Collection[LeftZone]]
     events: Callable[[tuple[ZoneEvent, ...]], None]
+    flows: Callable[[], Mapping[tuple[str, str], FlowRow]]
     places: Callable[[], tuple[str, ...]]
 
 
@@ -87,7 +90,7 @@ class FleetSharing:
         self._failures = FailureSharing()
         self._health = Health()
         self._health_at = float("-inf")
-        self._health_rows: Mapping[str, object] = {}
+        self._health_rows: Mapping[str, HealthRow] = {}
         self._model = RoutingModel()
         self._zone_keys: frozenset[str] = frozenset()
 
@@ -129,10 +132,11 @@ class FleetSharing:
 
     def sections(self, *, is_near: bool) -> Sections:
         """What is told row by row; to a replica of the own zone more."""
-        told: dict[str, Mapping[object, object]] = {
+        told: dict[str, Rows] = {
             "picks": self.traffic.picks,
             "spent": self.limits.spent,
             "health": self._health_rows,
+            "flows": self._ends.flows(),
         }
         return told | ({"loads": self.loads.rows, "zones": self.zones.rows} if is_near else {})
 
@@ -216,7 +220,7 @@ def load_keys(model: RoutingModel) -> Iterator[str]:
         for route in (*host.routes, host.default)
         if route is not None
         for branch in route.branches
-        if branch.zone_policy is not None
+        if branch.zone_policy is not None and branch.backend is not None
     }
     by_itself = {(backend.key, backend.zone_policy) for backend in model.backends}
     for backend, policy in asked | by_itself:

@@ -49,6 +49,7 @@ class One:
             suspect=self.suspects.extend,
             left=lambda: (),
             events=lambda _: None,
+            flows=dict,
             places=lambda: (),
         )
         options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
@@ -111,6 +112,8 @@ def said(number: int, **fields: Any) -> bytes:
         said(2, zones=[[1, [1] * 32]]),
         said(2, zones=[[1, [math.nan] * 33]]),
         said(2, health=[["shop", 1, 2]]),
+        said(2, flows=[["zone-a", "zone-b", -1, 0, 0, 0]]),
+        said(2, flows=[["zone-a", "zone-b", 1, 0, 0, 0]] * 257),
         said(2, left=[["shop/cart:80", "z" * 64]]),
         said(2, left=[["shop/cart:80", "zone-a"]] * 1025),
         said(2, spent=[[0, 1, 5, 5]]),
@@ -168,11 +171,11 @@ async def test_anothers_name_makes_nobody_another_one() -> None:
 async def test_who_cannot_prove_itself_is_not_heard() -> None:
     stranger = credentials_of(b"another secret, which nobody has told us")
     nobody = credentials_of(SECRET)
-    without = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    without.check_hostname = False
-    without.verify_mode = ssl.CERT_NONE
+    nobody.client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    nobody.client.check_hostname = False
+    nobody.client.verify_mode = ssl.CERT_NONE
     async with listening() as one:
-        for sender in (stranger, nobody._replace(client=without)):
+        for sender in (stranger, nobody):
             with pytest.raises((aiohttp.ClientError, ssl.SSLError, OSError)):
                 await one.hears(sender, said(1))
         assert one.conversation.facts().messages["heard"] == 0

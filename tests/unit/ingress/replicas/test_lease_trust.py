@@ -26,7 +26,12 @@ async def test_both_must_believe_each_other() -> None:
     two.believe([pem_of(one)])
     assert await shaken(one.credentials, two.credentials.client) == two.credentials.identity
     assert await shaken(two.credentials, one.credentials.client) == one.credentials.identity
-    assert one.credentials.believed == {one.credentials.identity, two.credentials.identity}
+    assert one.credentials.believed == frozenset(
+        (
+            one.credentials.identity,
+            two.credentials.identity,
+        )
+    )
 
 
 async def test_whose_lease_is_gone_is_believed_no_longer() -> None:
@@ -36,7 +41,7 @@ async def test_whose_lease_is_gone_is_believed_no_longer() -> None:
     one.believe([])
     with pytest.raises(aiohttp.ClientError):
         await shaken(one.credentials, two.credentials.client)
-    assert one.credentials.believed == {one.credentials.identity}
+    assert one.credentials.believed == frozenset((one.credentials.identity,))
 
 
 async def test_a_replica_reaches_itself_so_that_it_knows_its_own_address() -> None:
@@ -56,7 +61,7 @@ def test_nobody_takes_the_identity_of_another_one() -> None:
     stolen = certificate(name, key, key, issuer=name).public_bytes(Encoding.PEM).decode("ascii")
     one = LeaseTrust(SECRET)
     assert one.believe([stolen]) == 0
-    assert one.credentials.believed == {one.credentials.identity}
+    assert one.credentials.believed == frozenset((one.credentials.identity,))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import msgspec
 import pytest
@@ -25,7 +26,7 @@ ENDPOINTS = [build.endpoint("10.0.0.1", zone="zone-a"), build.endpoint("10.0.0.2
 PLACE = ("shop/s0:80", "10.0.0.1:80")
 
 
-def model(**uses: FleetUse) -> RoutingModel:
+def model(**uses: Any) -> RoutingModel:
     backends = [build.backend(f"shop/s{number}:80", ENDPOINTS, zone_policy=ADAPTIVE) for number in range(3)]
     return msgspec.structs.replace(
         build.model(*backends), own_zone=OwnZone(Zone("zone-a"), "flag"), zones=ZoneFacts(**uses)
@@ -54,6 +55,7 @@ class One:
             suspect=self.suspects.extend,
             left=lambda: self.left,
             events=self.events.append,
+            flows=dict,
             places=lambda: (),
         )
         self.sharing = FleetSharing(ends, "own")
