@@ -54,8 +54,13 @@ def _sums(rows: Iterable[FlowRow], prices: ZonePrices) -> tuple[Flow, ...]:
     for row in rows:
         counts = row.requests, row.errors, row.sent_bytes, row.received_bytes
         before = sums.get((row.from_zone, row.to_zone), (0, 0, 0, 0))
-        sums[row.from_zone, row.to_zone] = _Counts(map(add, before, counts))
+        sums[row.from_zone, row.to_zone] = _added(before, counts)
     return tuple(_flow(Zone(source), Zone(target), counts, prices) for (source, target), counts in sorted(sums.items()))
+
+
+def _added(one: _Counts, other: _Counts) -> _Counts:
+    requests, errors, sent, received = map(add, one, other)
+    return requests, errors, sent, received
 
 
 def _flow(source: Zone, target: Zone, counts: _Counts, prices: ZonePrices) -> Flow:
