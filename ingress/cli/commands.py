@@ -118,6 +118,7 @@ def cli() -> None:
     option("--default-ssl-certificate", help="Secret for hosts without a certificate.", metavar="NS/NAME"),
     cluster_options.LOCAL_ENDPOINTS,
     cluster_options.EXTERNAL_NAME,
+    cluster_options.PASSTHROUGH,
 )
 @section(
     "What is written to the cluster",
