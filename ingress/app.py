@@ -263,6 +263,7 @@ class App:
         await conversation.start()
         stack.push_async_callback(conversation.close)
         self._answers.fleet_facts = conversation.facts
+        self._answers.told_about = conversation.told_about
         conversing = asyncio.create_task(conversation.run())
         stack.callback(conversing.cancel)
         if (leased := self._trust.leased) is not None:

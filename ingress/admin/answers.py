@@ -68,6 +68,8 @@ class Answers:
         self.draining = False
         self.fleet_facts: Callable[[], FleetFacts] = FleetFacts
         """What is known about the conversation with other replicas. Who runs the conversation sets it."""
+        self.told_about: Callable[[str], list[str]] = lambda _: []
+        """What other replicas told about a Service, in sentences. Who runs the conversation sets it."""
         self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
         """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
         self.tried_text: Callable[[tuple[str, str]], Awaitable[str]] = _untried
@@ -122,6 +124,8 @@ class Answers:
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         draft = await self._fleet.explain(url, fields, client=client)
         told = complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
+        if told.service is not None and (more := self.told_about(told.service)):
+            told = msgspec.structs.replace(told, steps=(*told.steps, *more))
         if told.service is None or told.dry_run_reason is msgspec.UNSET:
             return told
         namespace, _, name = told.service.partition("/")

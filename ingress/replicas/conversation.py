@@ -103,6 +103,10 @@ class Conversation:
         await self._teller.close()
         await self._runner.cleanup()
 
+    def told_about(self, service: str) -> list[str]:
+        """What other replicas told about a Service, in sentences."""
+        return self._sharing.told_about(service)
+
     def facts(self) -> FleetFacts:
         """What is shown about the conversation now."""
         now = _now()

@@ -13,6 +13,7 @@ from balancer.model.zones import UNKNOWN_ZONE, FleetUse, Zone, ZoneFacts, ZonePo
 from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.sharing.memory import AmongReplicas
 from balancer.sharing.peers import load_key
+from balancer.sharing.rows import tag_of
 from balancer.sharing.zone_peers import zone_key
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.failures import FailureSharing, ReplicaView
@@ -140,6 +141,19 @@ class FleetSharing:
         }
         return told | ({"loads": self.loads.rows, "zones": self.zones.rows} if is_near else {})
 
+    def told_about(self, service: str) -> list[str]:
+        """What other replicas told about a Service (`namespace/name`), and whether it counts, in sentences."""
+        facts, told = self._model.zones, []
+        keys = [key for key in load_keys(self._model) if key.startswith(f"{service}:")]
+        if picks := sum(self.loads.taken.get(tag_of(key), 0) for key in keys):
+            use = _use_told(facts, facts.fleet_loads, "fleet-loads")
+            told.append(f"Other replicas of {self.own_zone} told that they picked {picks} times under adaptive.{use}")
+        backends = [backend.key for backend in self._model.backends if backend.key.startswith(f"{service}:")]
+        if any(self.zones.taken.get(tag_of(key)) is not None for key in zone_keys(self._model, backends)):
+            use = _use_told(facts, facts.fleet_zones, "fleet-zones")
+            told.append(f"Other replicas of {self.own_zone} told how zones answered them.{use}")
+        return told
+
     def _follow(self, model: RoutingModel) -> None:
         self.traffic.follow(model)
         self.limits.follow(model)
@@ -166,13 +180,14 @@ class FleetSharing:
     ) -> None:
         """Load under `adaptive`, and answers of zones of those backends that fail here lately."""
         facts = self._model.zones
-        self.loads.turn(now, up=up.keys(), counts=facts.use_of(facts.fleet_loads) is FleetUse.ON)
+        near = {identity for identity, zone in up.items() if zone and zone == self.own_zone}
+        self.loads.turn(now, up=near, counts=facts.use_of(facts.fleet_loads) is FleetUse.ON)
         backends = {place[0] for rows in failing for place in rows} if _is_told(facts, facts.fleet_zones) else set()
         keys = frozenset(zone_keys(self._model, sorted(backends)[:_FAILING_BACKENDS_MOST])) if backends else frozenset()
         if keys != self._zone_keys:
             self._zone_keys = keys
             self.zones.follow(keys)
-        self.zones.turn(now, up=up.keys(), counts=facts.use_of(facts.fleet_zones) is FleetUse.ON)
+        self.zones.turn(now, up=near, counts=facts.use_of(facts.fleet_zones) is FleetUse.ON)
 
     def _share_zones(self, believed: Mapping[str, OtherReplica], zone: str) -> None:
         facts = self._model.zones
@@ -210,6 +225,12 @@ class FleetSharing:
 
 def _is_told(facts: ZoneFacts, fact: FleetUse) -> bool:
     return facts.use_of(fact) is not FleetUse.OFF
+
+
+def _use_told(facts: ZoneFacts, fact: FleetUse, key: str) -> str:
+    if facts.use_of(fact) is FleetUse.ON:
+        return ""
+    return f" The key {key if facts.fleet is FleetUse.ON else 'fleet'} is a dry run, so this decides nothing."
 
 
 def load_keys(model: RoutingModel) -> Iterator[str]:

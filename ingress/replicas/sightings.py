@@ -47,9 +47,12 @@ assert len(LOADS.totals) == len(Seen._fields)
 
 
 class SightingSharing:
-    """What workers see of the things that are followed, here and at others. `rows` is what is told."""
+    """What workers see of the things that are followed, here and at others. `rows` is what is told.
 
-    __slots__ = ("_columns", "_heard", "_read_at", "_relay", "_states", "heard_from", "rows")
+    `taken` is what others have told of the first column, by tag.
+    """
+
+    __slots__ = ("_columns", "_heard", "_means", "_read_at", "_relay", "_states", "rows", "taken")
 
     def __init__(self, relay: Relay, columns: Columns) -> None:
         self._relay = relay
@@ -57,18 +60,20 @@ class SightingSharing:
         self._read_at = float("-inf")
         self._heard: dict[int, list[float]] = {}
         self._states: dict[tuple[str, int], tuple[float, tuple[float, ...]]] = {}
+        self._means: dict[int, tuple[float, ...]] = {}
         self.rows: dict[int, SeenRow] = {}
-        self.heard_from: Mapping[str, int] = {}
-        """How many rows of each replica hold states that count now."""
+        self.taken: dict[int, int] = {}
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries what is seen of these from now on, and of nothing else."""
         self._relay.follow(keys)
+        self.taken = {tag: count for tag, count in self.taken.items() if tag in self._relay.tags}
 
     def hear(self, identity: str, news: Mapping[int, SeenRow], now: float) -> None:
         """Takes what another replica saw since its last message, by tag."""
         for tag in news.keys() & self._relay.tags:
             row = news[tag]
+            self.taken[tag] = self.taken.get(tag, 0) + row.totals[0]
             seen = [value / factor for value, factor in zip(row.totals, self._columns.totals, strict=True)]
             before = self._heard.get(tag)
             self._heard[tag] = (
@@ -79,7 +84,14 @@ class SightingSharing:
                 self._states[identity, tag] = (now, state)
 
     def turn(self, now: float, *, up: Collection[str], counts: bool) -> None:
-        """Reads what own workers saw, and tells them what others saw, if it `counts`."""
+        """Reads what own workers saw, and tells them what others saw, if it `counts`.
+
+        `up` are the replicas of the own zone. Without any nothing is done.
+        """
+        if not up:
+            self.rows = {}
+            self._heard.clear()
+            return
         if now - self._read_at >= READ_SECONDS:
             self._read_at = now
             self.rows = {tag: self._row(tag, totals, now) for tag, totals in self._relay.read(now).items()}
@@ -88,10 +100,11 @@ class SightingSharing:
                 for (identity, tag), state in self._states.items()
                 if identity in up and now - state[0] <= _FRESH_SECONDS and tag in self._relay.tags
             }
+            self._means = self._mean_states()
         if counts:
             for tag, seen in self._heard.items():
                 self._relay.add(tag, seen)
-            self._relay.turn(now, self._means())
+            self._relay.turn(now, self._means)
         self._heard.clear()
 
     def _row(self, tag: int, totals: Sequence[float], now: float) -> SeenRow:
@@ -107,7 +120,7 @@ class SightingSharing:
             for column, factor in zip(columns, self._columns.state, strict=False)
         )
 
-    def _means(self) -> dict[int, tuple[float, ...]]:
+    def _mean_states(self) -> dict[int, tuple[float, ...]]:
         """The mean state of the others, by tag."""
         by_tag: dict[int, list[tuple[float, ...]]] = {}
         for (_, tag), (_, state) in self._states.items():

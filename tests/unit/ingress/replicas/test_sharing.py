@@ -14,8 +14,9 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.sharing.memory import alone
 from balancer.sharing.peers import ALONE, Others, Peers
+from balancer.sharing.rows import tag_of
 from balancer.workers.messages import SuspectRow
-from ingress.replicas.messages import HealthRow, LeftRow, Message, encode
+from ingress.replicas.messages import HealthRow, LeftRow, Message, SeenRow, encode
 from ingress.replicas.others import OtherReplicas
 from ingress.replicas.sharing import Ends, FleetSharing, load_keys, zone_keys
 from ingress.replicas.zone_events import LeftZone, ZoneEvent
@@ -141,3 +142,17 @@ def test_keys_are_those_of_workers() -> None:
         runtime.balancer(now=0.0)
     assert asked == set(load_keys(known))
     assert set(zone_keys(known, ["shop/s0:80"])) == {"shop/s0:80 zone-a", "shop/s0:80 zone-b"}
+
+
+@pytest.mark.parametrize(("use", "dry"), [(FleetUse.ON, False), (FleetUse.DRY_RUN, True)])
+def test_what_others_told_about_a_service_is_said(use: FleetUse, dry: bool) -> None:
+    one = One(fleet_loads=use)
+    one.turn(1.0)
+    tag = min(tag_of(key) for key in load_keys(one.model) if key.startswith("shop/s0:"))
+    for number, now in ((5, 1.1), (12, 1.6)):
+        one.hears(now, loads=(SeenRow(tag, (number,) * 6),))
+        one.turn(now)
+    (told,) = one.sharing.told_about("shop/s0")
+    assert "7 times" in told
+    assert ("dry run" in told) is dry
+    assert one.sharing.told_about("shop/s1") == []

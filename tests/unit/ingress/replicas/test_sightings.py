@@ -69,9 +69,17 @@ def test_the_state_of_one_who_is_silent_counts_no_longer() -> None:
     conversation(one, other, 5)
     for turn in range(40):
         now = 6.0 + turn / 10
-        one.sharing.turn(now, up=set(), counts=True)
+        one.sharing.turn(now, up={"third"}, counts=True)
         heard = one.sees(0, now)
     assert heard.share is None
+
+
+def test_without_others_in_the_zone_nothing_is_read_or_told() -> None:
+    one = Replica()
+    for now in (1.0, 2.5, 4.0):
+        one.sees(5, now)
+        one.sharing.turn(now, up=(), counts=True)
+    assert one.sharing.rows == {}
 
 
 def test_what_nobody_follows_is_not_taken() -> None:
@@ -89,7 +97,7 @@ def test_answers_of_a_zone_are_carried_as_well() -> None:
     seen = ZoneSeen((3.0,) + (0.0,) * (PLACES - 1), (1.0,) + (0.0,) * (PLACES - 1), 0.25)
     for now in (1.0, 2.5):
         worker.exchange(seen, now)
-        sharing.turn(now, up=(), counts=True)
+        sharing.turn(now, up={"other"}, counts=True)
     told = sharing.rows[TAG]
     assert told.totals[0] == 3
     assert told.totals[-1] == 250_000
