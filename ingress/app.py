@@ -42,17 +42,15 @@ from ingress.admin.overview.fleet import flows_told
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
-from ingress.findings import Finding
 from ingress.fleet_trust import FleetTrust
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.build_findings import findings_of_build
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.hook_following import HookFollowing
+from ingress.following.observed import Observed
 from ingress.following.publishing import Published
-from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
-from ingress.following.zone_events import findings_of_events
 from ingress.replicas.members import places_of
 from ingress.replicas.messages import FlowRow
 from ingress.replicas.picks import answers_by_namespace, picks_by_service
@@ -64,7 +62,6 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
-    from ingress.replicas.zone_events import ZoneEvent
 
 _LOG = logging.getLogger(__name__)
 
@@ -98,11 +95,7 @@ class App:
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
         self._answers.tried_text = self._watching.tried_text
-        self._sick_zones = SickZones()
-        self._sick: tuple[Finding, ...] = ()
-        self._events: tuple[Finding, ...] = ()
-        self._lease_findings: tuple[Finding, ...] = ()
-        self._left: frozenset[tuple[str, str]] = frozenset()
+        self._observed = Observed()
         self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
@@ -140,6 +133,7 @@ class App:
         """Starts everything, in order. `stack` gets what stops it."""
         controller = await self._open()
         self._controller = controller
+        self._observed.see = controller.see
         stack.push_async_callback(self._close, controller)
         runner, admin_port = await self._start_admin()
         stack.push_async_callback(runner.cleanup)
@@ -179,17 +173,7 @@ class App:
         return ClusterStanding(cluster.leading, cluster.problem, ages)
 
     def _reported(self, report: FleetReport) -> None:
-        self._left = frozenset((zone.backend, zone.zone) for zone in report.zones if zone.begun is not None)
-        self._sick = self._sick_zones.follow(report.zones, at_epoch_seconds=time.time())
-        self._see()
-
-    def _sick_for_all(self, events: tuple[ZoneEvent, ...]) -> None:
-        self._events = findings_of_events(event.zone for event in events)
-        self._see()
-
-    def _see(self) -> None:
-        if self._controller is not None:
-            self._controller.see((*self._sick, *self._events, *self._lease_findings))
+        self._observed.reported(report.zones, at_epoch_seconds=time.time())
 
     # Starting and stopping.
 
@@ -254,8 +238,8 @@ class App:
                 memory=self._fleet.among_replicas,
                 failing=self._fleet.failing,
                 suspect=self._fleet.suspect,
-                left=lambda: self._left,
-                events=self._sick_for_all,
+                left=lambda: self._observed.left,
+                events=lambda events: self._observed.sick_for_all(event.zone for event in events),
                 flows=self._flows,
                 places=self._places,
             ),
@@ -268,16 +252,12 @@ class App:
         stack.callback(conversing.cancel)
         if (leased := self._trust.leased) is not None:
             stack.push_async_callback(leased.api.close)
-            leased.leases.on_findings = self._note_leases
+            leased.leases.on_findings = self._observed.leases
             keeping = asyncio.create_task(kept_at_work(leased.run, what="keeping Leases of replicas", told=_not_told))
             stack.callback(keeping.cancel)
 
     def _flows(self) -> dict[tuple[str, str], FlowRow]:
         return flows_told(self._watching.flows())
-
-    def _note_leases(self, findings: tuple[Finding, ...]) -> None:
-        self._lease_findings = findings
-        self._see()
 
     def _places(self) -> tuple[str, ...]:
         """Where other replicas are, as the Service of all of them tells."""

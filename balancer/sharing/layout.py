@@ -19,7 +19,7 @@ from balancer.sharing.guards import Beyond, Buffer, Guard
 from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
 from balancer.sharing.peers import Others
 from balancer.sharing.rate_table import SET_BYTES, RateTable
-from balancer.sharing.relay import Relay
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.spending import SPENDING_BYTES, Spending
 from balancer.sharing.zone_peers import PLACES
 from balancer.sharing.zone_table import ZoneTable, vacate_zones, zone_table_bytes
@@ -27,11 +27,18 @@ from balancer.sharing.zone_table import ZoneTable, vacate_zones, zone_table_byte
 SECRET_BYTES: Final = 32
 
 
-class Relays(NamedTuple):
+class RowRelays(NamedTuple):
     """Carries what workers tell each other of load (`adaptive`), and of failures in zones, between replicas."""
 
-    loads: Relay
-    zones: Relay
+    loads: RowRelay
+    zones: RowRelay
+
+
+class AmongReplicas(NamedTuple):
+    """What replicas share: limits, and what carries rows of workers between them. For the control process."""
+
+    limits: SharedLimits
+    relays: RowRelays
 
 
 _TABLES_AT: Final = 64
@@ -108,9 +115,9 @@ def others_in(buffer: Buffer, *, seats: int, seat: int) -> Others:
     )
 
 
-def relays_in(buffer: Buffer, *, seats: int, seat: int) -> Relays:
+def relays_in(buffer: Buffer, *, seats: int, seat: int) -> RowRelays:
     """What carries rows to and from other replicas, for the control process, which has `seat`."""
-    return Relays(
+    return RowRelays(
         PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat).relay(),
         ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat).relay(),
     )

@@ -8,12 +8,11 @@ import time
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from balancer.sharing.books import SharedLimits
 from balancer.sharing.counting import Counting
 from balancer.sharing.guards import Unguarded
 from balancer.sharing.layout import (
     SECRET_BYTES,
-    Relays,
+    AmongReplicas,
     begin_memory,
     counting_in,
     limits_in,
@@ -36,13 +35,6 @@ class Seat(NamedTuple):
     descriptor: int
     seats: int
     number: int
-
-
-class AmongReplicas(NamedTuple):
-    """What replicas share: limits, and what carries rows of workers between them. For the control process."""
-
-    limits: SharedLimits
-    relays: Relays
 
 
 class SharedMemory:

@@ -10,7 +10,7 @@ from typing import Final
 
 from balancer.sharing.guards import Buffer
 from balancer.sharing.peers import Heard, Peers, Seen
-from balancer.sharing.relay import Relay
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.rows import RowShape, RowTable, Talk, vacate_rows
 
 _SHAPE: Final = RowShape(sets=2048, state=2, totals=len(Seen._fields))
@@ -46,9 +46,9 @@ class PeerTable:
         """The peers of a controller. They are alone if the table has no room."""
         return _TablePeers(self._rows.talk(key))
 
-    def relay(self) -> Relay:
+    def relay(self) -> RowRelay:
         """Carries what controllers of other replicas saw: a state is a share and a baseline, 0 if unknown."""
-        return Relay(self._rows, state=(0.0, 0.0), parts=_PARTS)
+        return RowRelay(self._rows, state=(0.0, 0.0), parts=_PARTS)
 
 
 class _TablePeers:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from balancer.sharing.rows import RowTable, Talk, tag_of
 
 
-class _Line:
+class _RelayedRow:
     __slots__ = ("part", "parts_left", "talk", "totals")
 
     def __init__(self, talk: Talk, width: int) -> None:
@@ -20,7 +20,7 @@ class _Line:
         self.parts_left = 0
 
 
-class Relay:
+class RowRelay:
     """Rows about the things that are followed, each under the number of `tag_of`."""
 
     __slots__ = ("_lines", "_parts", "_state", "_table")
@@ -30,14 +30,14 @@ class Relay:
         self._parts = parts
         self._table = table
         self._state = state
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[int, _RelayedRow] = {}
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries rows about these things from now on. Totals of what is followed still go on."""
         tags = {tag_of(key): key for key in keys}
         width = self._table.width
         self._lines = {
-            tag: self._lines.get(tag) or _Line(self._table.talk(key), width) for tag, key in sorted(tags.items())
+            tag: self._lines.get(tag) or _RelayedRow(self._table.talk(key), width) for tag, key in sorted(tags.items())
         }
 
     @property

@@ -12,7 +12,7 @@ from balancer.explain.drafts import Draft
 from balancer.metrics.slots import Buffer
 from balancer.model.publication import Publication
 from balancer.picking.failing import EndpointPlace, FailingRow
-from balancer.sharing.memory import AmongReplicas
+from balancer.sharing.layout import AmongReplicas
 from balancer.workers.messages import SuspectRow
 from balancer.workers.reports import FleetReport
 

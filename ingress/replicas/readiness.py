@@ -86,7 +86,9 @@ class LinkJudge:
 
     def turn(self, own: Health, others: Sequence[OtherHealth], now: float) -> None:
         """Judges by what all replicas that are up have told."""
-        self.compared, self.sick = _compared(own, [each.health for each in others])
+        counts = _compared(own, [each.health for each in others])
+        self.compared = counts.compared
+        self.sick = counts.sick
         if self.is_away:
             if now >= self._pause.until or not self._may_be_away(others):
                 self.is_away = False
@@ -112,7 +114,12 @@ class LinkJudge:
         return away.index(self._identity) < max(1, (len(others) + 1) // _AWAY_ONE_OF)
 
 
-def _compared(own: Health, others: Sequence[Health]) -> tuple[int, int]:
+class _Counts(NamedTuple):
+    compared: int
+    sick: int
+
+
+def _compared(own: Health, others: Sequence[Health]) -> _Counts:
     """How many namespaces can be compared, and how many of them fail here while they answer most of the others."""
     compared = sick = 0
     for namespace in own.lately:
@@ -123,7 +130,7 @@ def _compared(own: Health, others: Sequence[Health]) -> tuple[int, int]:
         compared += 1
         well = sum(ratio <= _WELL for ratio in there)
         sick += here >= _FAILING and 2 * well > len(there)
-    return compared, sick
+    return _Counts(compared, sick)
 
 
 def health_rows(totals: Mapping[str, tuple[int, int]]) -> dict[str, HealthRow]:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import UNKNOWN_ZONE, FleetUse, Zone, ZoneFacts, ZonePolicyName, ZoneTraffic
 from balancer.picking.failing import EndpointPlace, FailingRow
-from balancer.sharing.memory import AmongReplicas
+from balancer.sharing.layout import AmongReplicas
 from balancer.sharing.peers import load_key
 from balancer.sharing.rows import tag_of
 from balancer.sharing.zone_peers import zone_key

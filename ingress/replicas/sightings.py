@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from balancer.sharing.peers import Seen
-from balancer.sharing.relay import Relay
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.zone_peers import PLACES
 from ingress.replicas.messages import SeenRow
 
@@ -54,7 +54,7 @@ class SightingSharing:
 
     __slots__ = ("_columns", "_heard", "_means", "_read_at", "_relay", "_states", "rows", "taken")
 
-    def __init__(self, relay: Relay, columns: Columns) -> None:
+    def __init__(self, relay: RowRelay, columns: Columns) -> None:
         self._relay = relay
         self._columns = columns
         self._read_at = float("-inf")

@@ -110,7 +110,7 @@ class ReplicaLeases:
             leases = await self._list()
             self._on_certificates([told for each in leases if (told := (each.annotations or {}).get(CERTIFICATE))])
             self._note("")
-        except _Refused as refused:
+        except _LeaseProblem as refused:
             self._note(str(refused))
         except NoApiAnswer as error:
             _LOG.info("Leases of the fleet: %s", error)
@@ -121,7 +121,7 @@ class ReplicaLeases:
             await self._create(name, {SECRET: secrets.token_hex(SECRET_BYTES)}, is_owned=False)
             told = [each.annotations or {} for each in await self._list() if each.name == name]
             found = bytes.fromhex(told[0].get(SECRET, "")) if told else b""
-        except (_Refused, NoApiAnswer, ValueError) as error:
+        except (_LeaseProblem, NoApiAnswer, ValueError) as error:
             _LOG.info("Leases of the fleet: %s", error)
             return None
         return found if len(found) == SECRET_BYTES else None
@@ -141,18 +141,18 @@ class ReplicaLeases:
         body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": {}}
         answer = await ask(self._api, "POST", lease_path(fleet.namespace), body=msgspec.json.encode(body))
         if not answer.is_success and answer.status != 409:
-            raise _Refused(answer.problem, status=answer.status)
+            raise _LeaseProblem(answer.problem, status=answer.status)
         return True
 
     async def _list(self) -> list[_Metadata]:
         query = {"labelSelector": f"{LABEL}={self._fleet.name}", "limit": str(_LEASES_MOST)}
         answer = await ask(self._api, "GET", lease_path(self._fleet.namespace), query=query)
         if not answer.is_success:
-            raise _Refused(answer.problem, status=answer.status)
+            raise _LeaseProblem(answer.problem, status=answer.status)
         try:
             return [each.metadata for each in msgspec.json.decode(answer.body, type=_Leases).items]
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise _Refused(f"the answer is no list of Leases: {error}", status=0) from None
+            raise _LeaseProblem(f"the answer is no list of Leases: {error}", status=0) from None
 
     def _note(self, problem: str) -> None:
         findings = _findings(self._fleet, problem) if problem else ()
@@ -161,7 +161,7 @@ class ReplicaLeases:
             self.on_findings(findings)
 
 
-class _Refused(Exception):
+class _LeaseProblem(Exception):
     """The API server does not do what was asked; the text is one line."""
 
     def __init__(self, problem: str, *, status: int) -> None:

@@ -143,6 +143,7 @@ CORE = (
     "balancer.sharing.peers",
     "balancer.sharing.rate_table",
     "balancer.sharing.rates",
+    "balancer.sharing.relay",
     "balancer.sharing.rows",
     "balancer.sharing.zone_peers",
     "balancer.sharing.zone_table",
