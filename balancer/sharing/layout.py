@@ -109,17 +109,18 @@ def others_in(buffer: Buffer, *, seats: int, seat: int) -> Others:
         return blake2b(client, digest_size=1, key=secret).digest()[0] % PLACES
 
     return Others(
-        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat).peers,
-        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat).peers,
+        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat, secret=secret).peers,
+        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat, secret=secret).peers,
         place_of,
     )
 
 
 def relays_in(buffer: Buffer, *, seats: int, seat: int) -> RowRelays:
     """What carries rows to and from other replicas, for the control process, which has `seat`."""
+    secret = bytes(buffer[:SECRET_BYTES])
     return RowRelays(
-        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat).relay(),
-        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat).relay(),
+        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat, secret=secret).relay(),
+        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat, secret=secret).relay(),
     )
 
 
