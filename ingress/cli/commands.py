@@ -95,7 +95,11 @@ def cli() -> None:
     switch("--debug-remote", help="Let peers beyond loopback read /debug."),
     option("--peer-port", type=_PORT, help="Port on which other replicas are heard; default: none."),
     option("--peer", multiple=True, callback=peers, help="Another replica (repeatable).", metavar="HOST:PORT"),
-    option("--peer-secret", type=_FILE, help="A file of at least 16 bytes that all replicas have."),
+    option(
+        "--peer-secret",
+        type=_FILE,
+        help="A file of at least 16 bytes that all replicas have; default in a cluster: Leases.",
+    ),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )
@@ -125,6 +129,7 @@ def cli() -> None:
     option("--election-id", default="zonal-leader", help="Name of the Lease of the replica that writes."),
     option("--pod-name", also="POD_NAME", help="Name of this pod."),
     option("--pod-namespace", also="POD_NAMESPACE", help="The namespace of the pod, and of the Lease."),
+    option("--pod-uid", also="POD_UID", help="The UID of the pod, which owns the replica's Lease."),
 )
 @section(
     "Process",
@@ -165,6 +170,7 @@ def run(**given: Any) -> None:
         election_id=given["election_id"],
         pod_name=given["pod_name"] or None,
         pod_namespace=given["pod_namespace"] or None,
+        pod_uid=given["pod_uid"] or None,
         webhook_port=given["webhook_port"],
         webhook_certificate_dir=given["webhook_certificate_dir"],
         time_scale=given["time_scale"],
