@@ -18,7 +18,7 @@ from balancer.matching.certificates import CertificateFacts
 from balancer.matching.destinations import Destination
 from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
 from balancer.model.routes import Branch
-from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import cause_of
 from balancer.picking.health import State, awaits_probe
@@ -162,6 +162,13 @@ def traffic_steps(facts: ZoneFacts, policy: ZonePolicy, service: str) -> list[st
     return [f"Replicas tell each other where requests come in: {zones}.{use}"]
 
 
+def sick_steps(facts: ZoneFacts, policy: ZonePolicy) -> list[str]:
+    """Which zones are sick for the fleet, if requests of this policy may leave them."""
+    if not facts.sick or policy.evacuation is ZoneEvacuation.OFF:
+        return []
+    return [f"Replicas agree that {', '.join(facts.sick)} is sick, so less evidence is enough to leave it."]
+
+
 def load_steps(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> list[str]:
     """How much more or less than the average an endpoint of the own zone is expected to get, if that differs."""
     load = expected_load(endpoints, around, policy)
@@ -177,14 +184,13 @@ def affinity_steps(to: Destination, question: Question, outcomes: Sequence[Prosp
     """What the affinity cookie or the hash decided."""
     held = next((each.picks[0].member.label for each in outcomes if each.held), None)
     if to.stickiness is not None:
-        name = to.stickiness.settings.cookie
+        settings = to.stickiness.settings
+        name = f"{'field' if settings.in_header else 'cookie'} {settings.cookie}"
         if held is not None:
-            return [f"Affinity: the cookie {name} holds the client to {held}."]
+            return [f"Affinity: the {name} holds the client to {held}."]
         if to.stickiness.key_in(question.request) is None:
-            return [
-                f"Affinity: the request has no cookie {name} of this backend, so the client is new and will get one."
-            ]
-        return [f"Affinity: the endpoint of the cookie {name} is gone or unavailable, so the balancer decides."]
+            return [f"Affinity: the request has no {name} of this backend, so the client is new and will get one."]
+        return [f"Affinity: the endpoint of the {name} is gone or unavailable, so the balancer decides."]
     if to.hash_text is None:
         return []
     text = f"upstream-hash-by {to.branch.hash_by}"

@@ -1,4 +1,4 @@
-"""Reads and writes the cookie of session affinity.
+"""Reads and writes the cookie of session affinity, or the header field that stands for it.
 
 The cookie is `KEY|MARK`. The mark names the backend, so the cookie of another backend is recognised. The key leads to
 an endpoint. Names, marks and attributes are those of ingress-nginx (annotations `session-cookie-*`). Does not know how
@@ -8,6 +8,7 @@ a member is chosen. Time is an argument.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from hashlib import md5
 
@@ -33,24 +34,30 @@ _USER_AGENT_MAX = 512  # no browser has a longer user agent, and the searched te
 class Stickiness:
     """The affinity of a route to one backend, prepared for its requests."""
 
-    __slots__ = ("_after_time", "_name", "mark", "settings")
+    __slots__ = ("_after_time", "_field", "_name", "mark", "settings")
 
     def __init__(self, settings: Affinity, backend: BackendKey) -> None:
         self.settings = settings
         self.mark = mark_of(backend)
         self._name = settings.cookie.encode()
+        self._field = self._name.lower()
         parts = [f"; Domain={settings.domain}" if settings.domain else "", f"; Path={settings.path}"]
         self._after_time = "".join(parts).encode()
 
     def key_in(self, request: RequestHead) -> bytes | None:
         """The key of the request's cookie for this backend; None without a cookie, or with cookies of other backends
-        only.
+        only. The same for a header field.
         """
-        for value in cookies_of(request, self._name):
+        for value in self._values(request):
             key, _, mark = value.partition(b"|")
             if key and mark == self.mark:
                 return key
         return None
+
+    def _values(self, request: RequestHead) -> Iterable[bytes]:
+        if not self.settings.in_header:
+            return cookies_of(request, self._name)
+        return [value for name, value in request.fields if name == self._field]
 
     def persistent_key(self, label: str) -> bytes:
         """The key that names the endpoint with this label (`address:port`)."""
@@ -59,6 +66,8 @@ class Stickiness:
     def set_cookie(self, key: bytes, *, request: RequestHead, secure: bool, now_epoch_seconds: float) -> Field:
         """The field that gives the client its key (RFC 6265 4.1). `secure` says that the request came over TLS."""
         settings = self.settings
+        if settings.in_header:
+            return self._name, b"%b|%b" % (key, self.mark)
         parts = [b"%b=%b|%b" % (self._name, key, self.mark)]
         if settings.expires_seconds is not None:
             parts.append(b"; Expires=" + cookie_date(now_epoch_seconds + settings.expires_seconds))

@@ -48,12 +48,15 @@ class RoutePolicy(msgspec.Struct, frozen=True):
 class Affinity(msgspec.Struct, frozen=True):
     """A cookie keeps a client at its endpoint (the annotations session-cookie-* of ingress-nginx).
 
+    `in_header`: a header field of this name stands for the cookie, and has no attributes.
+
     `persistent`: the cookie names the endpoint; else it holds a key that a consistent hash maps to an endpoint. Seconds
     are relative to the answer, and None omits the attribute. `path` and the other texts are as on the wire. `secure`
     sets the attribute on plain HTTP, too. `same_site_conditional` omits SameSite=None for old browsers.
     """
 
     cookie: str = "INGRESSCOOKIE"
+    in_header: bool = False
     persistent: bool = False
     change_on_failure: bool = False
     path: str = "/"

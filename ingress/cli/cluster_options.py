@@ -37,6 +37,11 @@ TCP_SERVICES = option("--tcp-services-configmap", help=_TCP_SERVICES, metavar="N
 UDP_SERVICES = option("--udp-services-configmap", help="Refused with a finding: no UDP is served.", metavar="NS/NAME")
 
 
+ONE_NAMESPACE = switch(
+    "--one-namespace-per-hostname", help="The namespace of the oldest route owns a hostname of a listener."
+)
+
+
 def context_of(given: Mapping[str, Any]) -> TranslationContext:
     """How the cluster is read, by the options that were given. Not every command has every option.
 
@@ -72,6 +77,7 @@ def context_of(given: Mapping[str, Any]) -> TranslationContext:
         tcp_ports=ports,
         gateway_ports=ports if given.get("gateway_addresses") != NO_GATEWAYS else (),
         gateway_services=_gateway_services(given),
+        one_namespace_per_hostname=given["one_namespace_per_hostname"],
     )
 
 

@@ -52,6 +52,7 @@ _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless
     cluster_options.PASSTHROUGH,
     cluster_options.TCP_SERVICES,
     cluster_options.UDP_SERVICES,
+    cluster_options.ONE_NAMESPACE,
     option("--gateway-ports", default="", help="Ports for Gateways: PORT=BOUND,...; none by default."),
 )
 def explain(**given: Any) -> None:

@@ -13,10 +13,11 @@ import msgspec
 from ingress.migration.adopting import Adoption
 from ingress.migration.arguments import argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
-from ingress.migration.controllers import OtherController, find_controllers
+from ingress.migration.controllers import OtherController, find_controllers, find_service
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.gateway.checked import ports_of
 from ingress.migration.judging import review
+from ingress.migration.services import name_of, service_reviews
 from ingress.migration.verdicts import ControllerReview, Review
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Service, key_of
 from ingress.settings.context import TranslationContext
@@ -46,12 +47,15 @@ def check_dump(
     bound = tuple((int(port), port) for port in tcp or () if port.isascii() and port.isdigit())
     known = msgspec.structs.replace(known, tcp_ports=bound)
     found = judged_dump(dump, known, now_epoch_seconds=now_epoch_seconds)
+    service = find_service(place, controller)
     reviewed = ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,
         name=controller.name,
         file=controller.file,
         arguments=argument_reviews(controller, tcp),
+        service=name_of(service) if service is not None else "",
+        service_fields=service_reviews(service) if service is not None else (),
     )
     return msgspec.structs.replace(found, controller=reviewed)
 

@@ -47,6 +47,11 @@ def _writing(*namespaces: str) -> Iterator[Grant]:
     yield from _each("zonal-leader", "zonal", (_LEASES,), ("get", "update"), names=("zonal-leader",))
 
 
+def _fleet() -> Iterator[Grant]:
+    """Leases by which replicas believe each other."""
+    return _each("zonal-fleet", "zonal", (_LEASES,), ("create", "list"))
+
+
 def _secrets(namespace: str, *names: str) -> Iterator[Grant]:
     return _each("zonal-secrets", namespace, ("secrets",), _READ, names=names)
 
@@ -87,7 +92,7 @@ def _gateways(*namespaces: str, shared: bool = False) -> Iterator[Grant]:
 EXPECTED: dict[str, list[Grant]] = {
     "default": [*_core(), *_nodes(), *_writing()],
     "daemonset": [*_core(), *_nodes(), *_writing()],
-    "monitored": [*_core(), *_nodes(), *_writing()],
+    "monitored": [*_core(), *_nodes(), *_writing(), *_fleet()],
     "least": [*_core()],
     "gateways": [*_core(settings=("zonal", "zonal-tcp")), *_nodes(), *_writing(), *_gateways()],
     "shared-gateways": [

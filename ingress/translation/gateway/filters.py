@@ -37,6 +37,11 @@ _KEPT: Final = frozenset(
 _ONCE: Final = frozenset(("RequestHeaderModifier", "ResponseHeaderModifier", "RequestRedirect", "URLRewrite", "CORS"))
 
 
+def is_free_name(name: str) -> bool:
+    """Whether a field may have this name without a meaning for the connection or the frame of a message."""
+    return _NAME.fullmatch(name) is not None and name.lower() not in _KEPT
+
+
 def filters_problem(filters: Sequence[RouteFilter], *, prefix_only: bool, of_backend: bool = False) -> str | None:
     """Why the filters of one rule or backend cannot be carried out; None if they can.
 

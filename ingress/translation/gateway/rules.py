@@ -12,7 +12,7 @@ from balancer.matching.regexes import PatternError, compile_pattern
 from ingress.objects.gateway_routes import GrpcMatch, GrpcRule, HttpMatch, HttpRule, SessionPersistence, ValueMatch
 from ingress.translation.gateway.conditions import decoded_path
 from ingress.translation.gateway.durations import duration_seconds
-from ingress.translation.gateway.filters import filters_problem
+from ingress.translation.gateway.filters import filters_problem, is_free_name
 
 METHODS: Final = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"])
 _TYPES: Final = frozenset(("Exact", "RegularExpression"))
@@ -54,8 +54,10 @@ def _backends_problem(rule: HttpRule) -> str | None:
 
 def _times_problem(rule: HttpRule) -> str | None:
     session = rule.session_persistence or SessionPersistence()
-    if session.type != "Cookie":
-        return f"A session by {session.type} is not supported: use Cookie."
+    if session.type not in {"Cookie", "Header"}:
+        return f"A session by {session.type} is not known: use Cookie or Header."
+    if session.session_name and not is_free_name(session.session_name):
+        return f"{session.session_name!r} cannot name a session: use another name."
     backoff = rule.retry.backoff if rule.retry else ""
     for text in (session.absolute_timeout, rule.timeouts.request, rule.timeouts.backend_request, backoff):
         if text and duration_seconds(text) is None:

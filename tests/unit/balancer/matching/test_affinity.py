@@ -112,3 +112,12 @@ def test_the_key_of_an_endpoint_depends_on_backend_and_endpoint() -> None:
 )
 def test_dates_are_written_as_nginx_writes_them(seconds: float, date: bytes) -> None:
     assert cookie_date(seconds) == date
+
+
+def test_a_header_field_stands_for_the_cookie() -> None:
+    stickiness, mark = Stickiness(Affinity("X-Sid", in_header=True), CART), mark_of(CART).decode()
+    assert stickiness.key_in(request(f"x-sid: k|{mark}")) == b"k"
+    assert stickiness.key_in(request(f"X-Sid: other|mark, k|{mark}")) is None
+    assert stickiness.key_in(request("X-Sid: other", f"X-Sid: k|{mark}")) == b"k"
+    assert stickiness.key_in(request(f"Cookie: X-Sid=k|{mark}")) is None
+    assert cookie_of(Affinity("X-Sid", in_header=True), secure=True) == f"X-Sid: {KEY.decode()}|{mark}"

@@ -1,4 +1,4 @@
-"""Sessions become affinity by cookie."""
+"""Sessions become affinity by cookie or header field."""
 
 from __future__ import annotations
 
@@ -22,3 +22,8 @@ def test_a_permanent_cookie_lives_as_long_as_the_session() -> None:
     found = affinity(sessionName="sid", absoluteTimeout="1h", cookieConfig={"lifetimeType": "Permanent"})
     assert found == Affinity("sid", persistent=True, max_age_seconds=3600, expires_seconds=3600)
     assert affinity(type="Cookie") == Affinity("zonal-session", persistent=True)
+
+
+def test_a_session_may_stand_in_a_header_field() -> None:
+    assert affinity(type="Header", sessionName="x-sid") == Affinity("x-sid", in_header=True, persistent=True)
+    assert affinity(type="Header") == Affinity("x-zonal-session", in_header=True, persistent=True)
