@@ -7,6 +7,7 @@ from balancer.matching.served cimport Match
 
 cdef class CarefulTable(HostTable):
     cdef public bint _compares
+    cdef public Py_ssize_t _most
     cdef public object _parameters
     cdef public HostTable routes
     @cython.locals(size=Py_ssize_t, routes=HostTable, is_plain=bint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.matching.host_tables import HostTable
-from balancer.matching.path_readings import path_without_parameters, readings
+from balancer.matching.path_readings import READINGS_FEW, READINGS_MOST, path_without_parameters, readings
 from balancer.matching.served import Match
 from balancer.model.gates import protecting
 from balancer.model.routes import PathParameters, Route
@@ -19,12 +19,14 @@ class CarefulTable(HostTable):
     `_compares`: some of their paths have gates that others do not have.
     """
 
-    __slots__ = ("_compares", "_parameters", "routes")
+    __slots__ = ("_compares", "_most", "_parameters", "routes")
 
-    def __init__(self, routes: HostTable, compares: bool) -> None:
+    def __init__(self, routes: HostTable, compares: bool, searches: bool = False) -> None:
+        """`searches`: each reading may be searched for expressions that take long, so few are tried."""
         self.host = routes.host
         self.routes = routes
         self._compares = compares
+        self._most = READINGS_FEW if searches else READINGS_MOST
         self._parameters = routes.host.path_parameters
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
@@ -45,7 +47,7 @@ class CarefulTable(HostTable):
         match = routes.match(path, target, request)
         if match is None or not self._compares:
             return match
-        for reading in readings(target, strips_parameters=parameters is not PathParameters.PASS):
+        for reading in readings(target, strips_parameters=parameters is not PathParameters.PASS, most=self._most):
             other = routes.match(reading, target, request)
             if other is not None and not _covers(match.served.route, other.served.route):
                 raise Refusal(ErrorKind.BAD_REQUEST, "a path that an endpoint could read as a protected one")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from typing import NamedTuple
 
 from balancer.matching.careful_tables import CarefulTable
 from balancer.matching.choice_tables import ChoiceTable, needs_choices
@@ -22,25 +23,46 @@ def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Genera
         table = yield from ExpressionTable.compiling(host, default, make)
     else:
         table = PathTable(host, default, make)
-    compares = len(protections(host, default)) > 1
-    if not compares and host.path_parameters is not PathParameters.STRIP:
+    care = care_for(host, default)
+    if not care.compares and host.path_parameters is not PathParameters.STRIP:
         return table
-    return CarefulTable(table, compares)
+    return CarefulTable(table, care.compares, care.searches)
 
 
-Protections = frozenset[tuple[bool, tuple[GateRule, ...]]]
-"""The kinds of protection of routes: whether a route is closed, and its gates."""
+class Care(NamedTuple):
+    """How carefully paths are read. `protections` are the kinds of protection of routes: whether a route is closed, and
+    its gates. `searches`: a path or a value may be searched for expressions that take long.
+    """
+
+    protections: frozenset[tuple[bool, tuple[GateRule, ...]]]
+    searches: bool
+
+    @property
+    def compares(self) -> bool:
+        """Whether some routes have gates that others do not have."""
+        return len(self.protections) > 1
 
 
-def protections(host: Host, default: Match | None) -> Protections:
-    """The kinds of protection that the paths of a host have. `default` is as for `compiling_host`."""
+def care_for(host: Host, default: Match | None) -> Care:
+    """What the paths of a host ask for. `default` is as for `compiling_host`."""
     kinds = {_protection(route) for route in host.routes}
     if host.default is not None:
         kinds.add(_protection(host.default))
     elif default is not None:
         kinds.add(_protection(default.served.route))
-    return frozenset(kinds)
+    return Care(frozenset(kinds), any(map(_is_searched, host.routes)))
+
+
+def care_for_all(cares: Iterable[Care]) -> Care:
+    """What hosts together ask for."""
+    known = tuple(cares)
+    return Care(frozenset().union(*(each.protections for each in known)), any(each.searches for each in known))
 
 
 def _protection(route: Route) -> tuple[bool, tuple[GateRule, ...]]:
     return route.closed, protecting(route.gates)
+
+
+def _is_searched(route: Route) -> bool:
+    asked = (*route.conditions.fields, *route.conditions.query)
+    return bool(route.long_expression) or any(each.is_expression for each in asked)

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.target import matchable_path
 
-# An honest path has at most four readings, and few have more than two.
-_READINGS_MOST = 16
+READINGS_MOST: Final = 16
+"""An honest path has at most four readings, and few have more than two."""
+READINGS_FEW: Final = 4
+"""Where each of them may be searched for milliseconds."""
+
 _BYTES_MOST = 32 * 1024  # of all readings of a path, because each of them costs time
 
 _PARAMETERS = re.compile(rb";[^/]*")
@@ -35,16 +39,16 @@ _OVERLONG = re.compile(
 )
 
 
-def readings(target: bytes, *, strips_parameters: bool) -> frozenset[bytes]:
+def readings(target: bytes, *, strips_parameters: bool, most: int = READINGS_MOST) -> frozenset[bytes]:
     """Every path that an endpoint may find in an origin-form target: as it stands, and after steps that readers take.
 
     `strips_parameters`: some endpoint may strip path parameters. Raises `Refusal(BAD_REQUEST)` for a path with more
-    readings than any honest one has.
+    than `most` readings, which no honest one has.
     """
     found = {target.partition(b"?")[0]}
     for step in _STEPS if strips_parameters else _STEPS_WITH_PARAMETERS:
         found |= {step(path) for path in found}
-        if len(found) > _READINGS_MOST or sum(map(len, found)) > _BYTES_MOST:
+        if len(found) > most or sum(map(len, found)) > _BYTES_MOST:
             raise Refusal(ErrorKind.BAD_REQUEST, "a path that can be read in too many ways")
     return frozenset(found)
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from balancer.http.messages import RequestHead
 from balancer.matching.careful_tables import CarefulTable
 from balancer.matching.gates.making import GateMaker, make_gate
-from balancer.matching.host_compiling import Protections, compiling_host, protections
+from balancer.matching.host_compiling import Care, care_for, care_for_all, compiling_host
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
 from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
@@ -54,11 +54,12 @@ class _Falling(HostTable):
         return self._default
 
 
-def _falling(tables: tuple[HostTable, ...], default: Match | None, compares: bool) -> HostTable:
-    """The table of hosts that fall through. `compares`: their protections differ, within a host or between hosts."""
-    plain = tuple(each.routes if compares and isinstance(each, CarefulTable) else each for each in tables)
-    table = _Falling(plain, default)
-    return CarefulTable(table, compares) if compares else table
+def _falling(tables: tuple[HostTable, ...], default: Match | None, care: Care) -> HostTable:
+    """The table of hosts that fall through. `care` is what they ask for together."""
+    if not care.compares:
+        return _Falling(tables, default)
+    plain = tuple(each.routes if isinstance(each, CarefulTable) else each for each in tables)
+    return CarefulTable(_Falling(plain, default), True, care.searches)
 
 
 class Content(NamedTuple):
@@ -77,13 +78,13 @@ class RouteTable:
 
     __slots__ = (
         "_by_key",
+        "_cares",
         "_catch_all",
         "_default",
         "_exact",
         "_is_many",
         "_labels",
         "_listeners",
-        "_protections",
         "_wildcards",
         "content",
         "unmatched_gates",
@@ -101,7 +102,7 @@ class RouteTable:
             self._default = Match(Served(configuration.default_route, make))
         self._by_key: dict[tuple[str, str], HostTable] = {}
         # Of hosts that fall through, by the same key.
-        self._protections: dict[tuple[str, str], Protections] = {}
+        self._cares: dict[tuple[str, str], Care] = {}
         self._exact: dict[bytes, HostTable] = {}
         self._wildcards: dict[bytes, HostTable] = {}
         self._catch_all: HostTable | None = None
@@ -117,11 +118,11 @@ class RouteTable:
         if before is not None and past is not None and past.host == host:
             self._by_key[key] = past
             if falls:
-                self._protections[key] = before._protections[key]
+                self._cares[key] = before._cares[key]
             return
         self._by_key[key] = yield from compiling_host(host, None if falls else self._default, make)
         if falls:
-            self._protections[key] = protections(host, None)
+            self._cares[key] = care_for(host, None)
 
     def naming(self) -> Generator[None, None, None]:
         """Settles, in steps, which hosts serve which names."""
@@ -152,8 +153,8 @@ class RouteTable:
         elif not configuration.falls_through:
             self._put(name, hosts[names[0]])
         else:
-            kinds = frozenset().union(*(self._protections[listener.key, each] for each in names))
-            self._put(name, _falling(tuple(hosts[each] for each in names), self._default, len(kinds) > 1))
+            care = care_for_all(self._cares[listener.key, each] for each in names)
+            self._put(name, _falling(tuple(hosts[each] for each in names), self._default, care))
 
     def _put(self, name: str, table: HostTable) -> None:
         if name.startswith(WILDCARD):

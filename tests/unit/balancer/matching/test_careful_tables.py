@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.matching.routing import RouteTable, compile_routes
+from balancer.model.conditions import Conditions, ValueCondition
 from balancer.model.gates import SourceRanges
 from balancer.model.publication import RoutingModel
 from balancer.model.redirects import HttpsRedirect
@@ -84,3 +85,17 @@ def test_bytes_that_are_no_ascii_are_read_in_all_ways_also_unescaped() -> None:
         routes.match(b"shop.test", hostile, hostile)
     honest = "/x/caf\u00e9".encode()
     assert routes.match(b"shop.test", honest, honest) is not None
+
+
+def test_where_readings_are_searched_for_long_few_are_tried() -> None:
+    searched = msgspec.structs.replace(
+        build.route("/x"), conditions=Conditions(fields=(ValueCondition("x-a", "a", is_expression=True),))
+    )
+    target = b"/a;b/%2e/%252e/c"
+    for routes, refuses in (((build.route("/"), GUARDED), False), ((build.route("/"), GUARDED, searched), True)):
+        table = compile_routes(build.model(hosts=[build.host("shop.test", *routes)]))
+        try:
+            assert table.match(b"shop.test", b"/a;b/%2e/c", target) is not None
+            assert not refuses
+        except Refusal:
+            assert refuses
