@@ -44,7 +44,7 @@ class RefusedRequest(BadQuestion):
         self.path = path
 
 
-class Scheme(Enum):
+class UrlScheme(Enum):
     """What a URL asks for. TLS and TCP: a connection without HTTP."""
 
     HTTP = "http"
@@ -63,7 +63,7 @@ class Question(NamedTuple):
     entry_point: EntryPoint
     client: str = ""
     port: int = HTTP.port
-    scheme: Scheme = Scheme.HTTP
+    scheme: UrlScheme = UrlScheme.HTTP
 
     @property
     def secure(self) -> bool:
@@ -93,10 +93,10 @@ def question_of(url: str, fields: Sequence[str] = (), *, read: ReadHead, client:
         raise BadQuestion("write host and header fields in ASCII, and the path in UTF-8") from None
     except Refusal as refusal:
         raise RefusedRequest(str(refusal), refusal.kind, host=match[2].lower(), path=match[3] or "/") from None
-    scheme, port = Scheme(match[1].lower()), _port(match[2])
-    if scheme is Scheme.TCP and not port:
+    scheme, port = UrlScheme(match[1].lower()), _port(match[2])
+    if scheme is UrlScheme.TCP and not port:
         raise BadQuestion("name the port, such as tcp://db.example:5432")
-    entry_point = HTTP if scheme in (Scheme.HTTP, Scheme.TCP) else HTTPS
+    entry_point = HTTP if scheme in (UrlScheme.HTTP, UrlScheme.TCP) else HTTPS
     return Question(request, entry_point, client, port or entry_point.port, scheme)
 
 

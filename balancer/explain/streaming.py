@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from balancer.explain.asking import Question, Scheme
+from balancer.explain.asking import Question, UrlScheme
 from balancer.live import View
 from balancer.matching.destinations import Destination
 from balancer.matching.relay_tables import Relayed, Unrouted
@@ -29,7 +29,7 @@ def stream_of(question: Question, view: View) -> Stream | None:
     As for requests, an entry point of Ingresses comes before others of the port, which are on sockets of their own.
     """
     others = (each for each in view.model.entry_points if each.port == question.port)
-    own = (question.entry_point,) if question.scheme is Scheme.HTTPS else ()
+    own = (question.entry_point,) if question.scheme is UrlScheme.HTTPS else ()
     host = question.request.host_name.decode()
     for each in (*own, *others):
         table = view.relays.tables.get(each.configuration)
@@ -48,8 +48,8 @@ def stream_of(question: Question, view: View) -> Stream | None:
 
 
 def _fits(entry_point: EntryPoint, question: Question) -> bool:
-    is_tcp = question.scheme is Scheme.TCP
-    if question.scheme is Scheme.HTTP:
+    is_tcp = question.scheme is UrlScheme.TCP
+    if question.scheme is UrlScheme.HTTP:
         return False
     return entry_point.protocol is Protocol.TCP if is_tcp else entry_point.reads_hello
 
