@@ -44,7 +44,7 @@ def fleet_series(facts: FleetFacts) -> dict[str, Series]:
     """The series of `facts` for a scrape, by name of the metric."""
     parts = {zone: sick / backends for zone, (sick, backends) in facts.sick_zones.items()}
     links = {"": int(facts.has_sick_links)} if facts.peers else {}
-    columns = (facts.peers, facts.messages, facts.refused, facts.bytes, parts, links)
+    columns: tuple[Mapping[str, float], ...] = (facts.peers, facts.messages, facts.refused, facts.bytes, parts, links)
     return {
         definition.name: [((label,) if definition.labels else (), float(value)) for label, value in column.items()]
         for definition, column in zip(FLEET_METRICS, columns, strict=True)
