@@ -119,6 +119,7 @@ def cli() -> None:
     cluster_options.LOCAL_ENDPOINTS,
     cluster_options.EXTERNAL_NAME,
     cluster_options.PASSTHROUGH,
+    cluster_options.ONE_NAMESPACE,
 )
 @section(
     "What is written to the cluster",
@@ -210,14 +211,24 @@ def run(**given: Any) -> None:
 @option("--zone", default="zone-a", help="The zone that the demo's ingress runs in.")
 @option("--http-port", type=_PORT, default=8080, help="Port of the demo's ingress; any free one if it is taken.")
 @switch("--stay", help="Serve until Ctrl-C, also where the output is no terminal.")
-def demo(requests: int | None, json: bool, zone: str, http_port: int, stay: bool) -> None:
+@switch("--gateway", help="Use a Gateway and its routes instead of Ingresses.")
+def demo(**given: Any) -> None:
     """Run a three-zone cluster on loopback and watch the zones.
 
     Where the output is no terminal, it ends after the last phase.
     """
     from ingress.demo.show import run_demo
 
-    raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port, stays=stay))
+    raise SystemExit(
+        run_demo(
+            requests=given["requests"],
+            as_json=given["json"],
+            zone=given["zone"],
+            http_port=given["http_port"],
+            stays=given["stay"],
+            gateway=given["gateway"],
+        )
+    )
 
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
