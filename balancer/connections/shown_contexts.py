@@ -31,7 +31,7 @@ def shown_room(most_bytes: int = _BYTES_MOST) -> ShownRoom:
 
 
 class ShownContexts:
-    """Contexts of one set of listeners by what makes them. The namespace whose Secrets hold most of all room gives way."""
+    """Contexts of one set of listeners. The namespace whose Secrets hold most of the whole room gives way."""
 
     __slots__ = ("_contexts", "_known")
 
