@@ -181,6 +181,19 @@ sends it), and `:PROXY:PROXY` both.
   change. Other lines are served.
 * zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`).
 
+## Compared with others
+
+What implementations have published for v1.6, as passed core + extended tests of each conformance profile. zonal has
+never run the suite: its own 311 cases restate the tests, and
+[known flaws](known-flaws.md#gateway-api) lists what is missing.
+
+| implementation | HTTP | gRPC | TLS | TCP |
+|---|---|---|---|---|
+| agentgateway | 37 + 57 | 15 + 10 | 20 + 15 | not published |
+| kgateway | 37 + 56 | 15 + 10 | 20 + 15 | 19 + 10 |
+| Envoy Gateway | 37 + 56 | 15 + 10 | 20 + 15 | not published |
+| Traefik | 36 + 26 | 15 | 20 + 4 | not published |
+
 ## Features
 
 | feature | what it is |
