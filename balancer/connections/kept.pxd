@@ -8,7 +8,6 @@ cdef class KeptConnections:
     cdef public set coming, open
     cdef public Deadlines deadlines
     cdef public IdleShares idle
-    cdef public Py_ssize_t idle_count
     cdef public CurrentSettings settings
     cpdef double now(self) except? -1
     cpdef lost(self, connection, str namespace)

@@ -51,7 +51,7 @@ class _Deaf(ReadsPieces):
 class KeptConnections:
     """All connections of one worker to endpoints. `settings` are read again each time.
 
-    `open` has every connection, and `idle_count` of them are idle, by the shares of `idle`. `coming` are tasks that
+    `open` has every connection, and some of them are idle, by the shares of `idle`. `coming` are tasks that
     make connections. `transports` carry connections without TLS. Of `places` connections each namespace gets its
     share.
     """
@@ -63,7 +63,6 @@ class KeptConnections:
         "deadlines",
         "flusher",
         "idle",
-        "idle_count",
         "open",
         "places",
         "raw_contexts",
@@ -86,11 +85,15 @@ class KeptConnections:
         self.raw_contexts = EndpointContexts(shared_demands, make_raw_context, _RAW_CONTEXTS_BYTES)
         self.settings = settings
         self.transports = transports
-        self.idle_count = 0
         self.idle = IdleShares()
         self.open: set[KeptConnection] = set()
         self.places = FairShares(places)
         self.coming: set[asyncio.Task[None]] = set()
+
+    @property
+    def idle_count(self) -> int:
+        """How many connections are idle."""
+        return self.idle.count()
 
     def now(self) -> float:
         """The time of the loop, in seconds."""
@@ -98,9 +101,7 @@ class KeptConnections:
 
     def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
         """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
-        self.idle_count += 1
-        shares = self.idle
-        shares.add(share)
+        share.count += 1
         now = self._loop.time()
         connection.idle_since = now
         connection.deadline = now + seconds
