@@ -93,8 +93,6 @@ class Attempts(ExchangeOwner):
         self._tried = ()
         if to.is_bounded:
             timing.bound(context, now)
-        if to.is_held:
-            self._route_editors = context.editors
         runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
             return context.forwarded(AttemptError(to.error, Sent.NOTHING))
@@ -114,6 +112,7 @@ class Attempts(ExchangeOwner):
         balancer = runtime.balancer(to.zone_policy, now)
         picker: Picker = balancer
         if to.is_held:
+            self._route_editors = context.editors
             picker = succession.session(balancer, to, runtime, outgoing.request, context.stream)
         self._picker = picker
         pick = picker.pick((), now)
@@ -149,8 +148,6 @@ class Attempts(ExchangeOwner):
         account.tried += member.label_alone
         self._tried += (member,)
         self._attempt_started = now
-        if self._is_retry and context.policy.attempt_seconds:
-            timing.limit(context, now)
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         method = context.outgoing.request.method
@@ -222,10 +219,10 @@ class Attempts(ExchangeOwner):
         return True
 
     def _exchange(self, endpoint: EndpointStream) -> None:
-        context, to = self._context, self._destination
-        if to.is_held:
+        context = self._context
+        if self._destination.is_held:
             request, secure = context.outgoing.request, context.stream.secure
-            cookies = succession.cookies(self._picker, to, request, secure=secure)
+            cookies = succession.cookies(self._picker, self._destination, request, secure=secure)
             context.editors = self._route_editors + cookies
         Exchange(context, self, endpoint).begin()
 
@@ -376,6 +373,9 @@ class Attempts(ExchangeOwner):
         self._was_repeated = False
         budget.begin_retry(self._forwarder.reserve, now)
         self._is_retry = True
+        context = self._context
+        if context.policy.attempt_seconds:
+            timing.limit(context, now)
         self._attempt(following, now)
 
     def _end_retry(self) -> None:

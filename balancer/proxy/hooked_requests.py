@@ -71,9 +71,8 @@ class HookedRequest(Request):
         served = request.match.served
         hooks = served.hooks
         assert hooks is not None
-        for name in ("supplies", "waiting", "stream", "view", "match", "alarm", "editors", "held", "kept"):
+        for name in ("supplies", "waiting", "stream", "view", "match", "alarm", "editors", "held"):
             setattr(self, name, getattr(request, name))
-        self.is_call = False
         self.is_over = False
         self.page_status = 0
         self.account = HookedAccount(request.account)
