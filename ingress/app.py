@@ -91,6 +91,7 @@ class App:
         )
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
+        self._answers.tried_text = self._watching.tried_text
         self._sick_zones = SickZones()
         self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()

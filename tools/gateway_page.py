@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 
+from ingress.translation.gateway.annotations import ROUTE_ANNOTATIONS
 from ingress.translation.gateway.features import FEATURES, ROUTES_BY_PROTOCOL
 from tools.places import DOCS
 
@@ -71,8 +73,35 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
   youngest are not accepted.
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
-* Routes take the annotations of zones: `zonal-ingress.io/zone-policy` and its kin ([zones.md](zones.md)).
-* Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap sets it.
+* Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap or an annotation
+  sets it.
+
+## Annotations of routes
+
+Routes take the annotations of Services: `zonal-ingress.io/zone-policy` and its kin ([zones.md](zones.md)), ejection,
+health checks and concurrency. HTTPRoutes and GRPCRoutes also take what Gateway API has no field for. The values are
+those of the annotations of Ingresses by the same name ([settings.md](settings.md)); a protection that cannot be read
+closes the route (503):
+
+{annotations}
+
+## Hooks
+
+```yaml
+filters:
+  - type: ExtensionRef
+    extensionRef: {{group: zonal-ingress.io, kind: Hook, name: tenant}}
+```
+
+asks the hook `tenant` of the operator ([hooks.md](hooks.md)). Its settings stand in the annotation
+`zonal-ingress.io/hook-tenant` of the route. A rule whose filter cannot be resolved answers 500: the route has the
+condition `PartiallyInvalid` (or is not accepted), and `ResolvedRefs` is false with the reason `InvalidKind` for a kind
+that zonal does not know, or `InvalidFilter` for a hook that is not registered or does not take the settings.
+
+## From Ingresses
+
+`zonal migrate DIR --to gateway -o OUT` writes objects of Gateway API for Ingresses of ingress-nginx, and lists every
+request that would be answered differently ([migrate.md](migrate.md#to-gateway-api-instead)).
 
 ## Listeners
 
@@ -127,4 +156,5 @@ def markdown() -> str:
         f"| {name} | {', '.join(each.value for each in kinds)} |" for name, kinds in ROUTES_BY_PROTOCOL.items()
     )
     features = (f"| `{each.name}` | {each.meaning} |" for each in FEATURES)
-    return _PAGE.format(protocols="\n".join(protocols), features="\n".join(features))
+    annotations = fill(", ".join(f"`{name}`" for name in sorted(ROUTE_ANNOTATIONS)), 118, break_on_hyphens=False)
+    return _PAGE.format(protocols="\n".join(protocols), features="\n".join(features), annotations=f"{annotations}.")

@@ -50,9 +50,9 @@ class Explanation(msgspec.Struct, frozen=True):
     a redirect. It is None if an endpoint answers, which gets `target` if that is not the client's. `certificate` is the
     one of a request over TLS, or of the request that follows a redirect. `endpoints` has every endpoint once.
 
-    `mode`, `reason` and `endpoint` belong to the most probable share. `shares` is set if there are several shares, and
-    `dry_run_reason` in a dry run. `to_zone` is None also if the pool spans zones. `endpoint` is the next endpoint of
-    this worker, and only set if the worker serves.
+    `mode`, `reason` and `endpoint` belong to the most probable share. `shares` is set if there are several shares,
+    `dry_run_reason` in a dry run, and `dry_run` says then in words what the policy would change. `to_zone` is None also
+    if the pool spans zones. `endpoint` is the next endpoint of this worker, and only set if the worker serves.
     """
 
     host: str
@@ -72,6 +72,7 @@ class Explanation(msgspec.Struct, frozen=True):
     steps: tuple[str, ...]
     shares: tuple[Share, ...] | msgspec.UnsetType = msgspec.UNSET
     dry_run_reason: str | msgspec.UnsetType = msgspec.UNSET
+    dry_run: str | msgspec.UnsetType = msgspec.UNSET
     status: int | None = None
     error: str | None = None
     location: str | None = None

@@ -18,6 +18,7 @@ from balancer.picking.balancers import Balancer
 from balancer.picking.members import Member, Pick
 from balancer.picking.plans import Chance
 from balancer.picking.sessions import Session
+from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
 
@@ -26,7 +27,8 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
     """What a share of the requests gets: each of `picks` with equal probability, the most probable next one first.
 
     `reason` None: there is no pick, and not because of a policy. `pools` are those in force. `probe` is tried before
-    the others. `held`: by a cookie or a hash. `foretold` is what the policy of a dry run would have decided.
+    the others. `held`: by a cookie or a hash. `foretold` is what the policy of a dry run would have decided, and `kept`
+    the share of these requests that would have stayed in their zone.
     """
 
     probability: float
@@ -36,6 +38,7 @@ class Prospect(msgspec.Struct, frozen=True, eq=False):
     probe: Pick | None = None
     held: bool = False
     foretold: Reason | None = None
+    kept: float = 0.0
 
     @property
     def coming(self) -> Pick | None:
@@ -49,13 +52,14 @@ def foresee(
     """What requests like `question` get at `now`. The probabilities add up to 1."""
     found: list[Prospect] = []
     for chance in runtime.chances(policy, now):
-        foretold = _foretold(chance, now)
+        foretold, kept = _foretold(chance, now)
         if depends_on_client(to, question):
-            found += _held_somewhere(chance, runtime, foretold)
+            held_somewhere = _held_somewhere(chance, runtime, foretold)
+            found += [msgspec.structs.replace(each, kept=kept) for each in held_somewhere]
         elif held := _held(chance, runtime, to=to, question=question):
             found += _by_reason(chance, held)
         else:
-            found.append(_balanced(chance, now, foretold))
+            found.append(msgspec.structs.replace(_balanced(chance, now, foretold), kept=kept))
     return tuple(found)
 
 
@@ -118,7 +122,7 @@ def _by_reason(chance: Chance, held: Sequence[Pick]) -> list[Prospect]:
         by_reason.setdefault((pick.reason, foretold), []).append(pick)
     share, pools = chance.probability / len(held), chance.serving.pools
     return [
-        Prospect(share * len(picks), reason, pools, tuple(picks), held=True, foretold=foretold)
+        Prospect(share * len(picks), reason, pools, tuple(picks), held=True, foretold=foretold, kept=_kept(picks))
         for (reason, foretold), picks in by_reason.items()
     ]
 
@@ -145,8 +149,14 @@ def _balanced(chance: Chance, now: float, foretold: Reason | None) -> Prospect:
     return Prospect(chance.probability, reason, outlook.pools, outlook.picks, probe=outlook.probe, foretold=foretold)
 
 
-def _foretold(chance: Chance, now: float) -> Reason | None:
+def _foretold(chance: Chance, now: float) -> tuple[Reason | None, float]:
+    """What the policy of a dry run would have decided, and which share of the requests it would have kept."""
     if chance.policy is None:
-        return None
+        return None, 0.0
     picks = chance.policy.outlook(now).picks
-    return picks[0].reason if picks else chance.policy.refusal
+    return (picks[0].reason, _kept(picks)) if picks else (chance.policy.refusal, 0.0)
+
+
+def _kept(picks: Sequence[Pick]) -> float:
+    """The share of picks that stay in the own zone."""
+    return sum(pick.locality is Locality.LOCAL for pick in picks) / len(picks)

@@ -35,6 +35,7 @@ def decided(told: Explanation, outcomes: tuple[Prospect, ...], runtime: BackendR
         to_zone=zones.pop() if len(zones) == 1 else None,
         shares=shares if len(shares) > 1 else msgspec.UNSET,
         dry_run_reason=tried_out or msgspec.UNSET,
+        dry_run=_tried(outcomes) if tried_out else msgspec.UNSET,
     )
     failure = _failure(likeliest, runtime, live=live)
     return told if failure is None else failing(told, failure)
@@ -48,6 +49,13 @@ def _failure(likeliest: Prospect, runtime: BackendRuntime, *, live: bool) -> Err
         return None
     is_overload = likeliest.pools.general and likeliest.reason is None
     return ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
+
+
+def _tried(outcomes: tuple[Prospect, ...]) -> str:
+    """What the policy of a dry run would change, without figures of traffic."""
+    tried = [each for each in outcomes if each.foretold is not None]
+    kept = sum(each.probability * each.kept for each in tried) / sum(each.probability for each in tried)
+    return f"dry run: would keep {round(kept * 100, 1):g} % in the zone"
 
 
 def _largest(shares: Iterable[tuple[str, float]]) -> str | None:

@@ -20,7 +20,8 @@ from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
 from balancer.model.routes import Branch
 from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import State, awaits_probe, cause_of
+from balancer.picking.ejections import cause_of
+from balancer.picking.health import State, awaits_probe
 from balancer.picking.members import Member, label_of
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import ZoneState
@@ -290,10 +291,10 @@ def _health(runtime: BackendRuntime, member: Member, now: float) -> str:
     if health.state is State.FAILS_CHECKS:
         said.append("fails its health checks")
     elif awaits_probe(health, now):
-        said.append(f"ejected because it {cause_of(health)}; the next request tries it")
+        said.append(f"ejected because it {cause_of(health.why)}; the next request tries it")
     elif health.ejected_until is not None:
         left = max(health.ejected_until - now, 0.0)
-        said.append(f"ejected for {left:.1f} s more because it {cause_of(health)}")
+        said.append(f"ejected for {left:.1f} s more because it {cause_of(health.why)}")
     elif now < health.suspected_until:
         said.append("suspected, because other replicas saw it fail lately")
     if 0 < limit <= member.in_flight:

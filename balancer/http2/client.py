@@ -1,7 +1,7 @@
 """A client's HTTP/2 connection: an asyncio protocol that hands out many requests at a time.
 
-It knows the states of the connection, its deadlines and its drain in two steps (RFC 9113 6.8). Frames are the engine's,
-requests are `client_stream`'s. It must not know routes, endpoints or answers.
+It knows the states of the connection and its deadlines. Frames are the engine's, requests are `client_stream`'s, and
+what a client hears at the end is in `goodbyes`. It must not know routes, endpoints or answers.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from balancer.connections.unread import Unreading
 from balancer.http.current import CurrentSettings
 from balancer.http.origin import Origin
 from balancer.http.streams import Connection, RequestServer
+from balancer.http2 import goodbyes
 from balancer.http2.client_stream import Http2RequestStream
 from balancer.http2.engines import make_server_engine
-from balancer.http2.events import NO_ERROR, PROTOCOL_ERROR
+from balancer.http2.events import PROTOCOL_ERROR
 from balancer.http2.flushing import BYTES_A_WRITE, Flusher
 from balancer.http2.intake import FaultTally, Intake, RequestCarrier
-from balancer.http2.lifetime import CLOSE, CLOSING, ENDING, FAULTED, LEAVE, LEAVING, LOST, NOTICE, NOTICED, Lifetime
+from balancer.http2.lifetime import CLOSE, CLOSING, ENDING, FAULTED, LEAVING, LOST, Lifetime
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
 from balancer.model.entry_points import EntryPoint
@@ -29,9 +30,6 @@ from balancer.runtime.transports import client_proof, has_modern_cipher, has_unr
 
 _WRITES_A_TURN = 32  # other connections wait no longer than these take
 _LINGER_SECONDS = 1.0  # how long a client that was told of its error may go on sending before it is cut
-_NOTICE_SECONDS = 1.0  # after the first GOAWAY, for a client that does not answer the PING behind it
-_NOTICE_PING = b"draining"
-_INADEQUATE_SECURITY = 12  # RFC 9113 9.2.2
 
 
 class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
@@ -130,11 +128,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
 
     def end_soon(self) -> None:
         """Two steps: a client that sends a request before it hears of the first must not lose it."""
-        lifetime = self._lifetime
-        if lifetime.moves(NOTICE, self._loop.time() + _NOTICE_SECONDS):
-            engine = self.engine
-            engine.shutdown_notice()
-            engine.ping(_NOTICE_PING)
+        if goodbyes.give_notice(self.engine, self._lifetime, self._loop.time()):
             self.touch()
 
     def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
@@ -201,7 +195,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
 
     def pinged(self, data: bytes) -> None:
         """Behind the first GOAWAY, the client knows now that no request is to follow."""
-        if self._lifetime.state == NOTICED and data == _NOTICE_PING:
+        if goodbyes.is_notice_heard(self._lifetime, data):
             self._leave()
 
     def over(self) -> None:
@@ -234,9 +228,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
             proof=client_proof(transport) if self.secure else None,
         )
         if self.secure and not has_modern_cipher(transport):
-            engine, lifetime = self.engine, self._lifetime
-            engine.goaway(_INADEQUATE_SECURITY)
-            lifetime.moves(LEAVE, NEVER)
+            goodbyes.refuse_cipher(self.engine, self._lifetime)
         on_open = self._on_open  # which holds the task that accepted the connection
         self._on_open = None
         assert on_open is not None
@@ -321,7 +313,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
             self.over()
         elif is_late:
             outflow.reset_late(now)
-        elif (state == NOTICED and lifetime.until <= now) or self._is_done():
+        elif goodbyes.is_notice_over(lifetime, now) or self._is_done():
             self._leave()
         self.touch()
 
@@ -349,10 +341,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
 
     def _leave(self) -> None:
         """Takes no further request, and closes once none is under way."""
-        lifetime = self._lifetime
-        if lifetime.moves(LEAVE, NEVER):
-            engine = self.engine
-            engine.goaway(NO_ERROR)
+        if goodbyes.take_leave(self.engine, self._lifetime):
             self.touch()
 
     def _close(self) -> None:

@@ -119,7 +119,7 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         self.reader = ResponseReader()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._intake = ResponseIntake(self, engine)
+        self._intake = ResponseIntake(engine)
         self._windows = Windows(engine)
         self.is_dirty = False
         self.is_stuck = False
@@ -244,7 +244,7 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
     def data_received(self, data: bytes) -> None:
         now, engine = self._loop.time(), self._engine
         self.pulse.heard(now)
-        self._intake.take(engine.receive(data, now))
+        self._intake.take(engine.receive(data, now), self)
         if engine.has_bytes() or self._windows.is_watching():
             self.mark()
 
@@ -259,7 +259,7 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
                 break
         self._intake.note_written()
         if events := self._engine.take_events():
-            self._intake.take(events)
+            self._intake.take(events, self)
         self._follow_windows()
 
     def eof_received(self) -> bool:

@@ -36,18 +36,20 @@ class ResponseCarrier(EndpointCarrier):
 
 
 class ResponseIntake:
-    """The streams of one connection that are open, in `streams` by number. `last_out`: the last that was written."""
+    """The streams of one connection that are open, in `streams` by number. `last_out`: the last that was written.
 
-    __slots__ = ("_carrier", "_engine", "last_out", "streams")
+    The intake does not keep its connection, so no closed connection waits for a search for cycles.
+    """
 
-    def __init__(self, carrier: ResponseCarrier, engine: Engine) -> None:
-        self._carrier = carrier
+    __slots__ = ("_engine", "last_out", "streams")
+
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.streams: dict[int, Http2EndpointStream] = {}
         self.last_out = 0
 
-    def take(self, events: list[Event]) -> None:
-        """What the engine reports, in its order."""
+    def take(self, events: list[Event], carrier: ResponseCarrier) -> None:
+        """What the engine of `carrier` reports, in its order."""
         at, count = 0, len(events)
         while at < count:
             event = events[at]
@@ -58,11 +60,11 @@ class ResponseIntake:
             elif kind == HEAD:
                 at = self._take_head(events, at)
             elif kind == CLOSED:
-                self._take_closed(number, event[2])
+                self._take_closed(number, event[2], carrier)
             elif kind in _OF_STREAMS:
                 self._take_of_stream(kind, event)
             else:
-                self._carrier.take_of_connection(event)
+                carrier.take_of_connection(event)
 
     def _take_data(self, events: list[Event], at: int) -> int:
         """Hands over the bytes of a stream that came together, as one piece. Returns where the next event is."""
@@ -103,12 +105,12 @@ class ResponseIntake:
         elif kind == RESET:
             stream.was_reset = True
 
-    def _take_closed(self, number: int, code: int) -> None:
+    def _take_closed(self, number: int, code: int, carrier: ResponseCarrier) -> None:
         stream = self.streams.pop(number, None)
         if stream is not None:
-            self._carrier.stream_closed(stream, code)
+            carrier.stream_closed(stream, code)
             _guarded(stream, stream.closed_with, code)
-            self._carrier.stream_ended()
+            carrier.stream_ended()
 
     def note_written(self) -> None:
         """All that is queued was written, so the endpoint may have seen every stream."""

@@ -26,7 +26,6 @@ from hpack import HPACKError
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
-from balancer.http2.bodies import OutgoingBodies, OutgoingBody
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.checking import check_request_head, has_body
 from balancer.http2.engine import SERVER, Engine
@@ -55,30 +54,17 @@ from balancer.http2.fields import MalformedMessage, check_fields
 from balancer.http2.frames import GOAWAY as GOAWAY_KIND
 from balancer.http2.frames import PREFACE, PRIORITY, Frames, goaway_frame, read_goaway, stream_of
 from balancer.http2.h2_connecting import connected
+from balancer.http2.h2_streams import H2Stream, H2Streams
 from balancer.http2.splitting import Splitter
 
 _PRIORITY_BYTES, _GOAWAY_BYTES = 14, 17  # with their headers
 _STREAMS_MOST = 2**32 - 1
 
 
-class _Stream:
-    """A stream that was reported. `is_done`: all of ours was sent. `is_heard`: all of the peer's came."""
-
-    __slots__ = ("answered", "bodiless", "body", "is_done", "is_heard")
-
-    def __init__(self, *, is_done: bool = False, is_heard: bool = False, bodiless: bool = False) -> None:
-        self.body = OutgoingBody()
-        self.answered = False
-        self.is_done = is_done
-        self.is_heard = is_heard
-        self.bodiless = bodiless
-
-
 class H2Engine(Engine):
     """One connection of hyper-h2."""
 
     __slots__ = (
-        "_bodies",
         "_connection",
         "_events",
         "_goaway_last",
@@ -98,8 +84,7 @@ class H2Engine(Engine):
         self.budgets = Budgets(limits, is_server=self._is_server)
         self.frames = Frames(PREFACE if self._is_server else b"")
         self._splitter = Splitter(has_preface=self._is_server)
-        self._streams: dict[int, _Stream] = {}
-        self._bodies = OutgoingBodies()
+        self._streams = H2Streams()
         self._events: list[Event] = []
         self._said = b""
         self._last = 0
@@ -130,8 +115,8 @@ class H2Engine(Engine):
     def take_bytes(self, most: int | None = None) -> bytes:
         if not self._over:
             try:
-                for stream in self._bodies.send(self, None if self._is_server else most):
-                    self._finish(stream, self._streams[stream])
+                for stream in self._streams.send(self, None if self._is_server else most):
+                    self._close(stream, 0)
             except ProtocolError as error:
                 self._break_off(INTERNAL_ERROR, str(error))
                 return self.take_bytes()
@@ -161,7 +146,7 @@ class H2Engine(Engine):
             self._connection.send_headers(number, fields, end_stream=ends)
         except (ProtocolError, NoAvailableStreamIDError):
             return 0
-        self._streams[number] = _Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields)
+        self._streams.begin(number, H2Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields))
         self.budgets.opened += 1
         self.open_streams += 1
         return number
@@ -178,23 +163,22 @@ class H2Engine(Engine):
         known.answered = True
         with suppress(ProtocolError):
             self._connection.send_headers(stream, fields, end_stream=ends)
-        if ends:
-            self._finish(stream, known)
+        if ends and self._streams.is_over_when_sent(stream):
+            self._close(stream, 0)
 
     def data(self, stream: int, data: bytes, ends: bool) -> None:
-        known = self._streams.get(stream)
-        if known is None or known.body.ends or known.is_done:
-            return
-        self.budgets.ours += 1 + len(data) // BYTES_A_FRAME
-        known.body.add(data, ends)
-        self._bodies.wait(stream, known.body)
+        known = self._streams.sendable(stream)
+        if known is not None:
+            self.budgets.ours += 1 + len(data) // BYTES_A_FRAME
+            known.body.add(data, ends)
+            self._streams.wait(stream)
 
     def trailers(self, stream: int, fields: Fields) -> None:
-        known = self._streams.get(stream)
-        if known is not None and not known.body.ends and not known.is_done:
+        known = self._streams.sendable(stream)
+        if known is not None:
             known.body.trailers = fields
             known.body.ends = True
-            self._bodies.wait(stream, known.body)
+            self._streams.wait(stream)
 
     def reset(self, stream: int, code: int) -> None:
         known = self._streams.get(stream)
@@ -210,10 +194,10 @@ class H2Engine(Engine):
             self._connection.acknowledge_received_data(size, stream)
 
     def queued(self, stream: int) -> int:
-        return self._streams[stream].body.size if stream in self._streams else 0
+        return self._streams.queued(stream)
 
     def queued_in_all(self) -> int:
-        return sum(stream.body.size for stream in self._streams.values())
+        return self._streams.queued_in_all()
 
     def ping(self, data: bytes) -> None:
         if not self._over:
@@ -255,7 +239,7 @@ class H2Engine(Engine):
         self._is_left = True
         self._events.append((GOAWAY, last, code))
         if not self._is_server:
-            for stream in [stream for stream in self._streams if stream > last]:
+            for stream in self._streams.above(last):
                 self._cut(stream, REFUSED_STREAM)
                 self._close(stream, REFUSED_STREAM)
 
@@ -297,7 +281,7 @@ class H2Engine(Engine):
             return
         if isinstance(event, RequestReceived):
             self._last = number
-            self._streams[number] = _Stream(is_heard=ends)
+            self._streams.begin(number, H2Stream(is_heard=ends))
             self.open_streams += 1
         if isinstance(event, TrailersReceived):
             self._events.append((TRAILERS, number, fields))
@@ -318,7 +302,7 @@ class H2Engine(Engine):
             stream.bodiless = not has_body(fields, b"HEAD" if stream.bodiless else b"GET", ends)
 
     def room(self, stream: int) -> int:
-        """For `OutgoingBodies`, as the next two."""
+        """For `BodySink`, as the next two."""
         return self._connection.local_flow_control_window(stream)
 
     def send_piece(self, stream: int, data: bytes, ends: bool) -> None:
@@ -357,19 +341,11 @@ class H2Engine(Engine):
         self._close(stream, code)
 
     def _hear_end(self, stream: int) -> None:
-        known = self._streams[stream]
-        known.is_heard = True
-        if known.is_done:
-            self._close(stream, 0)
-
-    def _finish(self, stream: int, known: _Stream) -> None:
-        known.is_done = True
-        if known.is_heard:
+        if self._streams.is_over_when_heard(stream):
             self._close(stream, 0)
 
     def _close(self, stream: int, code: int) -> None:
-        self._bodies.forget(stream)
-        if self._streams.pop(stream, None) is not None:
+        if self._streams.close(stream):
             self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
 

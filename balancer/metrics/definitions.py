@@ -92,8 +92,8 @@ ZONE_BLIND_COST: Final = Definition(
 DRY_RUN_DECISIONS: Final = Definition(
     name="zonal_zone_dry_run_decisions_total",
     kind=MetricKind.COUNTER,
-    labels=("namespace", "service", "reason"),
-    help="Requests under zone-dry-run, by the reason that the policy would have had.",
+    labels=("namespace", "service", "reason", "locality"),
+    help="Requests under zone-dry-run, by the reason and the locality that they would have had under the policy.",
 )
 DRY_RUN_COST: Final = Definition(
     name="zonal_zone_dry_run_cost_dollars_total",

@@ -167,9 +167,9 @@ class Recorder:
         values[duration + _bucket_of(seconds)] += 1.0
         values[duration + SUM] += seconds
 
-    def dry_run(self, namespace: str, service: str, reason: str, *, dollars: float) -> None:
-        """Counts one request under zone-dry-run: the reason and the cost that it would have had under the policy."""
-        self._count(DRY_RUN_DECISIONS, (namespace, service, reason))
+    def dry_run(self, namespace: str, service: str, reason: str, locality: str, *, dollars: float) -> None:
+        """Counts one request under zone-dry-run: reason, locality and cost that it would have had under the policy."""
+        self._count(DRY_RUN_DECISIONS, (namespace, service, reason, locality))
         self._count(DRY_RUN_COST, (namespace, service), dollars)
 
     def retry(self, namespace: str, service: str, reason: str) -> None:

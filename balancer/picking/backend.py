@@ -18,11 +18,11 @@ from balancer.picking.balancers import Balancer
 from balancer.picking.budget import RetryBudget
 from balancer.picking.evidence import client_name
 from balancer.picking.failing import FailingEndpoints
-from balancer.picking.health import NOBODY, Asker, BackendHealth, Change
+from balancer.picking.health import BackendHealth, Change
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
-from balancer.picking.outcomes import FAILURES, Outcome
+from balancer.picking.outcomes import FAILURES, NOBODY, Asker, Outcome
 from balancer.picking.plans import Chance, Site
 from balancer.picking.plans_in_use import PlansInUse
 from balancer.picking.silence import BackendSilence
@@ -142,7 +142,7 @@ class BackendRuntime:
             around=Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service),
             drain=drain_after(None, zones, 0.0) if drain is None else drain,
             members=members,
-            health=BackendHealth(backend.ejection, (member.health for member in members.values())),
+            health=BackendHealth(backend.ejection, (member.health for member in members.values()), others.place_of),
             load=Load(),
             budget=RetryBudget(backend),
             evacuation=Evacuation(backend.key, others),

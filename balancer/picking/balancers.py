@@ -15,6 +15,7 @@ from balancer.picking.health import BackendHealth, awaits_probe
 from balancer.picking.members import Foretold, Member, Pick
 from balancer.picking.turns import TurnMaker, Turns
 from balancer.zones.cost import FREE
+from balancer.zones.locality import Locality
 from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
@@ -161,8 +162,8 @@ class PoolBalancer(Balancer):
         """What a request at `now` would get. Changes nothing."""
         pick = self._choose(self._turns_now(), tried=(), now=now)
         if pick is not None:
-            return Foretold(pick.reason, pick.tariff)
-        return Foretold(self.refusal, FREE) if self.refusal is not None else None
+            return Foretold(pick.reason, pick.tariff, pick.locality)
+        return Foretold(self.refusal, FREE, Locality.UNKNOWN) if self.refusal is not None else None
 
     @property
     def leaving(self) -> float:

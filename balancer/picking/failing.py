@@ -1,8 +1,9 @@
 """Keeps which endpoints failed lately or are suspected by others, and how they do here. No I/O, no clock.
 
-What is new of them goes to the parent, which tells other replicas (`ingress/replicas/failures.py`). An endpoint is
-watched for some seconds after its last failure here or the last suspicion, and as long as it is ejected. Then a last
-row without failures and answers says that it is no longer watched. Time is an argument, on the clock of picks.
+What is new of them goes to the parent, which tells the other workers (`balancer/workers/siblings.py`) and other
+replicas (`ingress/replicas/failures.py`). An endpoint is watched for some seconds after its last failure here or the
+last suspicion, and as long as it is ejected. Then a last row without failures and answers says that it is no longer
+watched. Time is an argument, on the clock of picks, which all workers share.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from balancer.model.endpoints import BackendKey
+from balancer.picking.ejections import EjectionStep
 from balancer.picking.health import EndpointHealth
 from balancer.runtime.shares import FairShares
 
@@ -20,16 +22,21 @@ FAILING_MOST: Final = 256
 WATCHED_SECONDS: Final = 10.0
 """An endpoint is watched for so long after its last failure or suspicion."""
 
+WEIGHED_SECONDS: Final = 0.2
+"""So long after the others heard of failures, they hear what follows, and can compare that with what they met."""
+
 
 class FailingRow(NamedTuple):
     """How an endpoint (`address:port`) of a backend does in one worker: failures in a row since the last good answer,
-    and whether it has given good answers since it is watched. Neither: it is watched no longer.
+    whether it has given good answers since it is watched, and the last step in its state. Neither failures nor answers:
+    it is watched no longer, unless it has just come back.
     """
 
     backend: str
     endpoint: str
     failures: int
     answers: bool
+    step: EjectionStep | None = None
 
 
 EndpointPlace = tuple[str, str]
@@ -57,14 +64,27 @@ class FailingRows:
 
 
 class _Watched:
-    __slots__ = ("answers_before", "health", "namespace", "told", "until")
+    __slots__ = ("answers_before", "health", "namespace", "row_told_at", "told", "until")
 
     def __init__(self, health: EndpointHealth, namespace: str) -> None:
         self.health = health
         self.namespace = namespace
         self.answers_before = health.answers
         self.until = 0.0
-        self.told: tuple[int, bool] | None = None
+        self.row_told_at = 0.0
+        self.told: tuple[int, bool, EjectionStep | None] = 0, False, None
+
+    def news(self, now: float) -> tuple[int, bool, EjectionStep | None] | None:
+        """What is new since the last call, if anything."""
+        health, before = self.health, self.told
+        failures, step = health.failures_in_a_row, before[2]
+        if failures and not before[0]:
+            self.row_told_at = now
+        elif not failures or now - self.row_told_at >= WEIGHED_SECONDS:
+            step = health.step
+        state = failures, health.answers != self.answers_before, step
+        self.told = state
+        return state if state != before else None
 
 
 class FailingEndpoints:
@@ -98,11 +118,10 @@ class FailingEndpoints:
             if now >= watched.until and health.ejected_until is None:
                 del self._watched[backend, endpoint]
                 self._shares.give_back(watched.namespace)
-                rows.append(FailingRow(backend, endpoint, 0, False))
+                rows.append(FailingRow(backend, endpoint, 0, False, health.step))
                 continue
-            state = health.failures_in_a_row, health.answers != watched.answers_before
-            if state != watched.told:
-                watched.told = state
+            state = watched.news(now)
+            if state is not None:
                 rows.append(FailingRow(backend, endpoint, *state))
         return rows, bool(self._watched)
 

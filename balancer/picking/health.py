@@ -8,14 +8,16 @@ argument, in seconds of a clock that never goes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Final, NamedTuple, Protocol
+from typing import Final
 
 from balancer.model.endpoints import Ejection
-from balancer.picking.comparing import PAUSE_POINTS, Comparison
-from balancer.picking.evidence import Experience, Witness
-from balancer.picking.outcomes import FAILURES, Outcome
+from balancer.picking.comparing import PAUSE_POINTS
+from balancer.picking.ejections import NO_TESTIMONY, Cause, Ejected, EjectionStep
+from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness
+from balancer.picking.outcomes import FAILURES, NOBODY, Asker, Outcome
+from balancer.sharing.peers import NO_OTHERS
 
 PAUSE_SECONDS_MAX: Final = 30.0
 """The longest pause that an endpoint gets for its Retry-After."""
@@ -28,29 +30,11 @@ _QUIET_TIMES = 6
 SUSPECTED_FAILURES: Final = 2
 """So many failures in a row eject an endpoint that others suspect."""
 
+# Whoever took over an ejection probes so much later than the worker that ejected, whose probe is enough.
+_AFTER_OTHERS_SECONDS: Final = 1.0
+
 # An ejected endpoint counts as one that failed so often.
 _EJECTED_FAILURES: Final = 5
-
-
-class Asker(Protocol):
-    """Whose request an attempt was, and what its response asked for.
-
-    `client` is an address. `pause_seconds` is the Retry-After of a 503; 0 without one.
-    """
-
-    client: str
-    pause_seconds: float
-
-
-class _Nobody:
-    __slots__ = ("client", "pause_seconds")
-
-    def __init__(self) -> None:
-        self.client = ""
-        self.pause_seconds = 0.0
-
-
-NOBODY: Final = _Nobody()
 
 
 class Change(Enum):
@@ -68,18 +52,6 @@ class Change(Enum):
     PASSES_CHECKS = "passes_checks"
 
 
-class Cause(Enum):
-    """Why an endpoint is ejected: it failed in a row, failed far more often than the others, asked for a pause, was
-    silent (`silence.py`), or failed for other replicas.
-    """
-
-    IN_A_ROW = "in_a_row"
-    REPLICAS = "replicas"
-    SILENCE = "silence"
-    SHARE = "share"
-    PAUSE = "pause"
-
-
 class State(Enum):
     """The one state of an endpoint, from requests and active checks together. Failed checks are told first."""
 
@@ -88,25 +60,22 @@ class State(Enum):
     FAILS_CHECKS = "fails_checks"
 
 
-class Ejected(NamedTuple):
-    """Why an endpoint is ejected. `comparison` is what decided; None for failures in a row and for silence."""
-
-    cause: Cause
-    comparison: Comparison | None = None
-
-
 _BY_REPLICAS: Final = Ejected(Cause.REPLICAS)
+_BY_COMPARISON: Final = frozenset((Cause.SHARE, Cause.PAUSE))
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 
 
 class EndpointHealth(Experience):
     """The state of one endpoint, which only `BackendHealth` changes. `ejected_until` and `why` None: not ejected.
 
-    `failures` are those in a row; `answers` was `row_began` when the row began. Others suspect it until
-    `suspected_until`; `answers` was `suspected_answers` when that began.
+    `failures` are those in a row; `answers` was `row_began` when the row began. Other replicas suspect it until
+    `suspected_until`; `answers` was `suspected_answers` when that began, and `doubted_answers` when another worker of
+    this replica met a failure. `told` is what that one met, until `doubted_until`. `stepped_at` is when it was ejected
+    or came back last, here or in another worker.
     """
 
     __slots__ = (
+        "doubted_answers",
         "ejected_until",
         "ejections",
         "failed_checks",
@@ -115,8 +84,10 @@ class EndpointHealth(Experience):
         "probe_until",
         "returned_at",
         "row_began",
+        "stepped_at",
         "suspected_answers",
         "suspected_until",
+        "told",
         "why",
     )
 
@@ -128,11 +99,14 @@ class EndpointHealth(Experience):
         self.row_began = 0
         self.ejected_until: float | None = None
         self.why: Ejected | None = None
+        self.stepped_at = 0.0
+        self.doubted_answers = 0
         self.suspected_answers = 0
         self.suspected_until = 0.0
         self.probe_until = 0.0
         self.returned_at = 0.0
         self.fails_checks = False
+        self.told = NO_TESTIMONY
 
     @property
     def is_well(self) -> bool:
@@ -146,24 +120,22 @@ class EndpointHealth(Experience):
         return self.failures if self.answers == self.row_began else 0
 
     @property
+    def step(self) -> EjectionStep | None:
+        """The last step, for other workers to take over; None if there was none, or if all workers know it anyway."""
+        if not self.stepped_at:
+            return None
+        until, why = self.ejected_until, self.why
+        if until is None or why is None:
+            return EjectionStep(self.stepped_at)
+        if why.cause is Cause.REPLICAS:
+            return None
+        return EjectionStep(self.stepped_at, until, why.cause, self.ejections, why.testimony)
+
+    @property
     def state(self) -> State:
         if self.fails_checks:
             return State.FAILS_CHECKS
         return State.WELL if self.ejected_until is None else State.EJECTED
-
-
-def cause_of(endpoint: EndpointHealth) -> str:
-    """What an ejected endpoint did, as the rest of a sentence about it."""
-    cause, comparison = endpoint.why or Ejected(Cause.IN_A_ROW)
-    if cause is Cause.SILENCE:
-        return "left a connection pending, while other endpoints answered"
-    if cause is Cause.REPLICAS:
-        return "failed for other replicas"
-    if comparison is None:
-        return "failed too often in a row"
-    own, others = comparison.own, comparison.others
-    did = "asked for a pause (Retry-After) and failed" if cause is Cause.PAUSE else "failed"
-    return f"{did} in {own.share:.0%} of about {own.answers:.0f} requests, the other endpoints in {others.share:.0%}"
 
 
 def awaits_probe(endpoint: EndpointHealth, now: float) -> bool:
@@ -180,10 +152,16 @@ class BackendHealth:
 
     __slots__ = ("_endpoints", "_rules", "_witness", "impaired", "version")
 
-    def __init__(self, rules: Ejection, endpoints: Iterable[EndpointHealth]) -> None:
+    def __init__(
+        self,
+        rules: Ejection,
+        endpoints: Iterable[EndpointHealth],
+        place_of: Callable[[bytes], int] = NO_OTHERS.place_of,
+    ) -> None:
+        """`place_of` says where a client is counted; see `Others`."""
         self._rules = rules
         self._endpoints = set(endpoints)
-        self._witness = Witness(self._endpoints)
+        self._witness = Witness(self._endpoints, place_of)
         self.impaired: set[EndpointHealth] = set()
         self.version = 0
 
@@ -262,6 +240,21 @@ class BackendHealth:
         is_contradicted = endpoint.suspected_until <= now or endpoint.answers != endpoint.suspected_answers
         return not is_contradicted and self.eject(endpoint, now, _BY_REPLICAS)
 
+    def hear(self, endpoint: EndpointHealth, step: EjectionStep | None, now: float, *, fails: bool) -> bool:
+        """Another worker of this replica tells its last step, and whether the endpoint `fails` there without one.
+
+        The latest step of all is taken over. An endpoint that is well here is ejected only if what was met here since
+        it fails elsewhere bears the other worker out. Returns whether a step was taken over.
+        """
+        if endpoint not in self._endpoints:
+            return False
+        if step is not None and step.at > endpoint.stepped_at:
+            return self._take_over(endpoint, step, now)
+        if fails and endpoint.ejected_until is None:
+            endpoint.doubted_answers = endpoint.answers
+            self._witness.doubt(endpoint, now, now + MEMORY_SECONDS)
+        return False
+
     def take_probe(self, endpoint: EndpointHealth, now: float) -> bool:
         """Whether the endpoint's ejection time is over and the caller's request is its probe.
 
@@ -305,12 +298,42 @@ class BackendHealth:
         points = self._rules.failure_percent
         if not points or outcome not in FAILURES or not self._may_eject():
             return None
-        comparison = self._witness.compare(endpoint)
+        told = endpoint.told if now < endpoint.doubted_until else NO_TESTIMONY
+        comparison = self._witness.compare(endpoint, told)
         if pause_seconds > 0.0 and comparison.is_known and comparison.is_worse(PAUSE_POINTS):
-            return self._eject(endpoint, now, Ejected(Cause.PAUSE, comparison), min(pause_seconds, PAUSE_SECONDS_MAX))
+            why = Ejected(Cause.PAUSE, comparison, self._witness.testimony(endpoint))
+            return self._eject(endpoint, now, why, min(pause_seconds, PAUSE_SECONDS_MAX))
         if comparison.is_far_worse(points):
-            return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison))
+            return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison, self._witness.testimony(endpoint)))
         return None
+
+    def _take_over(self, endpoint: EndpointHealth, step: EjectionStep, now: float) -> bool:
+        until = step.until
+        if until is None and endpoint.ejected_until is not None:
+            self._take_back(endpoint, step.at)
+        elif until is not None and now < until:
+            why = endpoint.why if endpoint.ejected_until is not None else self._borne_out(endpoint, step, now)
+            if why is None:
+                return False
+            if endpoint.ejected_until is None:
+                self._leave_out(endpoint, why)
+            endpoint.ejections = step.ejections
+            endpoint.ejected_until = until + _AFTER_OTHERS_SECONDS
+            self._note(endpoint)
+        endpoint.stepped_at = step.at
+        return True
+
+    def _borne_out(self, endpoint: EndpointHealth, step: EjectionStep, now: float) -> Ejected | None:
+        """Why the endpoint is ejected for what another worker has seen; None if that would not be right here (yet)."""
+        if not self._may_eject():
+            return None
+        if step.cause not in _BY_COMPARISON:
+            return Ejected(step.cause) if endpoint.answers == endpoint.doubted_answers else None
+        endpoint.told = step.testimony
+        self._witness.doubt(endpoint, now, now + MEMORY_SECONDS)
+        comparison, points = self._witness.compare(endpoint, step.testimony), self._rules.failure_percent
+        is_worse = comparison.is_worse(PAUSE_POINTS) if step.cause is Cause.PAUSE else comparison.is_far_worse(points)
+        return Ejected(step.cause, comparison, step.testimony) if points and is_worse else None
 
     def _fails(self, outcome: Outcome) -> bool:
         """Whether an outcome is one of the failures that are counted in a row."""
@@ -323,13 +346,17 @@ class BackendHealth:
         if outcome in FAILURES if is_compared else self._fails(outcome):
             self._eject(endpoint, now, why)
             return Change.EJECTED_AGAIN
+        self._take_back(endpoint, now)
+        return Change.RETURNED
+
+    def _take_back(self, endpoint: EndpointHealth, at: float) -> None:
         self._witness.take_back(endpoint)
         endpoint.ejected_until = None
         endpoint.why = None
         endpoint.failures = 0
-        endpoint.returned_at = now
+        endpoint.returned_at = at
+        endpoint.stepped_at = at
         self._note(endpoint)
-        return Change.RETURNED
 
     def _may_eject(self) -> bool:
         """Whether one more endpoint may be ejected. `max_percent` is a share of all endpoints of the backend. Unless it
@@ -351,12 +378,17 @@ class BackendHealth:
             endpoint.ejections = min(endpoint.ejections + 1, _EJECTIONS_COUNTED_MAX)
             pause_seconds = seconds * endpoint.ejections
         endpoint.ejected_until = now + pause_seconds
+        endpoint.stepped_at = now
+        self._leave_out(endpoint, why)
+        self._note(endpoint)
+        return Change.EJECTED
+
+    def _leave_out(self, endpoint: EndpointHealth, why: Ejected | None) -> None:
         endpoint.why = why
+        endpoint.told = NO_TESTIMONY
         endpoint.probe_until = 0.0
         endpoint.failures = 0
         self._witness.take_out(endpoint)
-        self._note(endpoint)
-        return Change.EJECTED
 
     def _note(self, endpoint: EndpointHealth) -> None:
         if endpoint.is_well:

@@ -12,7 +12,8 @@ from typing import Final
 from balancer.model.endpoints import place_of
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change, cause_of
+from balancer.picking.ejections import cause_of
+from balancer.picking.health import Change
 from balancer.picking.members import Member
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
@@ -91,7 +92,7 @@ def _what(member: Member, change: Change, *, now: float, why: str) -> str:
     match change:
         case Change.EJECTED:
             seconds = (member.health.ejected_until or now) - now
-            return f"is ejected for {seconds:g} s: it {cause_of(member.health)}, last with {why}"
+            return f"is ejected for {seconds:g} s: it {cause_of(member.health.why)}, last with {why}"
         case Change.FELL_SILENT:
             seconds = (member.health.ejected_until or now) - now
             return f"is ejected for {seconds:g} s: a connection to it is pending, while other endpoints answer"

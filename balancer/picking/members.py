@@ -52,10 +52,11 @@ class Member:
 
 
 class Foretold(NamedTuple):
-    """The reason and the prices that a request would have had under the policy of a dry run."""
+    """The reason, prices and locality that a request would have had under the policy of a dry run."""
 
     reason: Reason
     tariff: Tariff
+    locality: Locality
 
 
 class Observer(Protocol):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
-from typing import Final
+from typing import Final, Protocol
 
 from balancer.errors import AttemptError, ErrorKind
 from balancer.http.grpc import DATA_LOSS, INTERNAL, RESOURCE_EXHAUSTED, UNAVAILABLE, UNKNOWN
@@ -53,6 +53,27 @@ class Outcome(Enum):
     ANSWERED_5XX = "answered_5xx"
     FAILED = "failed"
     UNKNOWN = "unknown"
+
+
+class Asker(Protocol):
+    """Whose request an attempt was, and what its response asked for.
+
+    `client` is an address. `pause_seconds` is the Retry-After of a 503; 0 without one.
+    """
+
+    client: str
+    pause_seconds: float
+
+
+class _Nobody:
+    __slots__ = ("client", "pause_seconds")
+
+    def __init__(self) -> None:
+        self.client = ""
+        self.pause_seconds = 0.0
+
+
+NOBODY: Final = _Nobody()
 
 
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class

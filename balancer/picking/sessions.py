@@ -166,7 +166,7 @@ class Session(Picker):
         pick = self._standing.pick(label, self._balancer.pools)
         tried_out = self._balancer.tried_out
         if tried_out is not None:  # the policy would also have held the client to this endpoint
-            foretold = Foretold(self._standing.reason(label, tried_out), pick.tariff)
+            foretold = Foretold(self._standing.reason(label, tried_out), pick.tariff, pick.locality)
             pick = pick.foretelling(foretold)
         return pick.as_probe() if probe else pick
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from balancer.model.zones import Zone
-from balancer.picking.health import BackendHealth, Cause, Change, Ejected
+from balancer.picking.ejections import Cause, Ejected
+from balancer.picking.health import BackendHealth, Change
 from balancer.picking.members import Member
 from balancer.picking.outcomes import Outcome
 

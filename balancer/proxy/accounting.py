@@ -140,7 +140,8 @@ class Accounting:
         names = lines.names_of(account)
         dollars = foretold.tariff.dollars(account.request_bytes, account.response_bytes)
         recorder = self.recorder
-        recorder.dry_run(names.namespace, names.service, foretold.reason.value, dollars=dollars)
+        reason, locality = foretold.reason.value, foretold.locality.value
+        recorder.dry_run(names.namespace, names.service, reason, locality, dollars=dollars)
 
 
 def _line(format: LineFormat, request: RequestHead | None, origin: Origin, record: AccessRecord) -> bytes:

@@ -21,7 +21,7 @@ cdef class Attempts(ExchangeOwner):
     cdef public double _attempt_started
     cdef public Destination _destination
     cdef public object _handshake, _intercepts
-    cdef public Pick _chosen, _following
+    cdef public Pick _chosen
     cdef public RequestContext _context
     cdef public Forwarder _forwarder
     cdef public bint _is_retry, _was_repeated

@@ -19,7 +19,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Picker
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
-from balancer.proxy import reporting, succession, timing
+from balancer.proxy import pausing, reporting, succession, timing
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
@@ -41,7 +41,6 @@ class Attempts(ExchangeOwner):
         "_chosen",
         "_context",
         "_destination",
-        "_following",
         "_forwarder",
         "_handshake",
         "_intercepts",
@@ -56,7 +55,6 @@ class Attempts(ExchangeOwner):
     _attempt_started: float
     _chosen: Pick | None
     _destination: Destination
-    _following: Pick
     _handshake: Handshake | None
     _intercepts: frozenset[int]
     _picker: Picker
@@ -343,29 +341,16 @@ class Attempts(ExchangeOwner):
     def _retry(self, following: Pick, error: AttemptError, now: float) -> None:
         """Begins another attempt, after the pause that the route asks for."""
         context = self._context
-        self._following = following
         reporting.note_retry(context, self._destination, error)
-        pause = context.policy.retry_pause_seconds
-        if not pause:
-            return self._begin_again(following, now)
-        context.waiting.waits()
-        context.supplies.loop.call_later(
-            min(pause, max(timing.request_left(context, now), 0.0)), self._go_on_after_pause
-        )
+        if context.policy.retry_pause_seconds:
+            return pausing.pause(context, following, self._resume, now)
+        self._begin_again(following, now)
 
-    def _go_on_after_pause(self) -> None:
-        context, following, now = self._context, self._following, time.perf_counter()
-        try:
-            if context.stream.closed:
-                self._end_forwarding(AttemptError(ErrorKind.CLIENT_LEFT, Sent.NOTHING))
-            elif timing.request_left(context, now) <= 0:
-                self._end_forwarding(AttemptError(ErrorKind.CALL_TIMEOUT, Sent.NOTHING))
-            else:
-                self._begin_again(following, now)
-        except Exception:
-            context.break_off()
-        finally:
-            context.waiting.waited()
+    def _resume(self, following: Pick, now: float, obstacle: ErrorKind | None) -> None:
+        if obstacle is None:
+            self._begin_again(following, now)
+        else:
+            self._end_forwarding(AttemptError(obstacle, Sent.NOTHING))
 
     def _begin_again(self, following: Pick, now: float) -> None:
         account, budget = self._context.account, self._runtime.budget

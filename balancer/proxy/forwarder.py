@@ -48,8 +48,10 @@ class Sight:
     def tell(self, runtime: BackendRuntime, member: Member, change: Change, now: float, why: str = "") -> None:
         """Counts and logs one change. `why` is our own name for the last failure."""
         if change in _EJECTIONS:
-            recorder = self._recorder
+            recorder, failing, key = self._recorder, runtime.failing, runtime.backend.key
             recorder.ejection(runtime.backend.namespace, runtime.backend.service)
+            if failing is not None:
+                failing.watch(key, member.label, member.health, now)
         self._health_log.tell(runtime, member, change, now=now, why=why)
 
     def tell_zone(self, runtime: BackendRuntime, change: ZoneChange, now: float) -> None:

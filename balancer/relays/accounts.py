@@ -20,7 +20,7 @@ _NO_BYTES = (0, 0)
 
 
 class RelayAccount:
-    """The facts of one relay, filled in as they become known. It is also who asks (`picking.health.Asker`).
+    """The facts of one relay, filled in as they become known. It is also who asks (`picking.outcomes.Asker`).
 
     `target` None: no relay route took the connection. `connect_seconds` is what the endpoint took to accept. `counted`
     are the bytes to the endpoint and from it that metrics have already. `started` is of `time.perf_counter`.

@@ -2,6 +2,7 @@ cimport cython
 
 from balancer.runtime.reading cimport taken
 from balancer.runtime.tcp cimport TcpTransport
+from balancer.runtime.tls_sessions cimport TlsSession
 
 cdef int _SHAKING
 cdef int _OPEN
@@ -9,13 +10,13 @@ cdef int _ENDING
 cdef int _ENDED
 cdef Py_ssize_t _FEW_BYTES
 cdef Py_ssize_t _ENCRYPTED_AT_ONCE
-cdef Py_ssize_t _DROPPED_AT_ONCE
 
 
 cdef class TlsTransport:
-    cdef public object _incoming, _loop, _outgoing, _over, _pending, _protocol, _put, _read, _session, _take, _timer, _write
+    cdef public object _loop, _over, _protocol, _timer
     cdef public bint _has_said_goodbye, _is_cancelled, _is_full, _is_held, _is_reading, _is_told
     cdef public int _phase
+    cdef public TlsSession _tls
     cdef public TcpTransport _tcp
     cdef public double _goodbye_seconds
     cdef public list _unwritten
@@ -27,6 +28,7 @@ cdef class TlsTransport:
     cpdef buffer_updated(self, Py_ssize_t nbytes)
     cpdef _read_on(self)
     cpdef _go_on(self)
+    @cython.locals(is_over=bint)
     cpdef _shake(self)
     cpdef _stop_timer(self)
     cpdef _limit_end(self)
@@ -44,5 +46,3 @@ cdef class TlsTransport:
     cpdef _tell(self)
     @cython.locals(is_at_end=bint)
     cpdef _end(self)
-    cpdef bint _drop_input(self) except -1
-    cpdef bint _say_goodbye(self) except -1

@@ -1,4 +1,4 @@
-"""Carries TLS of clients on top of plain TCP of our own: one OpenSSL session between two buffers for each connection.
+"""Carries TLS of clients on top of plain TCP of our own: a session of `tls_sessions` for each connection.
 
 Asks OpenSSL only for what can be had: a read in vain costs as much as a read. Encrypts in pieces of bounded size, so
 that the buffers of a connection stay small. Does not know certificates, nor what the bytes mean.
@@ -14,11 +14,11 @@ from typing import Any
 
 from balancer.runtime.reading import PIECE, ReadsPieces, taken
 from balancer.runtime.tcp import TcpTransport, TcpTransports
+from balancer.runtime.tls_sessions import TlsSession
 
 _SHAKING, _OPEN, _ENDING, _ENDED = range(4)
 _FEW_BYTES = 1024  # up to here, a copy costs less than a view
 _ENCRYPTED_AT_ONCE = 32 * 1024
-_DROPPED_AT_ONCE = 16 * 1024
 _GOODBYE_SECONDS = 30.0  # for a peer to take what was written and to say goodbye; as many as uvloop gives
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 
@@ -32,29 +32,23 @@ class TlsTransport:
     __slots__ = (
         "_goodbye_seconds",
         "_has_said_goodbye",
-        "_incoming",
         "_is_cancelled",
         "_is_full",
         "_is_held",
         "_is_reading",
         "_is_told",
         "_loop",
-        "_outgoing",
         "_over",
-        "_pending",
         "_phase",
         "_protocol",
-        "_put",
-        "_read",
-        "_session",
-        "_take",
         "_tcp",
         "_timer",
+        "_tls",
         "_unwritten",
-        "_write",
     )
 
     _protocol: Any  # of asyncio.BufferedProtocol from the end of the handshake on
+    _tls: TlsSession
     _tcp: TcpTransport
     _timer: asyncio.TimerHandle | None
 
@@ -89,18 +83,7 @@ class TlsTransport:
     ) -> None:
         """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
         self._loop = loop
-        incoming = ssl.MemoryBIO()
-        outgoing = ssl.MemoryBIO()
-        self._incoming = incoming
-        self._outgoing = outgoing
-        session = tls.wrap_bio(incoming, outgoing, server_side=True)
-        self._session = session
-        self._put = incoming.write
-        self._take = outgoing.read
-        inner: Any = getattr(session, "_sslobj", session)  # what `ssl` wraps, without a step through Python
-        self._read = inner.read
-        self._write = inner.write
-        self._pending = inner.pending
+        self._tls = TlsSession(tls)
         transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
         self._timer = loop.call_later(seconds, self.abort)
 
@@ -174,7 +157,7 @@ class TlsTransport:
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """`ssl_object`, and what the transport below tells."""
         if name == "ssl_object":
-            return self._session
+            return self._tls.ssl_object
         tcp = self._tcp
         return tcp.get_extra_info(name, default)
 
@@ -187,7 +170,8 @@ class TlsTransport:
         return PIECE
 
     def buffer_updated(self, nbytes: int) -> None:
-        put = self._put
+        session = self._tls
+        put = session.put
         put(PIECE[:nbytes] if nbytes > _FEW_BYTES else taken(nbytes))
         self._go_on()
 
@@ -241,16 +225,15 @@ class TlsTransport:
             self._end()
 
     def _shake(self) -> None:
-        session = self._session
+        session = self._tls
         try:
-            session.do_handshake()
-        except ssl.SSLWantReadError:
-            self._flush()
-            return
+            is_over = session.shake()
         except ssl.SSLError:
             self._fail()
             return
         self._flush()
+        if not is_over:
+            return
         self._phase = _OPEN
         self._stop_timer()
         over, protocol = self._over, self._protocol
@@ -269,7 +252,8 @@ class TlsTransport:
 
     def _hand_on(self) -> None:
         """Hands on what can be decrypted."""
-        pending, incoming, read = self._pending, self._incoming, self._read
+        session = self._tls
+        pending, incoming, read = session.pending, session.incoming, session.read
         more = incoming.pending > 0 or pending() > 0
         while more and self._is_reading and self._phase == _OPEN:
             protocol = self._protocol
@@ -294,7 +278,7 @@ class TlsTransport:
                 self._end_input()
         if self._unwritten:
             self._write_rest()
-        if self._outgoing.pending:
+        if session.outgoing.pending:
             self._flush_or_hold()
 
     def _end_input(self) -> None:
@@ -306,7 +290,8 @@ class TlsTransport:
 
     def _encrypt(self, data: bytes) -> bool:
         """Sends `data`. False: OpenSSL first wants the rest of a message of the peer."""
-        write, size, start = self._write, len(data), 0
+        session, size, start = self._tls, len(data), 0
+        write = session.write
         try:
             if size <= _ENCRYPTED_AT_ONCE:
                 start = write(data)
@@ -329,7 +314,8 @@ class TlsTransport:
         self._tell()
 
     def _flush(self) -> None:
-        take, tcp = self._take, self._tcp
+        session, tcp = self._tls, self._tcp
+        take = session.take
         data = take()
         if data:
             tcp.write(data)
@@ -362,38 +348,18 @@ class TlsTransport:
 
     def _end(self) -> None:
         """Drops what comes, and says goodbye once all was written."""
-        tcp = self._tcp
+        session, tcp = self._tls, self._tcp
         try:
-            is_at_end = self._drop_input()
+            is_at_end = session.drop_input()
             if self._unwritten:
                 self._write_rest()
             if not self._has_said_goodbye and not self._unwritten:
                 self._has_said_goodbye = True
-                is_at_end = self._say_goodbye()
+                is_at_end = session.say_goodbye()
         except ssl.SSLError:
             self._fail()
             return
-        if self._outgoing.pending:
+        if session.outgoing.pending:
             self._flush_or_hold()
         if is_at_end:
             tcp.close()
-
-    def _drop_input(self) -> bool:
-        """Whether the peer has said goodbye. Raises ssl.SSLError."""
-        pending, incoming, read = self._pending, self._incoming, self._read
-        try:
-            while incoming.pending or pending():
-                if not read(_DROPPED_AT_ONCE):
-                    return True
-        except ssl.SSLWantReadError:
-            pass
-        return False
-
-    def _say_goodbye(self) -> bool:
-        """Whether the peer has done so, too. Raises ssl.SSLError."""
-        session = self._session
-        try:
-            session.unwrap()
-        except ssl.SSLWantReadError:
-            return False
-        return True

@@ -99,9 +99,15 @@ class SuspectRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Suspects(msgspec.Struct, frozen=True, tag=True):
-    """What other workers and replicas say about endpoints; see `Worker.suspect`."""
+    """What other replicas say about endpoints; see `Worker.suspect`."""
 
     rows: tuple[SuspectRow, ...]
+
+
+class SiblingNews(msgspec.Struct, frozen=True, tag=True):
+    """What another worker of this replica says about endpoints; see `Worker.hear`."""
+
+    rows: tuple[FailingRow, ...]
 
 
 class Failing(msgspec.Struct, frozen=True, tag=True):
@@ -219,7 +225,7 @@ class Retiring(msgspec.Struct, frozen=True, tag=True):
     """The worker was told to end (SIGTERM). It serves until its successor serves and it receives `DrainNow`."""
 
 
-ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow | TakePlace | Suspects
+ToWorker = Fallback | Piece | Ping | ExplainAsked | DrainNow | TakePlace | Suspects | SiblingNews
 ToParent = StandingBy | Accepting | Serving | PublicationRefused | Pong | Explained | Retiring | Failing
 
 

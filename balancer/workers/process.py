@@ -47,6 +47,7 @@ from balancer.workers.messages import (
     PublicationRefused,
     Retiring,
     Serving,
+    SiblingNews,
     StandingBy,
     Suspects,
     TakePlace,
@@ -145,13 +146,19 @@ class WorkerProcess:
                 self._say(self._explained(message))
             case TakePlace(number=number):
                 self._take_place(number)
-            case Suspects(rows=rows):
-                self._worker.suspect(rows)
+            case Suspects() | SiblingNews():
+                self._hear(message)
             case DrainNow():
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)
                     self._take_place(None)
                     self._may_accept.set()  # or rather, it never will
+
+    def _hear(self, message: Suspects | SiblingNews) -> None:
+        if isinstance(message, Suspects):
+            self._worker.suspect(message.rows)
+        else:
+            self._worker.hear(message.rows)
 
     def _make_worker(self, fallback: Certificate) -> None:
         """Makes the worker, of the first message."""

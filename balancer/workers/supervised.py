@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from balancer.explain.drafts import Draft
-from balancer.picking.failing import FailingRows
+from balancer.picking.failing import FailingRow, FailingRows
 from balancer.runtime.build import build_told
 from balancer.runtime.priority import give_way
 from balancer.sharing.memory import Seat
@@ -36,6 +36,7 @@ from balancer.workers.messages import (
     PublicationRefused,
     Retiring,
     Serving,
+    SiblingNews,
     StandingBy,
     SuspectRow,
     Suspects,
@@ -47,6 +48,7 @@ from balancer.workers.messages import (
     encode,
 )
 from balancer.workers.shipping import Consignee, Dispatch
+from balancer.workers.siblings import Siblings
 from balancer.workers.spawning import Process
 from balancer.workers.tables import Table
 
@@ -96,11 +98,12 @@ class Supervised:
         command: Command,
         times: Times,
         dispatch: Dispatch,
+        siblings: Siblings,
         on_end: Callable[[Supervised], None],
     ) -> None:
         """Starts the worker `number`. Raises OSError if there is no process.
 
-        `on_end` is called when the process has ended and was reaped.
+        `siblings` are all workers of the replica. `on_end` is called when the process has ended and was reaped.
         """
         self._loop = asyncio.get_running_loop()
         self.number = number
@@ -113,6 +116,7 @@ class Supervised:
         self.ended = asyncio.Event()
         self.changed = asyncio.Event()
         self.end_told = ""
+        self._siblings = siblings
         self._on_end = on_end
         self._consignee = Consignee(dispatch)
         self._feeding = False
@@ -207,8 +211,12 @@ class Supervised:
         return answer.draft if answer.draft is not None else answer.problem
 
     def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
-        """Tells it what others say about endpoints."""
+        """Tells it what other replicas say about endpoints."""
         self._channel.send(encode(Suspects(rows)))
+
+    def hear(self, rows: tuple[FailingRow, ...]) -> None:
+        """Tells it what another worker says about endpoints."""
+        self._channel.send(encode(SiblingNews(rows)))
 
     def drain(self, *, grace_seconds: float, limit_seconds: float) -> None:
         """Tells it to drain and end."""
@@ -244,6 +252,7 @@ class Supervised:
                 self.life.standing_by()
             case Accepting():
                 self.life.accepting(self._loop.time())
+                self._siblings.joined(self)
             case Serving(generation=generation):
                 self.generation = generation
                 self._consignee.serves(generation)
@@ -252,7 +261,7 @@ class Supervised:
             case PublicationRefused():
                 self._refused(message)
             case Failing(rows=rows):
-                self.failing.learn(rows)
+                self._siblings.told(self, rows)
             case Retiring():
                 self.life.retiring()
             case Pong(number=number) | Explained(number=number):

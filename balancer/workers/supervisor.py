@@ -1,8 +1,9 @@
 """Runs worker processes as one fleet: starts, feeds, watches, asks and drains them.
 
-Carries out what `lifecycle` decides. Each place has listening sockets of its own, which stay open without a process, so
-connections that wait in them outlive a process that did not accept them. If the next process will not come soon and
-other workers accept, the sockets are closed, so that the kernel gives new connections to those workers.
+Carries out what `lifecycle` decides; `crew` keeps the processes. Each place has listening sockets of its own, which
+stay open without a process, so connections that wait in them outlive a process that did not accept them. If the next
+process will not come soon and other workers accept, the sockets are closed, so that the kernel gives new connections to
+those workers.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.priority import give_way
 from balancer.sharing.memory import SharedMemory
+from balancer.workers.crew import Crew, tell_not_started
 from balancer.workers.fleet import NoAnswer
 from balancer.workers.lifecycle import Life, Phase, Restarts, Slot, Times
 from balancer.workers.messages import SuspectRow
@@ -35,12 +37,10 @@ from balancer.workers.reports import FleetReport, merged
 from balancer.workers.shipping import Dispatch
 from balancer.workers.spawning import worker_command
 from balancer.workers.standby import Standby
-from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
-from balancer.workers.tables import Tables
+from balancer.workers.supervised import Command, Supervised, WorkerSettings
 
 _LOG = logging.getLogger(__name__)
 
-_TICK_SECONDS: Final = 0.2  # a fifth of the shortest time that is watched
 _REPORT_SECONDS: Final = 0.5  # of a scrape's ten
 _EXPLAIN_SECONDS: Final = 2.0
 _KILLED_SECONDS: Final = 5.0  # for the kernel to end a killed process, which a disk or a debugger may delay
@@ -78,19 +78,23 @@ class ProcessFleet:
         `new_log` returns the write end of a new pipe for access log lines. `times` and `command` are for tests.
         """
         self._options = options
-        self._new_log = new_log
         self._times = times or Times()
-        self._command = command
         self._loop = asyncio.get_running_loop()
         self._lag = LoopLag()
-        self._tables = Tables()
-        self._shared = SharedMemory(options.count, secret=options.key_secret)
-        self.limits = self._shared.limits()
+        shared = SharedMemory(options.count, secret=options.key_secret)
+        self.limits = shared.limits()
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback, let_in=give_way)
+        self._crew = Crew(
+            options.settings,
+            command=command,
+            shared=shared,
+            dispatch=self._dispatch,
+            new_log=new_log,
+            on_end=self._forget,
+        )
         self._places: list[Place] = []
-        self._workers: list[Supervised] = []  # running workers, in the order of their start
         self._keeping: list[asyncio.Task[None]] = []
         self._watching: asyncio.Task[None] | None = None
         self._turns = count()
@@ -111,7 +115,7 @@ class ProcessFleet:
             self._places.append(place)
             self._keeping.append(self._loop.create_task(self._keep(place)))
             self._keeping[-1].add_done_callback(place.was_tried)
-        self._watching = self._loop.create_task(self._watch())
+        self._watching = self._loop.create_task(self._crew.watch())
         for task in (*self._keeping, self._watching):
             task.add_done_callback(_tell_failure)
 
@@ -127,19 +131,18 @@ class ProcessFleet:
         if is_first and self._standby is not None:  # which starts with a publication only
             self._keeping.append(self._loop.create_task(self._standby.keep()))
             self._keeping[-1].add_done_callback(_tell_failure)
-        for worker in self._workers:
-            if worker.life.phase is not Phase.STANDING_BY:  # `Standby` feeds that one
-                worker.feed()
+        for worker in self._crew.placed():  # `Standby` feeds the other one
+            worker.feed()
 
     def generation_in_use(self) -> int:
         """What every accepting worker serves; see `Fleet.generation_in_use`."""
-        return min((worker.generation for worker in self._accepting()), default=0)
+        return min((worker.generation for worker in self._crew.accepting()), default=0)
 
     def readiness(self) -> str | None:
         """Why clients should not come: no worker accepts, or a worker would answer without a configuration. None if
         they may.
         """
-        accepting = self._accepting()
+        accepting = self._crew.accepting()
         if not accepting:
             return "no worker"
         if not all(worker.generation for worker in accepting):
@@ -148,7 +151,7 @@ class ProcessFleet:
 
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
         """What the workers report; see `Fleet.report`."""
-        workers = [worker for worker in self._workers if worker.life.phase is not Phase.STANDING_BY]
+        workers = self._crew.placed()
         with suppress(TimeoutError):
             async with asyncio.timeout(_REPORT_SECONDS):
                 await asyncio.gather(*(worker.report(about) for worker in workers), return_exceptions=True)
@@ -157,24 +160,24 @@ class ProcessFleet:
 
     def failing(self) -> Sequence[Mapping[EndpointPlace, FailingRow]]:
         """How endpoints do that failed lately; see `Fleet.failing`."""
-        return [worker.failing.rows for worker in self._workers]
+        return [worker.failing.rows for worker in self._crew.workers]
 
     def suspect(self, rows: tuple[SuspectRow, ...]) -> None:
         """Tells all workers; see `Fleet.suspect`."""
-        for worker in self._accepting():
+        for worker in self._crew.accepting():
             worker.suspect(rows)
 
     def processes(self) -> Mapping[int, int]:
         """The process id of each worker by its number. While a worker is replaced, the id of the newer process."""
-        return {worker.number: worker.pid for worker in self._workers}
+        return {worker.number: worker.pid for worker in self._crew.workers}
 
     def tables(self) -> Sequence[Buffer]:
         """The tables of all workers, including ended ones, and of the parent."""
-        return [*self._tables.buffers(), self._own_counters]
+        return [*self._crew.tables(), self._own_counters]
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft:
         """Where a request goes in one worker, each time another one. Raises `BadQuestion` and `NoAnswer`."""
-        accepting = self._accepting()
+        accepting = self._crew.accepting()
         newest = [worker for worker in accepting if worker.generation == self._dispatch.newest.generation]
         if not accepting:
             raise NoAnswer("no worker")
@@ -197,11 +200,11 @@ class ProcessFleet:
         self._is_draining = True
         self._dismiss_standby()
         self._leave_none_waiting()
-        for worker in self._workers:
+        for worker in self._crew.workers:
             worker.drain(grace_seconds=grace_seconds, limit_seconds=limit_seconds)
         closing = self._loop.call_later(grace_seconds, self._close_listeners)
         try:
-            await self._all_ended()
+            await self._crew.all_ended()
         finally:
             closing.cancel()
             self._close_listeners()
@@ -213,14 +216,13 @@ class ProcessFleet:
         if self._watching is not None:
             await _ended([self._watching])
         self._lag.stop()
-        for worker in self._workers:
+        for worker in self._crew.workers:
             worker.kill("stopped")
         with suppress(TimeoutError):
             async with asyncio.timeout(_KILLED_SECONDS):
-                await self._all_ended()
+                await self._crew.all_ended()
         self._close_listeners()
-        self._tables.close()
-        self._shared.close()
+        self._crew.close()
 
     # One place among the workers.
 
@@ -268,37 +270,15 @@ class ProcessFleet:
 
     def _start_process(self, number: int, place: Place, times: Times, *, stands_by: bool = False) -> Supervised | None:
         """Starts a process for `place`, or for any place if it stands by. Returns None if that fails."""
-        table = seat = None
         try:
             if not place.is_open:
                 place.reopen()
                 self._dismiss_standby()
-            table = self._tables.take()
-            seat = self._shared.take()
-            worker = Supervised(
-                number,
-                Inheritance(
-                    sockets=place.sockets,
-                    table=table,
-                    seat=seat,
-                    log=self._new_log(),
-                    places=tuple(each.sockets for each in self._places) if stands_by else (),
-                ),
-                settings=self._options.settings,
-                command=self._command,
-                times=times,
-                dispatch=self._dispatch,
-                on_end=self._forget,
-            )
-        except (OSError, MemoryError) as error:
-            _LOG.error("worker %d cannot be started: %s", number, getattr(error, "strerror", None) or repr(error))
-            if table is not None:
-                self._tables.give_back(table)
-            if seat is not None:
-                self._shared.give_back(seat)
+        except OSError as error:
+            tell_not_started(number, error)
             return None
-        self._workers.append(worker)
-        return worker
+        places = tuple(each.sockets for each in self._places) if stands_by else ()
+        return self._crew.start(number, place.sockets, times, places)
 
     async def _pause(self, place: Place, worker: Supervised | None) -> None:
         """Waits as long as required after a worker that ended unasked, or could not be started."""
@@ -322,7 +302,7 @@ class ProcessFleet:
 
     def _step_aside(self, place: Place) -> None:
         """Leaves new connections to the workers of other places, if there is no worker in this place."""
-        accepting = {worker.number for worker in self._workers if self._takes_connections(worker)}
+        accepting = {worker.number for worker in self._crew.workers if self._takes_connections(worker)}
         if accepting and place.number not in accepting:
             place.close()
             self._dismiss_standby()
@@ -339,9 +319,6 @@ class ProcessFleet:
             self._succeeded.clear()
 
     def _forget(self, worker: Supervised) -> None:
-        self._workers.remove(worker)
-        self._tables.give_back(worker.table)
-        self._shared.give_back(worker.seat)
         if self._is_draining:
             self._leave_none_waiting()
         _LOG.log(
@@ -357,25 +334,6 @@ class ProcessFleet:
         if self._is_stopped:
             return logging.DEBUG
         return logging.INFO if worker.life.phase is Phase.DRAINING else logging.WARNING
-
-    async def _watch(self) -> None:
-        """Asks for signs of life, and kills workers that give none."""
-        while True:
-            now = self._loop.time()
-            for worker in tuple(self._workers):
-                problem = worker.overdue(now)
-                if problem is not None:
-                    worker.kill(problem.value)
-                elif worker.life.wants_ping(now):
-                    worker.ping()
-            await asyncio.sleep(_TICK_SECONDS)
-
-    def _accepting(self) -> list[Supervised]:
-        return [worker for worker in self._workers if worker.life.is_accepting]
-
-    async def _all_ended(self) -> None:
-        while self._workers:
-            await self._workers[0].ended.wait()
 
     def _close_listeners(self) -> None:
         for place in self._places:

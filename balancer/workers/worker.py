@@ -13,9 +13,8 @@ import random
 import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
@@ -23,7 +22,6 @@ from balancer.connections.client_making import ClientMaker
 from balancer.connections.configured_names import ConfiguredNames
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
-from balancer.connections.places import ClientPlaces
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import Probes
 from balancer.explain.asking import RefusedRequest, question_of
@@ -31,7 +29,6 @@ from balancer.explain.drafts import Draft
 from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
-from balancer.http2.client import Http2Connection
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -44,17 +41,15 @@ from balancer.matching.password_checks import CheckLimits, PasswordChecks
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.streams import StreamRecorder
 from balancer.model.certificates import Certificate
-from balancer.model.endpoints import BackendKey
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import Publication
 from balancer.picking.checking import Checks
-from balancer.picking.failing import WATCHED_SECONDS, FailingRow
-from balancer.picking.health import Change
+from balancer.picking.failing import FailingRow
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
 from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
-from balancer.proxy.forwarder import Forwarder
+from balancer.proxy.forwarder import Forwarder, Sight
 from balancer.proxy.hash_threads import HashThreads
 from balancer.proxy.hooked_requests import serve_hooked
 from balancer.proxy.mirroring import Mirrors
@@ -69,17 +64,16 @@ from balancer.runtime.tcp import TcpTransports
 from balancer.sharing.counting import Counting
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.workers import hearsay
+from balancer.workers.clients import Clients
 from balancer.workers.failing_telling import FailingTelling
 from balancer.workers.hook_callers import WorkerHooks
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.messages import SuspectRow
 
 _LOG = logging.getLogger(__name__)
-_ENDED_A_TURN = 32  # connections that a drain closes in one turn of the event loop
 _CHECKED_A_STEP = 128  # backends whose active checks are judged at once
 _CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
-_LEAVING_LOOK_SECONDS = 0.1
-_TUNNEL_SECONDS = 5.0  # before the limit, so that an endpoint can send its last bytes when its tunnel ends
 _DIGEST_KEY_BYTES = 32
 _CHECKS = CheckLimits()
 _SPANS_SECONDS, _SPANS_SECONDS_MOST = 0.5, 6.0  # for the last spans to reach the collector
@@ -159,11 +153,8 @@ class Worker:
         )
         self._names = ConfiguredNames(fallback, recorder.dear_handshake)
         self.relays = self._made_relays(recorder, access_log, forwarder, random_below)
-        self._clients: set[Connection] = set()
-        self._places: ClientPlaces[Any] = ClientPlaces()
-        self._nobody_left = asyncio.Event()
+        self._clients = Clients(idle_grace_seconds=times.idle_grace_seconds)
         self._draining = False
-        self._leaving: set[asyncio.Task[None]] = set()
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)
 
@@ -171,7 +162,7 @@ class Worker:
         return Reception(
             settings=self.live.settings,
             names=self._names.at,
-            places=self._places,
+            places=self._clients.places,
             bound=connection_bound(descriptor_limit()),
             hand_over=self._serve,
             note=recorder.error,
@@ -243,25 +234,8 @@ class Worker:
     def _use(self, entry_points: Iterable[EntryPoint]) -> None:
         """Accepts connections of these entry points. Those of entry points that are gone end."""
         gone = {each.key for each in self._reception.use(entry_points)}
-        clients = [client for client in self._clients if client.entry_point.key in gone] if gone else []
-        if clients:
-            leaving = self._loop.create_task(self._leave(clients))
-            self._leaving.add(leaving)
-            leaving.add_done_callback(self._leaving.discard)
-
-    async def _leave(self, clients: list[Connection]) -> None:
-        """Ends connections whose entry point is gone, as a drain does."""
-        for number, client in enumerate(clients, 1):
-            client.end_soon()
-            if number % _ENDED_A_TURN == 0:
-                await asyncio.sleep(0)
-        deadline = self._loop.time() + self._times.leave_seconds
-        tunnels_until = deadline - min(_TUNNEL_SECONDS, self._times.leave_seconds / 2)
-        while (now := self._loop.time()) < deadline and (left := self._clients.intersection(clients)):
-            await self._shut_down(left, now - self._times.idle_grace_seconds, now >= tunnels_until)
-            await asyncio.sleep(min(_LEAVING_LOOK_SECONDS, deadline - now))
-        for client in self._clients.intersection(clients):
-            client.abort()
+        if gone:
+            self._clients.let_go(gone, self._times.leave_seconds)
 
     async def listen(self, sockets: Mapping[str, socket.socket]) -> None:
         """Accepts connections on bound sockets, by name, for the entry points that stand on them now or later.
@@ -278,30 +252,19 @@ class Worker:
         Tunnels end last. What still runs after `limit_seconds` more is cut.
         """
         self._draining = True
-        for client in self._clients:
-            client.end_soon()
+        self._clients.end_soon()
         await asyncio.sleep(grace_seconds)
         self._reception.close()
         deadline = self._loop.time() + limit_seconds
-        tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
-        while (now := self._loop.time()) < deadline:
-            await self._shut_down(self._clients, now - self._times.idle_grace_seconds, now >= tunnels_until)
-            if not self._clients and not self._reception.arriving:
-                break
-            await self._wait(min(0.1, deadline - now))
+        await self._clients.finish(limit_seconds, lambda: self._reception.arriving)
         left = min(deadline - self._loop.time(), _SPANS_SECONDS_MOST)
         await self.stop(spans_seconds=max(left, _SPANS_SECONDS))
 
     async def stop(self, *, spans_seconds: float = _SPANS_SECONDS) -> None:
         """Cuts everything that is left at once. Waiting spans have `spans_seconds` to leave."""
-        for leaving in self._leaving:
-            leaving.cancel()
         self._checks.stop()
         self._reception.stop()
-        for client in tuple(self._clients):
-            client.abort()
-        if self._clients:
-            await self._wait(1.0)
+        await self._clients.stop()
         self._hash_threads.stop()
         self._hooks.stop()
         await self._probes.close()
@@ -321,14 +284,9 @@ class Worker:
         return explain(question, view, now=now, live=True)
 
     def connections(self) -> dict[str, int]:
-        """How many connections there are, by state, for the metrics; those of HTTP/2 count under two names."""
-        idle = sum(client.idle for client in self._clients)
-        http2 = [client.under_way for client in self._clients if isinstance(client, Http2Connection)]
+        """How many connections of clients and to endpoints there are, by state, for the metrics."""
         return {
-            "http2_connections": len(http2),
-            "http2_streams": sum(http2),
-            "client_active": len(self._clients) - idle,
-            "client_idle": idle,
+            **self._clients.by_state(),
             "endpoint_active": len(self._pools.open) - self._pools.idle_count,
             "endpoint_idle": self._pools.idle_count,
         }
@@ -342,46 +300,20 @@ class Worker:
         FailingTelling(self.live.failing, self._loop.call_later, say)
 
     def suspect(self, rows: Iterable[SuspectRow]) -> None:
-        """Learns about endpoints that failed elsewhere."""
-        now = time.perf_counter()  # the clock of picks
-        for row in rows:
-            runtime = self.live.view.backends.get(BackendKey(row.backend))
-            member = None if runtime is None else runtime.members.get(row.endpoint)
-            if runtime is None or member is None:
-                continue
-            if self.live.failing.watch(runtime.backend.key, member.label, member.health, now):
-                runtime.health.suspect(member.health, now, now + WATCHED_SECONDS)
-            if row.ejects and runtime.health.eject_suspect(member.health, now):
-                self._recorder.ejection(runtime.backend.namespace, runtime.backend.service)
-                self._health_log.tell(runtime, member, Change.EJECTED, now=now, why="what they saw")
+        """Learns about endpoints that failed for other replicas."""
+        hearsay.suspect(self.live, rows, Sight(self._recorder, self._health_log), time.perf_counter())
+
+    def hear(self, rows: Iterable[FailingRow]) -> None:
+        """Learns about endpoints that failed for another worker of this replica."""
+        hearsay.hear(self.live, rows, time.perf_counter())
 
     def _serve(self, client: Connection) -> None:
         if client.entry_point.key not in self.live.view.configurations:
             client.abort()  # its entry point has gone while it shook hands
         if self._draining:
             client.end_soon()
-        self._clients.add(client)
+        self._clients.enter(client)
         if isinstance(client, Relay):
-            self.relays.serve(client, self._ended)
+            self.relays.serve(client, self._clients.has_ended)
         else:
-            self._proxy.serve(client, self._ended)
-
-    def _ended(self, client: Connection) -> None:
-        self._clients.discard(client)
-        self._places.leave(client)
-        if not self._clients:
-            self._nobody_left.set()
-
-    async def _wait(self, seconds: float) -> None:
-        """Waits until every client has gone, at most `seconds`."""
-        self._nobody_left.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._nobody_left.wait()
-
-    async def _shut_down(self, clients: Iterable[Connection], idle_before: float, ends_tunnels: bool) -> None:
-        """Closes a few in each turn of the loop, because closing many must not delay requests in flight."""
-        for number, client in enumerate(tuple(clients), 1):
-            client.shut_down(idle_before, ends_tunnels)
-            if number % _ENDED_A_TURN == 0:
-                await asyncio.sleep(0)
+            self._proxy.serve(client, self._clients.has_ended)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -69,6 +69,8 @@ class Answers:
         """What is known about the conversation with other replicas. Who runs the conversation sets it."""
         self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
         """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
+        self.tried_text: Callable[[tuple[str, str]], Awaitable[str]] = _untried
+        """What the dry run of a Service would change, in a sentence. Who keeps the counters sets it."""
 
     # What the admin port asks (AdminSource).
 
@@ -116,7 +118,12 @@ class Answers:
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         draft = await self._fleet.explain(url, fields, client=client)
-        return complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
+        told = complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
+        if told.service is None or told.dry_run_reason is msgspec.UNSET:
+            return told
+        namespace, _, name = told.service.partition("/")
+        text = await self.tried_text((namespace, name))
+        return msgspec.structs.replace(told, dry_run=text or told.dry_run)
 
     # What the overview is made of (OverviewSource).
 
@@ -166,6 +173,10 @@ class Answers:
             restarts=restarts,
             peers=peer_rows(self.objects(), options.context.own_service, pod=pod, port=options.admin_port),
         )
+
+
+async def _untried(_service: tuple[str, str]) -> str:
+    return ""
 
 
 def _identity(options: RunOptions) -> ControllerIdentity | None:

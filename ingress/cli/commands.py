@@ -6,30 +6,27 @@ Every option has an environment variable `ZONAL_<OPTION>`. Other modules decide 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ingress.cli import cluster_options
 from ingress.cli.completion import completion
+from ingress.cli.explaining import explain
 from ingress.cli.flags import BadInput, Command, WholeNumber, option, reference, section, switch
 from ingress.cli.hooks import hooks
+from ingress.cli.manual import man
 from ingress.cli.migration import check, migrate, rehearse
-from ingress.cli.readings import addresses, expected_status, peers
+from ingress.cli.readings import addresses, peers
+from ingress.cli.savings import savings
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
-    from ingress.settings.context import TranslationContext
-    from ingress.settings.gateway_ports import GatewayPorts, GatewayServices
     from ingress.settings.options import ClusterAccess, RunOptions
 
 _VERSION = "Show the version, and whether the data plane is compiled, and exit."
-
-
-FOLDER_SECTION = "How a folder is read, as in zonal run"
-"""The options of `zonal explain` that count only for a folder."""
-
 _WORKERS_OF_ITSELF = 4  # each holds the whole model, and the chart's memory limit is for four
 _WORKERS_MOST = 64
 
@@ -37,12 +34,10 @@ _PORT = WholeNumber(0, 65535)
 _SECONDS = click.FloatRange(min=0)
 _FILE = click.Path(path_type=Path)
 _SOURCE = "kubernetes|DIR"
-_CONTROLLER = "zonal-ingress.io/controller"
 _SCALE = "Shorten every time of lists, watches and elections (tests)."
 _STATUS_ADDRESSES = "IP addresses or host names that Ingresses get as status."
 _WORKERS = "Processes that serve; auto: one for each CPU, 4 at most; 0: serve in this process."
 _STANDBY = "Keep one more worker process ready for when another one ends; it takes the memory of a worker."
-_EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
 _EVENT_LOOP = "auto: uvloop if it is installed."
 _COMPAT = "Serve the metrics of ingress-nginx, too, under its names."
 _GATEWAY_ADDRESSES = "A Service of this type for each Gateway (auto: load-balancer for a range), or shared addresses."
@@ -72,9 +67,9 @@ def cli() -> None:
     "Source",
     option("--source", help="The cluster, or a folder of manifests; default: kubernetes in a pod.", metavar=_SOURCE),
     option("--kubeconfig", type=_FILE, help="How to reach the cluster from outside of it."),
-    option("--watch-namespace", multiple=True, help="Watch only these namespaces (repeatable); default: all."),
+    cluster_options.WATCH_NAMESPACE,
     option("--secret-scope", type=click.Choice(["namespace", "cluster", "name"]), default="namespace", help=_SCOPES),
-    option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME"),
+    cluster_options.CONFIGMAP,
     option("--hooks", type=_FILE, multiple=True, help="Hooks for requests (repeatable).", metavar="FILE|FOLDER"),
 )
 @section(
@@ -106,19 +101,20 @@ def cli() -> None:
 )
 @section(
     "Zone",
-    option("--zone", help="Zone of this replica; overrides the discovered zone."),
-    option("--node-name", also="NODE_NAME", help="Node on which this replica runs."),
-    option("--pod-zone", also="POD_ZONE", help="Zone label of this pod."),
+    cluster_options.ZONE,
+    cluster_options.NODE_NAME,
+    cluster_options.POD_ZONE,
 )
 @section(
     "Which Ingresses and Services are served",
-    option("--ingress-class", default="zonal", help="Value of the legacy class annotation."),
-    option("--controller-class", default=_CONTROLLER, help="Controller value of our IngressClasses."),
-    switch("--watch-ingress-without-class", help="Serve Ingresses that name no class."),
-    option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
+    cluster_options.INGRESS_CLASS,
+    cluster_options.CONTROLLER_CLASS,
+    cluster_options.WITHOUT_CLASS,
+    cluster_options.DEFAULT_BACKEND,
     option("--default-ssl-certificate", help="Secret for hosts without a certificate.", metavar="NS/NAME"),
-    switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
-    switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
+    cluster_options.LOCAL_ENDPOINTS,
+    cluster_options.EXTERNAL_NAME,
+    cluster_options.PASSTHROUGH,
 )
 @section(
     "What is written to the cluster",
@@ -158,7 +154,7 @@ def run(**given: Any) -> None:
     from ingress.settings.options import ClusterAccess, RunOptions, conflict_of
 
     workers = _workers(given["workers"])
-    context = _context(given)
+    context = cluster_options.context_of(given)
     cluster = ClusterAccess(
         kubeconfig=given["kubeconfig"],
         secret_scope=given["secret_scope"],
@@ -179,7 +175,7 @@ def run(**given: Any) -> None:
         bind_address=given["bind_address"],
         http_port=given["http_port"],
         https_port=given["https_port"],
-        gateway_ports=_gateway_ports(given["gateway_ports"]),
+        gateway_ports=cluster_options.gateway_ports_of(given["gateway_ports"]),
         admin_address=given["admin_address"],
         admin_port=given["admin_port"],
         peer_port=given["peer_port"],
@@ -216,129 +212,6 @@ def demo(requests: int | None, json: bool, zone: str, http_port: int, stay: bool
     from ingress.demo.show import run_demo
 
     raise SystemExit(run_demo(requests=requests, as_json=json, zone=zone, http_port=http_port, stays=stay))
-
-
-@cli.command(cls=Command)
-@click.argument("url")
-@section(
-    "Question",
-    option("--header", "-H", multiple=True, help="A header field of the request (repeatable).", metavar="NAME:VALUE"),
-    option("--client", default="", help="Address of the client, for upstream-hash-by.", metavar="ADDRESS"),
-    option("--source", type=_FILE, help="Ask this folder of manifests.", metavar="DIR"),
-    option("--admin", help="Ask the running ingress with this admin port.", metavar="URL"),
-)
-@section(
-    "Answer",
-    option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="For people or for tools."),
-    switch("--verbose", help="List each endpoint with its pod, conditions and health."),
-    option("--expect-status", callback=expected_status, help=_EXPECT_STATUS, metavar="CODE|endpoint"),
-    option("--expect-zone", help="Exit 1 unless every endpoint of the pool is in this zone."),
-    option("--expect-service", help="Exit 1 unless this Service serves.", metavar="NS/NAME"),
-)
-@section(
-    FOLDER_SECTION,
-    option("--zone", help="Zone of this replica; overrides the discovered zone."),
-    option("--node-name", also="NODE_NAME", help="Node on which the replica runs."),
-    option("--pod-zone", also="POD_ZONE", help="Zone label of this pod."),
-    option("--configmap", default="zonal/zonal", help="The ConfigMap with the settings.", metavar="NS/NAME"),
-    option("--ingress-class", default="zonal", help="Value of the legacy class annotation."),
-    option("--controller-class", default=_CONTROLLER, help="Controller value of our IngressClasses."),
-    option("--watch-namespace", multiple=True, help="Watch only these namespaces (repeatable); default: all."),
-    switch("--watch-ingress-without-class", help="Serve Ingresses that name no class."),
-    option("--publish-service", help="The Service of the replicas themselves.", metavar="NS/NAME"),
-    option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
-    switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
-    switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only."),
-    option("--gateway-ports", default="", help="Ports for Gateways: PORT=BOUND,...; none by default."),
-)
-def explain(**given: Any) -> None:
-    """Say where a request for URL goes, and why, step by step."""
-    from ingress.explain.command import CannotExplain, ExplainOptions, run_explain
-
-    context = click.get_current_context()
-    spoken = click.core.ParameterSource.COMMANDLINE
-    if given["source"] and given["admin"]:
-        both = all(context.get_parameter_source(name) is spoken for name in ("source", "admin"))
-        if both:
-            raise BadInput("give --source or --admin, not both")
-        # The variables of a serving pod may be set, too: what was typed counts.
-        given["source" if context.get_parameter_source("admin") is spoken else "admin"] = None
-    options = ExplainOptions(
-        url=given["url"],
-        fields=given["header"],
-        client=given["client"],
-        source=given["source"],
-        admin=given["admin"] or None,
-        context=_context(given),
-        as_json=given["output"] == "json",
-        verbose=given["verbose"],
-        expect_status=given["expect_status"],
-        expect_zone=given["expect_zone"] or None,
-        expect_service=reference("--expect-service", given["expect_service"]),
-    )
-    try:
-        status = run_explain(options)
-    except CannotExplain as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(status)
-
-
-def _context(given: Mapping[str, Any]) -> TranslationContext:
-    """The options that say how the cluster is read. Not every command has every option."""
-    from balancer.logs.tracing.exporting import can_export
-    from ingress.settings.context import TranslationContext
-
-    return TranslationContext(
-        controller_class=given["controller_class"],
-        ingress_class=given["ingress_class"],
-        watch_ingress_without_class=given["watch_ingress_without_class"],
-        configmap=reference("--configmap", given["configmap"]) or "",
-        zone=given["zone"] or None,
-        node_name=given["node_name"] or None,
-        pod_zone=given["pod_zone"] or None,
-        allow_local_endpoints=given["allow_local_endpoints"],
-        allow_external_name=given["allow_external_name"],
-        default_ssl_certificate=reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
-        default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
-        watch_namespaces=tuple(given["watch_namespace"]),
-        publish_service=reference("--publish-service", given["publish_service"]),
-        http_port=given.get("http_port") or 0,
-        https_port=given.get("https_port") or 0,
-        names_secrets=given.get("secret_scope") == "name",
-        can_export_spans=can_export(),
-        gateway_ports=tuple(
-            (port, str(bound)) for port, bound in _gateway_ports(given.get("gateway_ports", "")).by_client_port
-        ),
-        gateway_services=_gateway_services(given),
-    )
-
-
-def _gateway_services(given: Mapping[str, Any]) -> GatewayServices | None:
-    """The Services of Gateways; None if Gateways share addresses, or are read from a folder."""
-    from ingress.settings.gateway_ports import read_gateway_services
-
-    if "gateway_addresses" not in given:
-        return None
-    configured, _, _ = given["configmap"].partition("/")
-    try:
-        services = read_gateway_services(
-            _gateway_ports(given["gateway_ports"]),
-            given["gateway_addresses"],
-            given["gateway_external_ips"],
-            namespace=given["pod_namespace"] or configured,
-        )
-    except ValueError as problem:
-        raise BadInput(str(problem)) from None
-    return services if given["source"] in (None, "", "kubernetes") else None
-
-
-def _gateway_ports(text: str) -> GatewayPorts:
-    from ingress.settings.gateway_ports import read_gateway_ports
-
-    try:
-        return read_gateway_ports(text)
-    except ValueError as problem:
-        raise BadInput(f"--gateway-ports {problem}") from None
 
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
@@ -382,8 +255,11 @@ def _workers(given: str) -> int:
 
 cli.add_command(check)
 cli.add_command(completion)
+cli.add_command(explain)
 cli.add_command(hooks)
+cli.add_command(man)
 cli.add_command(migrate)
 cli.add_command(rehearse)
+cli.add_command(savings)
 for _command in COMMANDS:
     cli.add_command(_command)

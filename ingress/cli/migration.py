@@ -17,6 +17,7 @@ _FILE = click.Path(path_type=Path)
 _CONFIGMAP = "ingress-nginx/ingress-nginx-controller"
 _VERDICTS = ("works-differently", "degraded", "unprotected", "misrouted", "closed", "never")
 _FAIL_ON = "Exit 1 if a verdict is this or more harmful."
+_PASSED = "Pass TLS where an Ingress says so, as an ingress-nginx in the dump with this argument does."
 _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
 
 
@@ -42,6 +43,7 @@ _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
     option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
     switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
     switch("--allow-external-name", help=_EXTERNAL),
+    switch("--enable-ssl-passthrough", help=_PASSED),
 )
 def check(**given: Any) -> None:
     """Say what will become of the Ingresses of another controller, before they move.
@@ -68,6 +70,7 @@ def check(**given: Any) -> None:
             default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
             allow_local_endpoints=given["allow_local_endpoints"],
             allow_external_name=given["allow_external_name"],
+            enable_ssl_passthrough=given["enable_ssl_passthrough"],
         ),
         form=given["output"],
         fail_on=None if fail_on == "never" else IngressOutcome(fail_on),
@@ -91,6 +94,8 @@ def _said(*names: str) -> tuple[str, ...]:
 @click.command(cls=Command)
 @click.argument("source", type=_FILE, metavar="DIR")
 @option("--output", "-o", "output", type=_FILE, help="A new folder for the manifests.", metavar="OUT")
+@option("--to", "target", type=click.Choice(["ingress", "gateway"]), default="ingress", help="What is written.")
+@option("--gateway", default="zonal/zonal", help="With --to gateway: the new Gateway.", metavar="NS/NAME")
 @switch("--in-place", help="Change the class in the files of DIR, and nothing else.")
 @switch("--diff", help="Print what would be written, as a diff, and write nothing.")
 @option("--from", "controller", type=click.Choice(["ingress-nginx"]), default="ingress-nginx", help="Who serves.")
@@ -100,12 +105,13 @@ def _said(*names: str) -> tuple[str, ...]:
 @option("--to-configmap", default="zonal/zonal", help="The ConfigMap that zonal reads.", metavar="NS/NAME")
 @option("--suffix", default="zonal", help="What the names of the new Ingresses end in.")
 def migrate(**given: Any) -> None:
-    """Write Ingresses of zonal's class beside those of another controller.
+    """Write Ingresses of zonal's class, or objects of Gateway API, beside Ingresses of another controller.
 
     DIR is a folder of manifests, or a file that kubectl get -A -o yaml has written. Nothing in it is changed without
     --in-place.
     """
     from ingress.migration.command import CannotCheck
+    from ingress.migration.gateway.command import run_move
     from ingress.migration.writing import MigrateOptions, run_migrate
     from ingress.settings.context import TranslationContext
 
@@ -123,9 +129,10 @@ def migrate(**given: Any) -> None:
         class_name=given["to_class"],
         suffix=given["suffix"],
         shows_diff=given["diff"],
+        gateway=reference("--gateway", given["gateway"]) or "",
     )
     try:
-        run_migrate(options)
+        (run_move if given["target"] == "gateway" else run_migrate)(options)
     except CannotCheck as error:
         raise BadInput(str(error)) from None
 

@@ -18,7 +18,7 @@ from ingress.demo.observing import RequestCounts
 
 _BAR_WIDTH = 24
 _FINDINGS_SHOWN = 3
-_MONTH_SECONDS = 730 * 3600  # a month in the price lists of clouds
+_MONTH_SECONDS = 30 * 86400  # as in `zonal top`, on the page and in the dashboards
 _COLUMNS_MIN = 20  # on a narrower terminal even a zone and its rate are cut
 
 
@@ -134,7 +134,11 @@ def _rates(counts: Mapping[str, int], seconds: float) -> str:
 
 
 def _money(tick: Tick) -> str:
-    account = tick.account
-    saved = (account.blind_dollars - account.dollars) / tick.seconds * _MONTH_SECONDS
+    saved = a_month(tick.account.saved_dollars, tick.seconds)
     word = "saved" if saved > -0.005 else "lost"
     return f"{word} ${abs(saved):,.2f} a month at this rate (${tick.dollars_per_gigabyte:g}/GB between zones)"
+
+
+def a_month(dollars: float, seconds: float) -> float:
+    """The dollars of 30 days at the rate of `dollars` in `seconds`."""
+    return dollars / seconds * _MONTH_SECONDS

@@ -42,6 +42,11 @@ class RequestCounts(msgspec.Struct, frozen=True):
     def requests(self) -> int:
         return sum(self.by_zone.values())
 
+    @property
+    def saved_dollars(self) -> float:
+        """How much less they cost than without zones. Less than nothing: they cost more."""
+        return self.blind_dollars - self.dollars
+
     def since(self, earlier: RequestCounts) -> RequestCounts:
         """What was counted after `earlier`, without zones and reasons that have no requests."""
         return RequestCounts(

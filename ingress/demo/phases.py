@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from ingress.demo.live import a_month
 from ingress.demo.observing import RequestCounts
 from ingress.demo.traffic import Tally
 
@@ -39,7 +40,10 @@ class ChangeTraffic(msgspec.Struct, frozen=True):
 
 
 class PhaseResult(msgspec.Struct, frozen=True):
-    """The result of one phase. `local_share` is 0 to 1. Zones and reasons without requests are left out."""
+    """The result of one phase. `local_share` is 0 to 1. Zones and reasons without requests are left out.
+
+    `dollars` is what the bytes of its requests cost between zones, `blind_dollars` what they had cost without zones.
+    """
 
     name: str
     requests: int
@@ -48,6 +52,8 @@ class PhaseResult(msgspec.Struct, frozen=True):
     local_share: float
     reasons: dict[str, int]
     change: ChangeTraffic
+    dollars: float = 0.0
+    blind_dollars: float = 0.0
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -77,6 +83,8 @@ def result_of(phase: DemoPhase, *, own_zone: str, tally: Tally, account: Request
         local_share=tally.by_zone[own_zone] / tally.requests if tally.requests else 0.0,
         reasons=dict(sorted(account.reasons.items())),
         change=ChangeTraffic(requests=change.requests, failed=change.failed),
+        dollars=account.dollars,
+        blind_dollars=account.blind_dollars,
     )
 
 
@@ -87,10 +95,22 @@ def summary_table(summary: Summary) -> str:
         rows += [_row(phase, phase.name), _row(calls, "  gRPC")]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-    return "\n".join((f"Own zone: {summary.own_zone}", "", *lines))
+    return "\n".join((f"Own zone: {summary.own_zone}", "", *lines, "", _MEANING))
 
 
-_HEADINGS: Sequence[str] = ("phase", "requests", "failed", "local", "to zone", "reason", "during the change")
+_RATE = 1000.0  # requests a second
+_MEANING = "Dollars are those of 30 days at 1,000 requests/s; saved: less than a proxy costs that knows no zones."
+_HEADINGS: Sequence[str] = (
+    "phase",
+    "requests",
+    "failed",
+    "local",
+    "$/month",
+    "saved",
+    "to zone",
+    "reason",
+    "during the change",
+)
 
 
 def _row(result: PhaseResult, name: str) -> Sequence[str]:
@@ -99,10 +119,17 @@ def _row(result: PhaseResult, name: str) -> Sequence[str]:
         str(result.requests),
         str(result.failed),
         f"{result.local_share:.0%}",
+        _a_month(result.dollars, result.requests),
+        _a_month(result.blind_dollars - result.dollars, result.requests),
         _counts(result.by_to_zone),
         _counts(result.reasons),
         f"{result.change.requests} requests, {result.change.failed} failed",
     )
+
+
+def _a_month(dollars: float, requests: int) -> str:
+    """Dollars of a month with many requests like these few, whose bytes cost next to nothing."""
+    return f"{a_month(dollars, requests / _RATE) + 0.0:,.2f}" if requests else "-"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

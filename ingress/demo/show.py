@@ -33,10 +33,11 @@ _CALLS_PAUSE_SECONDS = 0.25
 _INTRODUCTION = """\
 An ingress in {zone} before twelve endpoints in three zones: six for HTTP, six for gRPC.
 
+  page      {admin}/ui
+  top       zonal top --admin {admin}
   try       curl -H 'Host: {host}' {url}
   call      printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge -H 'Host: {host}' \
 -H 'Content-Type: application/grpc' --data-binary @- --output - {url}{call}
-  page      {admin}/ui
   metrics   curl {admin}/metrics
   model     curl {admin}/debug/model
   edit      {folder}
@@ -185,16 +186,23 @@ class _Show:
             self._says = f"{phase.name}: {phase.says.format(zone=self._stage.own_zone)}"
             for step in self._stage.steps(phase):
                 await step()
+            await self._note()
             self._passages.begin(phase.name)
             await asyncio.sleep(self._phase_seconds)
+            await self._note()
             self._passages.end()
         if not self._stays:
             self._over.set()
             return
-        self._introduce()
         self._says = "Serving until Ctrl-C: edit the manifests and watch."
         self._passages.begin("afterwards")
         await self._over.wait()
+
+    async def _note(self) -> None:
+        """Tells the passages what has been spent until now: between two passages, and with each tick."""
+        admin = self._stage.admin
+        accounts = await admin.account(), await admin.account(CALLS_SERVICE)
+        self._passages.note(accounts, asyncio.get_running_loop().time())
 
     def _sum_up(self) -> None:
         self._screen.say(self._passages.summary())
@@ -205,6 +213,7 @@ class _Show:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             account, calls, now = await admin.account(), await admin.account(CALLS_SERVICE), loop.time()
+            self._passages.note((account, calls), now)
             self._screen.show(await self._tick_of(account.since(before), calls.since(calls_before), now - then))
             before, calls_before, then = account, calls, now
 

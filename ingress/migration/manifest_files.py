@@ -51,17 +51,18 @@ def save(place: Path, documents: list[RawObject], *, is_json: bool) -> None:
     """Writes objects into a new file, as YAML. `is_json`: the objects come from no YAML."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.open("x", encoding="utf-8") as opened:
-        opened.write(_text_of(documents, is_json=is_json))
+        opened.write(text_of(documents, is_json=is_json))
 
 
 def added_lines(place: Path, documents: list[RawObject], *, is_json: bool) -> Iterator[str]:
     """A new file as lines of a unified diff."""
-    lines = _text_of(documents, is_json=is_json).splitlines()
+    lines = text_of(documents, is_json=is_json).splitlines()
     yield from ("--- /dev/null", f"+++ b/{place}", f"@@ -0,0 +1,{len(lines)} @@")
     yield from (f"+{line}" for line in lines)
 
 
-def _text_of(documents: list[RawObject], *, is_json: bool) -> str:
+def text_of(documents: list[RawObject], *, is_json: bool) -> str:
+    """Objects as YAML. `is_json`: they come from no YAML."""
     opened = io.StringIO()
     if is_json:
         yaml.dump_all(

@@ -44,6 +44,7 @@ class MigrateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `config_map` is the `namespace/name` that zonal reads. `class_name` is zonal's class, and names end in `suffix`.
     `output` None: the class is changed in place. `shows_diff`: nothing is written, and the change is printed.
+    `gateway` is the `namespace/name` of a new Gateway.
     """
 
     source: Path
@@ -53,6 +54,7 @@ class MigrateOptions(msgspec.Struct, frozen=True, kw_only=True):
     class_name: str = "zonal"
     suffix: str = "zonal"
     shows_diff: bool = False
+    gateway: str = "zonal/zonal"
 
 
 def run_migrate(options: MigrateOptions) -> None:
@@ -79,11 +81,12 @@ def _moved(dump: Dump, found: Review, options: MigrateOptions) -> list[str]:
             )
         ]
     if not options.shows_diff:
-        _prepare(options.output)
-    return [*_write_ingresses(found, options), *_write_config_map(dump, found, options)]
+        prepare(options.output)
+    return [*_write_ingresses(found, options), *write_config_map(dump, found, options)]
 
 
-def _prepare(output: Path) -> None:
+def prepare(output: Path) -> None:
+    """Makes the folder of the new manifests. Raises `CannotCheck` if something is in it."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise CannotCheck(f"{output} is not empty: name a new folder, because nothing is written over")
     output.mkdir(parents=True, exist_ok=True)
@@ -123,7 +126,8 @@ def _written(file: str, moved: list[Moved], options: MigrateOptions) -> Iterator
             yield from (f"  {change}" for change in new.changes)
 
 
-def _write_config_map(dump: Dump, found: Review, options: MigrateOptions) -> Iterator[str]:
+def write_config_map(dump: Dump, found: Review, options: MigrateOptions) -> Iterator[str]:
+    """Writes the settings under the name that zonal reads. Returns what to say about that."""
     if not found.config_map.exists:
         return
     namespace, _, name = options.config_map.partition("/")

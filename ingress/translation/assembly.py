@@ -6,45 +6,38 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from itertools import chain
-from operator import attrgetter
 
 import msgspec
 
-from balancer.model.endpoints import BackendKey
-from balancer.model.entry_points import HTTP, HTTPS
-from balancer.model.logins import Logins
 from balancer.model.publication import RoutingModel
-from balancer.model.route_configurations import INGRESS_LISTENER, Listener
 from balancer.model.zones import ZonePolicyName
 from ingress.findings import (
     Finding,
     Findings,
-    Subject,
     holds,
     most_harmful_first,
     with_changes,
 )
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.option import Overrides
 from ingress.sources.contract import Wanted
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import Claims, HostClaim
+from ingress.translation.claims import Claims
 from ingress.translation.cluster.added_fields import proxy_with_fields
 from ingress.translation.cluster.cluster_settings import cluster_settings
 from ingress.translation.cluster.drains import next_end
 from ingress.translation.cluster.zone_findings import given_zone, note_unknown_zone
 from ingress.translation.cluster.zones import own_zone
-from ingress.translation.defaults import default_certificate, default_route, route_configuration
-from ingress.translation.gateway.annotations import route_overrides
+from ingress.translation.desired import DesiredState, EntryParts, routed
+from ingress.translation.gateway.annotations import route_settings
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.own_ports import Exposure
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
 from ingress.translation.gateway.route_findings import note_routes
-from ingress.translation.gateway.serving import GatewayParts, gateway_parts
+from ingress.translation.gateway.serving import gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
@@ -53,7 +46,7 @@ from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.settlement import Settlement
 from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
-from ingress.translation.route_making import HostMemory, RouteMaker
+from ingress.translation.route_making import HostMemory
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
@@ -180,7 +173,7 @@ def translate(
         gateways,
         settings,
         sockets=dict(context.gateway_ports),
-        overrides=route_overrides(gateways.routes, findings),
+        overrides=route_settings(gateways.routes, findings),
     )
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
@@ -206,7 +199,11 @@ def _gateways(
     """What objects of Gateway API ask for, as far as other objects let them."""
     ports = frozenset(port for port, _ in context.gateway_ports)
     options = GatewayOptions(
-        context.controller_class, ports, context.gateway_services, allow_external=context.allow_external_name
+        context.controller_class,
+        ports,
+        context.gateway_services,
+        allow_external=context.allow_external_name,
+        hooks=context.hooks,
     )
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
@@ -222,23 +219,6 @@ def _with_gateways(made: Translation, gateways: ReadGateways) -> Translation:
         standings=gateways.standings,
         exposures=gateways.exposures,
     )
-
-
-class DesiredState(msgspec.Struct, frozen=True):
-    """What the objects of the cluster ask for: conflicts are settled, but nothing is resolved yet.
-
-    `overrides` are what Ingresses set for backends, by `backend_key`. `services` are the Services that objects name,
-    `secrets` the Secrets and `config_maps` the ConfigMaps that are needed, by namespace and name, whether they exist or
-    not. `logins` are the users that gates name.
-    """
-
-    settings: ClusterSettings
-    hosts: tuple[HostClaim, ...]
-    overrides: Mapping[BackendKey, Overrides]
-    services: frozenset[tuple[str, str]]
-    secrets: frozenset[tuple[str, str]]
-    logins: tuple[Logins, ...]
-    config_maps: frozenset[tuple[str, str]]
 
 
 def _desired(
@@ -282,7 +262,7 @@ def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
 
 def _resolved(
     desired: DesiredState,
-    parts: GatewayParts,
+    parts: EntryParts,
     inventory: Inventory,
     context: TranslationContext,
     *,
@@ -302,7 +282,7 @@ def _resolved(
         allow_external=context.allow_external_name,
         findings=findings,
     )
-    routes = _routed(
+    routes = routed(
         desired, parts, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
@@ -330,51 +310,6 @@ def _resolved(
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
-    )
-
-
-def _listeners(parts: GatewayParts, certificates: Certificates, findings: Findings) -> tuple[Listener, ...]:
-    """The listeners of the model. Their certificates are known to be usable."""
-    for each in parts.listeners:
-        kind, namespace, name, _ = each.key.split("/", 3)
-        for key in each.certificates:
-            certificates.resolve(key, "", report=findings.about(Subject(kind, namespace, name)))
-    return tuple(sorted((*parts.listeners, INGRESS_LISTENER), key=attrgetter("key")))
-
-
-def _routed(
-    desired: DesiredState,
-    parts: GatewayParts,
-    context: TranslationContext,
-    *,
-    backends: Backends,
-    certificates: Certificates,
-    memory: HostMemory,
-    findings: Findings,
-) -> RoutingModel:
-    """A model of hosts and of what serves requests that no host claims. Their backends are in `backends` then."""
-    settings = desired.settings
-    default = default_route(context, settings, backends=backends, findings=findings)
-    maker = RouteMaker(
-        backends=backends,
-        certificates=certificates,
-        findings=findings,
-        default=default,
-        allow_local=context.allow_local_endpoints,
-        path_parameters=settings.access.path_parameters,
-        plain_paths=settings.redirects.plain_http_paths,
-        memory=memory,
-    )
-    hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
-    return RoutingModel(
-        hosts=tuple(map(maker.host, hosts)),
-        relays=tuple(map(maker.relay, parts.relays)),
-        entry_points=(*parts.entry_points, HTTP, HTTPS),
-        route_configurations=(
-            *parts.route_configurations,
-            route_configuration(settings, default, default_certificate(context, certificates, findings=findings)),
-        ),
-        listeners=_listeners(parts, certificates, findings),
     )
 
 

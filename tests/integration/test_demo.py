@@ -50,8 +50,8 @@ def started(scratch: Path) -> Iterator[subprocess.Popen[str]]:
 def introduction(process: subprocess.Popen[str]) -> dict[str, str]:
     """What the live demo says to try, by the word in front of it."""
     assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(9)]
-    return dict(line.split(maxsplit=1) for line in lines[2:8])
+    lines = [process.stdout.readline() for _ in range(10)]
+    return dict(line.split(maxsplit=1) for line in lines[2:9])
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,14 @@ def test_without_the_own_zone_the_others_serve(phases: dict[str, dict[str, Any]]
     assert phase["reasons"] == {"zone_empty": REQUESTS}
 
 
+def test_each_phase_has_the_dollars_of_its_bytes(phases: dict[str, dict[str, Any]]) -> None:
+    assert phases["flag-off"]["dollars"] == pytest.approx(phases["flag-off"]["blind_dollars"], rel=0.05)
+    for name in ("flag-on", "zone-back"):
+        assert phases[name]["dollars"] == 0
+        assert phases[name]["blind_dollars"] == pytest.approx(phases["flag-off"]["blind_dollars"], rel=0.05)
+    assert phases["zone-down"]["dollars"] == pytest.approx(1.5 * phases["flag-off"]["dollars"], rel=0.05)
+
+
 def test_the_calls_of_one_connection_go_where_the_policy_says(run: subprocess.CompletedProcess[str]) -> None:
     calls = {phase["name"]: phase for phase in json.loads(run.stdout)["grpc"]}
 
@@ -124,7 +132,7 @@ def test_without_json_the_summary_is_a_table_and_another_zone_and_a_taken_port_a
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert lines[0] == "Own zone: zone-c"
-    assert [line.split()[:4] for line in lines[3:]] == [
+    assert [line.split()[:4] for line in lines[3:11]] == [
         ["flag-off", "30", "0", "33%"],
         ["gRPC", "60", "0", "33%"],
         ["flag-on", "30", "0", "100%"],
@@ -153,7 +161,9 @@ def test_the_live_demo_serves_until_a_signal_and_leaves_nothing(
     output, errors = started.communicate(timeout=20)
 
     assert (started.returncode, errors) == (0, "")
-    assert re.search(r"^Own zone: zone-a\n\nphase .*^in all +\d+ +0\n\Z", output, re.MULTILINE | re.DOTALL)
+    assert re.search(
+        r"^Own zone: zone-a\n\nphase .*^in all +\d+ +0 .*\n\nDollars are .*\n\Z", output, re.MULTILINE | re.DOTALL
+    )
     assert not list(scratch.iterdir())
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=5)
@@ -185,7 +195,11 @@ def test_where_the_output_is_no_terminal_the_live_demo_ends_by_itself_with_a_sum
     ]
     assert [row[3] for row in rows[1:]] == ["100%", "0%", "100%"]
     assert 20 <= int(summary[3][3].removesuffix("%")) <= 50
-    assert (summary[7][:2], summary[7][3:]) == (["in", "all"], ["0"])
+    assert (summary[7][:2], summary[7][3]) == (["in", "all"], "0")
+    dollars = {row[0]: [float(cell) for cell in row[4:6]] for row in rows}
+    assert dollars["flag-off"][0] > 0.0
+    assert dollars["flag-on"][1] > 0.0
+    assert dollars["flag-on"][0] < dollars["flag-off"][0]
     assert "Ctrl-C" not in output
     assert not list(scratch.iterdir())
 
@@ -199,7 +213,7 @@ def test_the_live_demo_stays_if_it_is_told_to(scratch: Path) -> None:
         output, errors = process.communicate(timeout=20)
 
     assert (process.returncode, errors) == (0, "")
-    assert [line.split()[0] for line in output[output.index("phase ") :].splitlines()] == [
+    assert [line.split()[0] for line in output[output.index("phase ") :].splitlines()[:7]] == [
         "phase",
         "flag-off",
         "flag-on",

@@ -117,10 +117,23 @@ class ModeEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str
 
 
+class TriedPolicy(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a dry run would have changed since it began, as far as this replica knows.
+
+    Of `requests`, `kept` had stayed in the own zone, and their bytes had cost `saved_dollars` less than they did.
+    """
+
+    since_epoch_seconds: float
+    requests: int = 0
+    kept: int = 0
+    saved_dollars: float = 0.0
+
+
 class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A Service that a route leads to: facts first, then counters.
 
-    `policy` is the name of the zone policy. Under `dry_run` the mode is what the policy would decide. `reason` is a
+    `policy` is the name of the zone policy. Under `dry_run` the mode is what the policy would decide, `tried` says what
+    that would change, and `tried_text` says so in a sentence. `reason` is a
     reason code, `reason_text` its meaning. `spill_ratio` is None unless the policy is adaptive. `expected_load` is that
     of an endpoint in the own zone, as a multiple of the average (None: it has none). `sick_zones` are zones whose
     answers fail, by name. `changes` are the last modes, the newest last. `errors` are answers with 5xx. `reasons` count
@@ -132,6 +145,8 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     name: str
     policy: str = "off"
     dry_run: bool = False
+    tried: TriedPolicy | None = None
+    tried_text: str = ""
     rollout_percent: int = 100
     mode: Mode = Mode.EMPTY
     reason: str = ""

@@ -18,18 +18,21 @@ from balancer.workers.reports import FleetReport
 from balancer.zones.departure import DepartureStep
 from ingress.admin.overview.catalog import Catalog
 from ingress.admin.overview.document import ServiceRow, ServiceZone, SickZone, ZoneRow
+from ingress.admin.overview.dry_runs import DryRuns
 from ingress.admin.overview.timeline import Timeline
 from ingress.admin.overview.traffic import ServiceAccount, ServiceName, TrafficCounts
+from ingress.admin.overview.tried_texts import dry_run_text
 
 
 class Ledger:
     """Everything that one replica tells about Services and zones."""
 
-    __slots__ = ("_factors", "_left_out", "_report", "_sick", "catalog", "timeline", "traffic")
+    __slots__ = ("_factors", "_left_out", "_report", "_sick", "catalog", "dry_runs", "timeline", "traffic")
 
     def __init__(self) -> None:
         self.catalog = Catalog()
         self.traffic = TrafficCounts()
+        self.dry_runs = DryRuns()
         self.timeline = Timeline()
         self._report = FleetReport()
         self._left_out: dict[ServiceName, dict[str, int]] = {}
@@ -58,20 +61,27 @@ class Ledger:
         """The Services whose facts or counters have changed since the last call. Some of them may be gone."""
         return self.catalog.take_changed() | self.traffic.take_changed()
 
-    def rows(self) -> Iterator[ServiceRow]:
-        """All Services, by namespace and name."""
-        return (self._row(name) for name in sorted(self.catalog.services))
+    def rows(self, now: float) -> Iterator[ServiceRow]:
+        """All Services as they are at `now`, by namespace and name."""
+        return (self._row(name, now) for name in sorted(self.catalog.services))
 
-    def rows_of(self, names: set[ServiceName]) -> Iterator[ServiceRow]:
+    def rows_of(self, names: set[ServiceName], now: float) -> Iterator[ServiceRow]:
         """Those of the Services `names` that there are, by namespace and name."""
-        return (self._row(name) for name in sorted(names & self.catalog.services.keys()))
+        return (self._row(name, now) for name in sorted(names & self.catalog.services.keys()))
 
-    def _row(self, name: ServiceName) -> ServiceRow:
+    def tried_text(self, name: ServiceName, now: float) -> str:
+        """What the dry run of a Service would change, in a sentence; empty without a dry run."""
+        tried = self.dry_runs.of(name, self.traffic.services.get(name) or _NOTHING)
+        return dry_run_text([(tried, now)]) if tried is not None else ""
+
+    def _row(self, name: ServiceName, now: float) -> ServiceRow:
         facts, account = self.catalog.services[name], self.traffic.services.get(name) or _NOTHING
         return ServiceRow(
             *name,
             policy=facts.policy,
             dry_run=facts.dry_run,
+            tried=self.dry_runs.of(name, account),
+            tried_text=self.tried_text(name, now),
             rollout_percent=facts.rollout_percent,
             mode=facts.mode,
             reason=facts.reason.value if facts.reason is not None else "",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from balancer.metrics.definitions import (
+    DRY_RUN_COST,
+    DRY_RUN_DECISIONS,
     EJECTIONS,
     REQUEST_DURATION,
     REQUESTS,
@@ -49,11 +51,18 @@ class FlowAccount:
 
 
 class ServiceAccount:
-    """What one Service got, or all of them together. The buckets count requests by duration."""
+    """What one Service got, or all of them together. The buckets count requests by duration.
+
+    Of `dry_run_requests`, `dry_run_kept` had stayed in their zone under the policy that is tried, and all of them had
+    cost `dry_run_dollars`.
+    """
 
     __slots__ = (
         "blind_dollars",
         "dollars",
+        "dry_run_dollars",
+        "dry_run_kept",
+        "dry_run_requests",
         "ejections",
         "errors",
         "local",
@@ -76,6 +85,9 @@ class ServiceAccount:
         self.received = 0.0
         self.dollars = 0.0
         self.blind_dollars = 0.0
+        self.dry_run_requests = 0.0
+        self.dry_run_kept = 0.0
+        self.dry_run_dollars = 0.0
         self.retries = 0.0
         self.ejections = 0.0
         self.local_buckets = [0.0] * SUM
@@ -124,6 +136,8 @@ class TrafficCounts:
             NUMBERS[ZONE_BYTES.name]: self._bytes,
             NUMBERS[ZONE_COST.name]: self._dollars,
             NUMBERS[ZONE_BLIND_COST.name]: self._blind_dollars,
+            NUMBERS[DRY_RUN_DECISIONS.name]: self._dry_run_decisions,
+            NUMBERS[DRY_RUN_COST.name]: self._dry_run_dollars,
             NUMBERS[RETRIES.name]: self._retries,
             NUMBERS[EJECTIONS.name]: self._ejections,
             NUMBERS[WORKER_RESTARTS.name]: self._restarts,
@@ -202,6 +216,17 @@ class TrafficCounts:
     def _blind_dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
         for account in self._both(*labels):
             account.blind_dollars += amount
+
+    def _dry_run_decisions(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        namespace, service, _, locality = labels
+        for account in self._both(namespace, service):
+            account.dry_run_requests += amount
+            if locality == "local":
+                account.dry_run_kept += amount
+
+    def _dry_run_dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
+        for account in self._both(*labels):
+            account.dry_run_dollars += amount
 
     def _retries(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
         for account in self._both(*labels[:2]):

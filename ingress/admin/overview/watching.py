@@ -132,6 +132,12 @@ class Watching:
         """The load that is expected of an endpoint in the own zone, as of the last look."""
         return self._ledger.catalog.expected_loads()
 
+    async def tried_text(self, service: ServiceName) -> str:
+        """What the dry run of a Service would change, in a sentence; empty without a dry run."""
+        async with self._lock:
+            await self._look()
+            return self._ledger.tried_text(service, self._at)
+
     async def document(self, parts: Collection[str], *, service: ServiceName | None = None) -> bytes:
         """The document of `/debug/overview` with these parts. With `service`, only the rows that belong to it."""
         async with self._lock:
@@ -170,12 +176,12 @@ class Watching:
     ) -> Iterable[tuple[str, Iterable[msgspec.Struct]]]:
         ledger, inventory = self._ledger, self._source.objects()
         if names is None:
-            yield "services", ledger.rows()
+            yield "services", ledger.rows(self._at)
             yield "routes", route_rows(model)
             yield "endpoints", endpoint_rows(model.backends, inventory, self._report)
             return
         backends = [each for each in model.backends if (each.namespace, each.service) in names]
-        yield "services", ledger.rows_of(names)
+        yield "services", ledger.rows_of(names, self._at)
         yield "routes", (row for row in route_rows(model) if (row.namespace, row.service) in names)
         yield "endpoints", endpoint_rows(backends, inventory, self._report)
 
@@ -204,6 +210,7 @@ class Watching:
         now = self._clock()
         self._at = now
         yield from ledger.catalog.follow(self._source.served(), now=now)
+        ledger.dry_runs.follow(ledger.catalog.services, ledger.traffic.services, now)
 
     async def _ask_workers(self, *, about: ServiceName | None = None) -> None:
         """Asks the workers, unless they were asked a moment ago; `about` a Service in any case."""
@@ -240,7 +247,7 @@ class Watching:
             findings_revision=self._findings_revision,
             finding_counts=self._finding_counts,
         )
-        rows = ledger.rows() if changed is None else ledger.rows_of(changed)
+        rows = ledger.rows(self._at) if changed is None else ledger.rows_of(changed, self._at)
         return b"data: %b\n\n" % await encoded(head, {"services": rows})
 
     def _count_findings(self) -> None:

@@ -1,6 +1,6 @@
 // What the page knows, and what it makes of it: rates, shares, quantiles and texts. No DOM, no network, no clock.
 
-export const MONTH_SECONDS = 730 * 3600; // a month in the price lists of clouds
+export const MONTH_SECONDS = 30 * 86400; // as in `zonal top` and in the dashboards
 const KEPT_SECONDS = 40;
 // A change has to show within two seconds, and a share of few requests would jump.
 const ZONE_WINDOWS = [1, 3];
@@ -257,7 +257,7 @@ export function verdict(state, figures) {
   }
   if (now.errorShare > 0.01) return { tone: "bad", text: `${percent(now.errorShare)} of the requests get an error.` };
   if (now.requests === 0) return { tone: "calm", text: "No requests at the moment." };
-  const leaving = figures.filter((each) => each.row.mode === "general" && each.remote > 0 && each.row.reason !== "off");
+  const leaving = figures.filter((each) => each.row.mode === "general" && each.remote > 0 && each.row.reason !== "off" && !each.row.dry_run);
   if (leaving.length) {
     const worst = leaving.reduce((most, each) => (each.remote > most.remote ? each : most));
     const who = leaving.length === 1 ? worst.name : `${leaving.length} Services`;
@@ -265,6 +265,11 @@ export function verdict(state, figures) {
   }
   if (now.localShare === null) return { tone: "calm", text: "No request reaches an endpoint." };
   if (now.localShare >= 0.995) return { tone: "good", text: `Every request stays in ${zone}.` };
+  const tried = figures.filter((each) => each.row.tried_text && each.remote > 0).sort((a, b) => b.requests - a.requests);
+  if (tried.length) {
+    const more = tried.length > 1 ? ` (and ${tried.length - 1} more Services in a dry run)` : "";
+    return { tone: "calm", text: `${tried[0].name}: ${tried[0].row.tried_text}${more}.` };
+  }
   const off = figures.some((each) => each.row.reason === "off" && each.remote > 0);
   if (off) return { tone: "calm", text: "Zones do not count for some Services, so their requests go to every zone." };
   return { tone: "calm", text: `${percent(now.localShare)} of the requests stay in ${zone}.` };

@@ -80,6 +80,7 @@ export class ServiceView {
       el("p", { class: "lead" }, row.reason_text || "The Service has no endpoint."),
       facts([
         ["Policy", `${row.policy ?? "off"}${row.dry_run ? " (dry run)" : ""}${(row.rollout_percent ?? 100) < 100 ? `, for ${row.rollout_percent} % of requests` : ""}`],
+        ["What the dry run says", row.tried_text || null],
         ["Requests", `${m.rateText(each.requests)} a second`],
         ["Stay in the own zone", shareBar(each.localShare)],
         ["Errors", `${m.rateText(each.errors)} a second`],

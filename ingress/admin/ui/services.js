@@ -30,7 +30,7 @@ export class ServicesView {
       empty: () => (this.total ? "No Service fits. Change the words or the filter." : "No Service is served yet: an Ingress of this class brings its Services here."),
       columns: [
         { title: "Service", sort: (each) => each.name, cell: (each) => el("a", { href: serviceHref(each.name) }, el("span", { class: "muted" }, `${each.row.namespace}/`), each.row.name), class: "name" },
-        { title: "Mode", sort: (each) => each.row.mode ?? "empty", cell: (each) => el("span", { title: each.row.reason_text }, modePill(each.row)), class: "mode" },
+        { title: "Mode", sort: (each) => each.row.mode ?? "empty", cell: (each) => el("span", { title: each.row.tried_text || each.row.reason_text }, modePill(each.row)), class: "mode" },
         { title: "Own zone", sort: (each) => each.localShare, number: true, cell: (each) => shareBar(each.localShare) },
         { title: "Ready endpoints by zone", sort: (each) => each.endpoints, level: 3, cell: (each) => zoneChips(each.row.zones, this.own) },
         { title: "Req/s", sort: (each) => each.requests, number: true, cell: (each) => m.rateText(each.requests) },

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ingress.cli.commands import FOLDER_SECTION, explain
+from ingress.cli.explaining import FOLDER_SECTION, explain
 from ingress.cli.flags import BadInput, Command, option, section, section_of, switch
 from ingress.cli.showing import COMMANDS
 from ingress.objects.names import LABEL_VALUE

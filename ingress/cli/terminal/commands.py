@@ -6,6 +6,7 @@ Does not know flags.
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from ingress.cli.terminal.asking import ask_all
 from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions, told_problem
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table, totals
 from ingress.cli.terminal.rates import TrafficRates
-from ingress.cli.terminal.tables import Grid, lines
+from ingress.cli.terminal.tables import Grid, fitted, lines
 from ingress.cli.terminal.views import AdminReply, Wish
 from ingress.findings import HARM, Severity
 
@@ -102,7 +103,10 @@ def show_top(options: TopOptions) -> int:
 def _print_top(found: TrafficRates, options: TopOptions) -> None:
     shown = chosen(found, options.choice)
     if options.output == "text":
-        print(headline(found), *lines(flows_table(shown.flows)), "", *lines(services_table(shown.services)), sep="\n")
+        services = services_table(shown.services)
+        if sys.stdout.isatty():
+            services = fitted(services, shutil.get_terminal_size().columns)
+        print(headline(found), *lines(flows_table(shown.flows)), "", *lines(services), sep="\n")
         if (sick := sick_zones_table(shown.services)).rows:
             print("", *lines(sick), sep="\n")
         return

@@ -6,53 +6,86 @@ Imported only where it is shown, because rich is an extra.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Final
 
+import msgspec
 from rich.console import Console, ConsoleDimensions, Group, RenderableType
 from rich.live import Live
 from rich.table import Table as Drawn
 from rich.text import Text
 
+from ingress.cli.terminal.keyboard import Keyboard
+from ingress.cli.terminal.keys import HELP, TopSight, pressed
 from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table
 from ingress.cli.terminal.rates import TrafficRates
 from ingress.cli.terminal.tables import Grid, fitted
+from ingress.findings import printable
 
 # Lines of the screen that belong to neither table: the headline, the line about order, heads, gaps, and a margin.
 _OTHER_LINES: Final = 9
 # The gap and the head of the table of sick zones, which is there only while a zone is.
 _HEAD_LINES: Final = 2
+# Dry runs that have a line of their own.
+_DRY_RUNS_MOST: Final = 3
 
 
 def run_live(watch: Lookout, options: TopOptions) -> int:
-    """Draws anew at every interval until Ctrl-C. Raises `CannotShow` if no replica answers at the start."""
+    """Draws anew at every interval and after each key, until `q` or Ctrl-C. Raises `CannotShow` if no replica answers
+    at the start.
+    """
     console = Console()
     first = watch.look()
-    with Live(console=console, screen=True, auto_refresh=False) as live:
-        try:
-            live.update(drawn(first, watch, options, console.size), refresh=True)
-            while True:
-                time.sleep(options.interval_seconds)
-                live.update(_next(watch, options, console.size), refresh=True)
-        except KeyboardInterrupt:
-            return 0
+    with (
+        Keyboard() as keyboard,
+        Live(console=console, screen=True, auto_refresh=False) as live,
+        suppress(KeyboardInterrupt),
+    ):
+        _show(first, watch, options, live, keyboard)
+    return 0
 
 
-def _next(watch: Lookout, options: TopOptions, size: ConsoleDimensions) -> RenderableType:
+def _show(found: TrafficRates, watch: Lookout, options: TopOptions, live: Live, keyboard: Keyboard) -> None:
+    sight = TopSight(order=options.choice.order, interval_seconds=options.interval_seconds)
+    shown: TrafficRates | CannotShow = found
+    due = time.monotonic() + sight.interval_seconds
+    while not sight.ended:
+        live.update(_told(shown, watch, options, sight, live.console.size), refresh=True)
+        if key := keyboard.key(due - time.monotonic()):
+            sight = pressed(sight, key)
+        elif time.monotonic() >= due:
+            shown = shown if sight.holds else _look(watch)
+            due = time.monotonic() + sight.interval_seconds
+
+
+def _look(watch: Lookout) -> TrafficRates | CannotShow:
     try:
-        return drawn(watch.look(), watch, options, size)
+        return watch.look()
     except CannotShow as error:
-        return Text(str(error), style="red")
+        return error
 
 
-def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, size: ConsoleDimensions) -> RenderableType:
+def _told(
+    shown: TrafficRates | CannotShow, watch: Lookout, options: TopOptions, sight: TopSight, size: ConsoleDimensions
+) -> RenderableType:
+    if isinstance(shown, CannotShow):
+        return Text(f"{shown} ({HELP})", style="red")
+    return drawn(shown, watch, options, sight, size)
+
+
+def drawn(
+    found: TrafficRates, watch: Lookout, options: TopOptions, sight: TopSight, size: ConsoleDimensions
+) -> RenderableType:
     """A screen of this size. Services that find no room are counted in the last line."""
-    shown = chosen(found, options.choice)
+    shown = chosen(found, msgspec.structs.replace(options.choice, order=sight.order))
     sick = sick_zones_table(shown.services)
     sick_room = len(sick.rows) and len(sick.rows) + _HEAD_LINES
-    room = max(1, size.height - len(shown.flows) - sick_room - len(watch.problems) - _OTHER_LINES)
-    hidden = len(shown.services) - room
-    about = f"by {options.choice.order.value}, every {options.interval_seconds:g} s; Ctrl-C ends"
+    tried = [f"{each.namespace}/{each.name}: {each.tried_text}" for each in shown.services if each.tried_text]
+    tried = tried[:_DRY_RUNS_MOST]
+    others = sick_room + len(watch.problems) + len(tried) + _OTHER_LINES
+    room = max(1, size.height - len(shown.flows) - others)
+    first = min(sight.first, max(0, len(shown.services) - room))
     return Group(
         Text(headline(found), style="bold", no_wrap=True, overflow="ellipsis"),
         *(Text(f"{answer.admin}: {answer.problem}", style="red") for answer in watch.problems),
@@ -60,9 +93,16 @@ def drawn(found: TrafficRates, watch: Lookout, options: TopOptions, size: Consol
         _drawn_table(flows_table(shown.flows)),
         *((Text(""), _drawn_table(sick)) if sick.rows else ()),
         Text(""),
-        _drawn_table(fitted(services_table(shown.services[:room]), size.width)),
-        Text(f"and {hidden} more Services; {about}" if hidden > 0 else about, style="dim"),
+        _drawn_table(fitted(services_table(shown.services[first : first + room]), size.width)),
+        *(Text(printable(each, limit=size.width), no_wrap=True, overflow="ellipsis") for each in tried),
+        Text(_last_line(len(shown.services) - room, sight), style="dim", no_wrap=True, overflow="ellipsis"),
     )
+
+
+def _last_line(hidden: int, sight: TopSight) -> str:
+    more = f"and {hidden} more Services; " if hidden > 0 else ""
+    held = "held" if sight.holds else f"every {sight.interval_seconds:g} s"
+    return f"{more}by {sight.order.value}, {held}; {HELP}"
 
 
 def _drawn_table(plain: Grid) -> Drawn:

@@ -122,22 +122,24 @@ _NUMBERS: Final = (
     ("ready", 0),
     ("req/s", 0),
     ("local", 0),
-    ("spill", 5),
+    ("spill", 6),
     ("err/s", 0),
-    ("p50 ms", 6),
-    ("p99 ms", 0),
-    ("p99 remote", 8),
-    ("bytes/s", 7),
-    ("$/30 d", 3),
-    ("saved", 4),
+    ("p50 ms", 7),
+    ("p99 ms", 2),
+    ("p99 remote", 9),
+    ("bytes/s", 8),
+    ("$/30 d", 5),
+    ("saved", 0),
 )
 
 
 def services_table(services: Sequence[ServiceRates]) -> Grid:
     """One line for each Service."""
-    columns = [Column("service"), Column("mode", spare=1), Column("reason", spare=2)]
+    columns = [Column("service"), Column("mode", spare=3), Column("reason", spare=4)]
     columns += [Column(name, is_number=True, spare=spare) for name, spare in _NUMBERS]
-    return table(columns, [Row(_service_cells(service)) for service in services])
+    return table(
+        columns, [Row(_service_cells(each), (each.tried_text,) if each.tried_text else ()) for each in services]
+    )
 
 
 def _service_cells(service: ServiceRates) -> tuple[str, ...]:

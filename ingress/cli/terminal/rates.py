@@ -12,11 +12,10 @@ from typing import Final
 
 import msgspec
 
-from ingress.admin.overview.document import Flow, Overview, ServiceRow, SickZone
+from balancer.zones.reasons import Reason
+from ingress.admin.overview.document import Flow, Overview, ServiceRow, SickZone, TriedPolicy
+from ingress.admin.overview.tried_texts import MONTH_SECONDS, dry_run_text
 from ingress.cli.terminal.durations import quantile
-
-MONTH_SECONDS: Final = 30 * 86400
-"""Costs are dollars in 30 days, as everywhere in the documentation."""
 
 _GIGABYTE: Final = 10**9
 
@@ -38,7 +37,8 @@ class FlowRates(msgspec.Struct, frozen=True):
 class ServiceRates(msgspec.Struct, frozen=True, kw_only=True):
     """One Service on all replicas.
 
-    `modes` and `reasons` are those of any replica. Endpoints are counted by the replica that sees most of them.
+    `modes` and `reasons` are those of any replica; in a dry run requests go as without zones, and `tried_text` says
+    what the policy would change. Endpoints are counted by the replica that sees most of them.
     `spill_ratio` is that of the worst replica. `sick_zones` are those of each replica, which judges on its own. A
     quantile is None without requests. `local_share` is None without requests whose both zones are known.
     """
@@ -46,6 +46,7 @@ class ServiceRates(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str
     name: str
     policies: tuple[str, ...] = ()
+    tried_text: str = ""
     modes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     ready: int = 0
@@ -180,13 +181,18 @@ def _services(pairs: Iterable[tuple[Overview, Overview]], newest: Iterable[Overv
             key = row.namespace, row.name
             sums[key].add(known.get(key) or ServiceRow(*key), row, seconds, after.bounds_seconds)
     rows: defaultdict[tuple[str, str], list[ServiceRow]] = defaultdict(list)
+    tried: defaultdict[tuple[str, str], list[tuple[TriedPolicy, float]]] = defaultdict(list)
     for document in newest:
         for row in document.services or ():
             rows[row.namespace, row.name].append(row)
-    return [_service(key, rows[key], sums[key]) for key in sorted(rows)]
+            if row.tried is not None:
+                tried[row.namespace, row.name].append((row.tried, document.at_epoch_seconds))
+    return [_service(key, rows[key], sums[key], tried[key]) for key in sorted(rows)]
 
 
-def _service(key: tuple[str, str], rows: Sequence[ServiceRow], sums: _Sums) -> ServiceRates:
+def _service(
+    key: tuple[str, str], rows: Sequence[ServiceRow], sums: _Sums, tried: Sequence[tuple[TriedPolicy, float]]
+) -> ServiceRates:
     local, remote, unknown, errors, size, dollars, blind, retries = sums.numbers
     known = local + remote
     spills = [row.spill_ratio for row in rows if row.spill_ratio is not None]
@@ -194,8 +200,9 @@ def _service(key: tuple[str, str], rows: Sequence[ServiceRow], sums: _Sums) -> S
         namespace=key[0],
         name=key[1],
         policies=_distinct(row.policy for row in rows),
-        modes=_distinct(row.mode.value for row in rows),
-        reasons=_distinct(row.reason for row in rows),
+        tried_text=dry_run_text(tried) if tried else "",
+        modes=_distinct("dry run" if row.dry_run else row.mode.value for row in rows),
+        reasons=_distinct(Reason.OFF.value if row.dry_run else row.reason for row in rows),
         ready=max(sum(zone.ready for zone in row.zones) for row in rows),
         draining=max(sum(zone.draining for zone in row.zones) for row in rows),
         ejected=max(sum(zone.ejected for zone in row.zones) for row in rows),

@@ -154,6 +154,12 @@ def _judge_cors(item: RouteFilter, _: bool) -> str | None:
     return None
 
 
+def _leave_to_extensions(item: RouteFilter, _: bool) -> str | None:
+    """What an extension is decides whether it can be carried out (`extensions`)."""
+    del item
+    return None
+
+
 _JUDGES: Final[Mapping[str, Callable[[RouteFilter, bool], str | None]]] = {
     "RequestHeaderModifier": _judge_request_fields,
     "ResponseHeaderModifier": _judge_response_fields,
@@ -161,4 +167,5 @@ _JUDGES: Final[Mapping[str, Callable[[RouteFilter, bool], str | None]]] = {
     "RequestRedirect": _judge_redirect,
     "URLRewrite": _judge_rewrite,
     "CORS": _judge_cors,
+    "ExtensionRef": _leave_to_extensions,
 }

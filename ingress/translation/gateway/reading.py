@@ -15,6 +15,7 @@ from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRo
 from ingress.objects.kinds import Service, key_of
 from ingress.objects.metadata import Metadata
 from ingress.settings.gateway_ports import GatewayServices
+from ingress.settings.hooks import RegisteredHook
 from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claims, created_epoch_seconds
@@ -50,13 +51,14 @@ _ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
 class GatewayOptions(msgspec.Struct, frozen=True):
     """What a translation knows besides the cluster. `ports` are those that Gateways may open.
 
-    With `services` each Gateway has a Service, and any port, of its own instead.
+    With `services` each Gateway has a Service, and any port, of its own instead. `hooks` are those of the operator.
     """
 
     controller: str
     ports: frozenset[int] = frozenset()
     services: GatewayServices | None = None
     allow_external: bool = False
+    hooks: tuple[RegisteredHook, ...] = ()
 
 
 class ReadGateways(msgspec.Struct, frozen=True):
@@ -138,7 +140,10 @@ class _GatewayReading:
         }
         finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
         defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
-        routes = bounded(read_route(each, grouped, self._labels, finder, defaults) for each in self._routes())
+        routes = bounded(
+            read_route(each, grouped, self._labels, finder, defaults=defaults, hooks=self._options.hooks)
+            for each in self._routes()
+        )
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         standings = (
             *(class_standing(each, self._inventory) for each in self._classes.values()),

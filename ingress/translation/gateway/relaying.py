@@ -18,6 +18,7 @@ from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import BranchClaim, RelayClaim
+from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort, plain
@@ -32,7 +33,7 @@ def relay_claims(
     settings: ClusterSettings,
     *,
     ways: Mapping[tuple[str, str], Ways],
-    overrides: Mapping[tuple[str, str, str], Overrides],
+    overrides: Mapping[tuple[str, str, str], RouteSettings],
     configurations: Mapping[str, str],
 ) -> tuple[RelayClaim, ...]:
     """The claims of `routes`, which come by age, sorted by listener and name.
@@ -63,12 +64,12 @@ def _claim(
     listener: ReadListener,
     settings: ClusterSettings,
     ways: Ways,
-    overrides: Mapping[tuple[str, str, str], Overrides],
+    overrides: Mapping[tuple[str, str, str], RouteSettings],
 ) -> RelayClaim:
     """The claim of a route to a listener, without a name."""
     metadata = read.route.metadata
     owner = Owner(read.route.kind.value, metadata.namespace, metadata.name)
-    said = overrides.get((owner.kind, owner.namespace, owner.name), Overrides())
+    said = overrides.get((owner.kind, owner.namespace, owner.name), NO_SETTINGS).overrides
     backends = read.route.spec.rules[0].backend_refs if read.route.spec.rules else ()
     # Bytes that pass are TLS of the client already, so whatever a policy says of TLS is up to the client.
     used = {} if listener.passes_tls else ways

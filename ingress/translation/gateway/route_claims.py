@@ -11,7 +11,8 @@ import msgspec
 
 from balancer.errors import ErrorKind
 from balancer.model.endpoints import EndpointTls
-from balancer.model.gates import GateRule
+from balancer.model.gates import GateRule, in_phases
+from balancer.model.hooks import HookRule
 from balancer.model.mirroring import MIRRORS_MOST
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
@@ -19,7 +20,9 @@ from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpM
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
+from ingress.settings.table.source_ranges import SourceSettings
 from ingress.translation.claims import BranchClaim, Claim, MirrorClaim
+from ingress.translation.gateway.annotations import RouteSettings
 from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
@@ -60,48 +63,61 @@ class RouteClaims:
             *gates,
             *settings.tracing.gates(settings.spans),
             *settings.access.gates(),
-            *settings.sources.gates(settings.sources, settings.access.blocked_networks),
         )
 
-    def of(self, read: ReadRoute, overrides: Overrides) -> list[Ranked]:
-        """The claims of a route, none of them with a host. `overrides` are what its annotations set."""
+    def of(self, read: ReadRoute, said: RouteSettings) -> list[Ranked]:
+        """The claims of a route, none of them with a host. `said` is what its annotations set."""
         route = read.route
         if not isinstance(route, (HttpRoute, GrpcRoute)):
             return []
         owner = Owner(route.kind.value, route.metadata.namespace, route.metadata.name)
         found: list[Ranked] = []
         rules: tuple[_Rule, ...] = route.spec.rules
+        frame = self._frame(owner, said)
         for number, rule in enumerate(rules):
+            hooks = read.extensions.hooks.get(number, ())
             for place in places_of(rule):
-                claim = self._claim(read, rule, place, owner, overrides, is_dropped=number in read.dropped)
+                bare = msgspec.structs.replace(
+                    frame, path=place.path, kind=place.kind, conditions=place.conditions, expression=place.expression
+                )
+                claim = bare if number in read.dropped else self._claim(bare, read, rule, said.overrides, hooks)
                 found.append(Ranked(claim, place.rank, len(found)))
         return found
 
-    def _claim(
-        self, read: ReadRoute, rule: _Rule, place: MatchPlace, owner: Owner, overrides: Overrides, *, is_dropped: bool
-    ) -> Claim:
-        bare = Claim(
+    def _frame(self, owner: Owner, said: RouteSettings) -> Claim:
+        """What all claims of a route have in common."""
+        settings, overrides = self._settings, said.overrides
+        place = f"{owner.kind}/{owner.full_name}"
+        return Claim(
             owner,
             "",
-            place.path,
-            place.kind,
+            "/",
+            PathKind.PREFIX,
             (_nowhere(owner),),
-            conditions=place.conditions,
-            policy=self._policy,
-            gates=self._gates,
-            closed=self._settings.closed,
-            expression=place.expression,
+            policy=overrides.over(self._policy),
+            gates=(
+                *self._gates,
+                *overrides.over(settings.ingress_limits).gates(place, settings.limits),
+                *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
+            ),
+            closed=settings.closed or said.closed,
         )
-        if is_dropped:
-            return bare
-        prefix = place.path if place.kind is PathKind.PREFIX else ""
+
+    def _claim(
+        self, bare: Claim, read: ReadRoute, rule: _Rule, overrides: Overrides, hooks: tuple[HookRule, ...]
+    ) -> Claim:
+        """`bare` with what its rule says."""
+        owner = bare.owner
+        prefix = bare.path if bare.kind is PathKind.PREFIX else ""
         redirect = redirect_of(rule.filters, prefix)
         rewriting, host = rewriting_of(rule.filters, prefix)
         return msgspec.structs.replace(
             bare,
             branches=self._branches(read, rule, owner, overrides),
-            policy=timed(msgspec.structs.replace(self._policy, host=host), rule),
-            gates=(*self._gates, *cors_gates(rule.filters), *((redirect,) if redirect is not None else ())),
+            policy=timed(msgspec.structs.replace(bare.policy, host=host), rule),
+            gates=in_phases(
+                (*bare.gates, *cors_gates(rule.filters), *((redirect,) if redirect is not None else ()), *hooks)
+            ),
             rewriting=rewriting,
             mirrors=self._mirrors(read, rule, owner),
             request_edits=request_edits(rule.filters),

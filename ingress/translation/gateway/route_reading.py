@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 
 from ingress.objects.gateway_references import GATEWAY_GROUP, ParentReference, ServiceBackend
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, RouteBackend, RouteFilter
+from ingress.settings.hooks import RegisteredHook
 from ingress.translation.gateway.attaching import Attachment, GatewayRoute, attach
+from ingress.translation.gateway.extensions import Extensions, read_extensions
 from ingress.translation.gateway.grants import Referrer
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
@@ -29,19 +31,21 @@ class ReadRoute(msgspec.Struct, frozen=True):
     """A route as far as other objects decide about it. `oversized`: it has more conditions than there is room for.
 
     `dropped` are the problems of rules that cannot be carried out, by their number. `resolved` is where each reference
-    leads, in the order of the rules.
+    leads, in the order of the rules. `extensions` are the hooks that rules ask.
     """
 
     route: GatewayRoute
     parents: tuple[ReadParent, ...]
     dropped: Mapping[int, str]
     resolved: Mapping[ServiceBackend, NamedPort | Problem]
+    extensions: Extensions = Extensions()
     oversized: Problem | None = None
 
     @property
     def unresolved(self) -> Problem | None:
         """The first reference that leads nowhere."""
-        return next((each for each in self.resolved.values() if isinstance(each, Problem)), None)
+        found = (*self.extensions.problems.values(), *self.resolved.values())
+        return next((each for each in found if isinstance(each, Problem)), None)
 
     @property
     def ports(self) -> frozenset[NamedPort]:
@@ -63,17 +67,24 @@ def read_route(
     listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]],
     labels: NamespaceLabels,
     services: ServiceFinder,
+    *,
     defaults: Collection[tuple[str, str]] = (),
+    hooks: Sequence[RegisteredHook] = (),
 ) -> ReadRoute:
     """Reads a route. `listeners` are those of each of our Gateways and ListenerSets.
 
-    `defaults` are the Gateways, by namespace and name, that take routes that use default Gateways.
+    `defaults` are the Gateways, by namespace and name, that take routes that use default Gateways. `hooks` are those
+    that the operator has registered.
     """
+    extensions = Extensions()
+    if isinstance(route, (HttpRoute, GrpcRoute)):
+        extensions = read_extensions(route.spec.rules, route.metadata.annotations, hooks)
     return ReadRoute(
         route,
         parents=tuple(_parents(route, listeners, labels, defaults)),
-        dropped=_dropped(route),
+        dropped={**{number: each.message for number, each in extensions.problems.items()}, **_dropped(route)},
         resolved={plain(each): services.find(each, referrer_of(route)) for each in references_of(route)},
+        extensions=extensions,
     )
 
 

@@ -15,9 +15,10 @@ from balancer.model.gates import GateRule, in_phases
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
 from balancer.model.routes import TrailingSlash
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.option import Overrides
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.claims import Claim, HostClaim, RelayClaim
+from ingress.translation.claims import Claim, HostClaim
+from ingress.translation.desired import EntryParts
+from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.own_ports import left_over_configuration
@@ -31,23 +32,13 @@ from ingress.translation.secrets.authority_keys import config_maps_key
 _PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS, "TLS": Protocol.TLS, "TCP": Protocol.TCP}
 
 
-class GatewayParts(msgspec.Struct, frozen=True):
-    """The parts of a model that Gateways give, each sorted as there."""
-
-    entry_points: tuple[EntryPoint, ...] = ()
-    route_configurations: tuple[RouteConfiguration, ...] = ()
-    listeners: tuple[Listener, ...] = ()
-    hosts: tuple[HostClaim, ...] = ()
-    relays: tuple[RelayClaim, ...] = ()
-
-
 def gateway_parts(
     gateways: ReadGateways,
     settings: ClusterSettings,
     *,
     sockets: Mapping[int, str],
-    overrides: Mapping[tuple[str, str, str], Overrides],
-) -> GatewayParts:
+    overrides: Mapping[tuple[str, str, str], RouteSettings],
+) -> EntryParts:
     """The parts of `gateways`. `sockets` are the names of bound sockets by the port of a Gateway, where Gateways share
     them.
 
@@ -80,7 +71,7 @@ def gateway_parts(
     ways = {key: ways_of(gateways, key) for key in gateways.gateways}
     claims = {key: RouteClaims(settings, ways[key], ()) for key in gateways.gateways}
     by_key = {each.key: each for each in bound}
-    return GatewayParts(
+    return EntryParts(
         tuple(sorted(entry_points, key=lambda each: each.key)),
         tuple(sorted(configurations, key=lambda each: each.key)),
         tuple(sorted(listeners, key=lambda each: each.key)),
@@ -146,14 +137,14 @@ def _hosts(
     gateways: ReadGateways,
     bound: Mapping[str, ReadListener],
     claims: Mapping[tuple[str, str], RouteClaims],
-    overrides: Mapping[tuple[str, str, str], Overrides],
+    overrides: Mapping[tuple[str, str, str], RouteSettings],
 ) -> tuple[HostClaim, ...]:
     found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
     for age, read in enumerate(gateways.routes):
         if read.oversized is not None:
             continue
         metadata = read.route.metadata
-        said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), Overrides())
+        said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), NO_SETTINGS)
         made: dict[tuple[str, str], list[Ranked]] = {}
         for listener, hostname in _names(read.parents, bound):
             gateway = bound[listener].gateway

@@ -98,5 +98,9 @@ class BackendZones:
 
     def note(self, key: BackendKey, policy: ZonePolicy) -> ZonePolicy:
         """Notes that a backend or a route to it has this policy."""
-        self._policies.setdefault(key, set()).add(policy)
+        policies = self._policies.get(key)
+        if policies is None:
+            self._policies[key] = {policy}
+        else:
+            policies.add(policy)
         return policy

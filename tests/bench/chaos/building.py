@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.bench.chaos.heaps import writing
 from typed.environments import environment_of
 
 _ROOT = Path(__file__).parents[3]
@@ -48,7 +49,8 @@ def built_with_asan(place: Path) -> Build:
     environment, reports = environment_of(tree, "asan"), place / "asan"
     bounds = (f"quarantine_size_mb={_QUARANTINE_MEBIBYTES}", f"malloc_context_size={_FRAMES}")
     options = (environment["ASAN_OPTIONS"], *bounds, f"log_path={reports}")
-    return Build(tree, {**os.environ, **environment, "ASAN_OPTIONS": ":".join(options)}, reports)
+    environment = {**os.environ, **environment, "ASAN_OPTIONS": ":".join(options)}
+    return Build(tree, writing(environment, place), reports)
 
 
 def _summary(report: Path) -> str:

@@ -20,12 +20,14 @@ from tests.bench.chaos.broken_endpoints import BrokenEndpoints
 from tests.bench.chaos.broken_http2_endpoints import BrokenHttp2Endpoints
 from tests.bench.chaos.building import Build
 from tests.bench.chaos.ground import Ground, prepared
+from tests.bench.chaos.heaps import written
 from tests.bench.chaos.modest import Modest, Served
 from tests.bench.chaos.tenants_of_manifests import TenantsOfManifests
 from tests.bench.chaos.tenants_of_secrets import TenantsOfSecrets
 from tests.bench.chaos.tenants_of_services import TenantsOfServices
 from tests.bench.soak.process import Running, running
 from tests.bench.soak.sampling import Held, Samples, quiet, total
+from tests.bench.soak.trends import Point
 from tests.features.faults.load import Limit
 from tests.integration.processes import children, usage, workers
 
@@ -64,7 +66,10 @@ class Descriptors(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """All that was measured. `began` and `ended` are the ends of the chaos, by the clock of the samples."""
+    """All that was measured. `began` and `ended` are the ends of the chaos, by the clock of the samples.
+
+    `allocated` are bytes by process, which only a build under AddressSanitizer can count.
+    """
 
     options: Options
     build: str
@@ -73,6 +78,7 @@ class Outcome(NamedTuple):
     wrong_posts: int
     played: list[Played]
     held: list[Held]
+    allocated: dict[int, list[Point]]
     began: float
     ended: float
     workers_before: list[int]
@@ -174,6 +180,7 @@ class _Course:
             wrong_posts=len(ledger.doubled_posts) + len(ledger.wrong_bodies),
             played=self._cast.played,
             held=self._samples.held,
+            allocated={} if self._build.reports is None else written(self._build.reports.parent),
             began=began,
             ended=ended,
             workers_before=before,

@@ -12,10 +12,15 @@ from tests.bench.chaos.course import Outcome
 from tests.bench.chaos.modest import Served
 from tests.bench.chaos.quarters import RULE, means
 from tests.bench.peers.results import Machine
-from tests.bench.soak.sampling import Held
+from tests.bench.soak.trends import Point
 from tests.bench.soak.verdicts import Verdict, mebibytes
 
 _SHOWN = 20
+_JUDGED = {
+    False: "The goal is on resident sets.",
+    True: "The goal is on the bytes that are allocated. The resident set holds also what AddressSanitizer keeps about "
+    "memory, and what it has freed and not given back after a peak.",
+}
 _SIDES = {
     "client": "Hostile clients",
     "endpoint": "Hostile endpoints",
@@ -39,8 +44,8 @@ def page(outcome: Outcome, verdicts: Sequence[Verdict], machine: Machine) -> str
         "summed, so on a machine that is full they say too little.",
         _table(("", "over", "requests", "failed", "median", "p99", "slowest"), _modest(outcome)),
         "## Memory",
-        f"Resident sets, by quarters of the run. {RULE}",
-        _table(("process", "1st", "2nd", "3rd", "4th", "most"), (_memory(each, outcome) for each in outcome.held)),
+        f"By quarters of the run. {RULE} {_JUDGED[bool(outcome.allocated)]}",
+        _table(("process", "", "1st", "2nd", "3rd", "4th", "most"), _memory(outcome)),
         *(part for side, title in _SIDES.items() for part in _side(title, side, outcome.played)),
         *_lists(outcome),
     ]
@@ -71,10 +76,16 @@ def _served(when: str, served: Served) -> tuple[str, ...]:
     return when, served.name, f"{served.requests:,}", f"{len(served.failures):,}", *figures
 
 
-def _memory(held: Held, outcome: Outcome) -> tuple[str, ...]:
-    points = held.points(lambda each: each.resident_bytes)
+def _memory(outcome: Outcome) -> Iterable[tuple[str, ...]]:
+    for held in outcome.held:
+        if allocated := outcome.allocated.get(held.pid):
+            yield held.name, "allocated", *_sizes(allocated, outcome)
+        yield held.name, "resident set", *_sizes(held.points(lambda each: each.resident_bytes), outcome)
+
+
+def _sizes(points: Sequence[Point], outcome: Outcome) -> Iterable[str]:
     quarters = means(points, start=outcome.began, end=outcome.ended)
-    return held.name, *map(mebibytes, quarters), mebibytes(max(point.value for point in points))
+    return map(mebibytes, (*quarters, max(point.value for point in points)))
 
 
 def _side(title: str, side: str, played: Sequence[Played]) -> tuple[str, ...]:

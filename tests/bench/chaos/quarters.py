@@ -13,8 +13,8 @@ from tests.bench.soak.verdicts import Verdict, mebibytes
 
 GROWTH = 1.1
 RULE = (
-    "A process is flat if the mean of its resident set in the last quarter of the run is at most "
-    f"{GROWTH:g} times that in the second quarter. The first quarter fills pools, caches and the quarantine."
+    "A process is flat if the mean of the last quarter of the run is at most "
+    f"{GROWTH:g} times that of the second quarter. The first quarter fills pools, caches and the quarantine."
 )
 _QUARTERS = 4
 
@@ -28,9 +28,9 @@ def means(points: Sequence[Point], *, start: float, end: float) -> tuple[float, 
     return tuple(fmean(part) if part else 0.0 for part in parts)
 
 
-def flat(name: str, quarters: Sequence[float]) -> Verdict:
+def flat(what: str, quarters: Sequence[float]) -> Verdict:
     """Whether the last quarter is like the second. A process that was not there in both is not flat."""
     _, second, _, last = quarters
-    goal = f"resident set of the {name}: last quarter"
+    goal = f"{what}: last quarter"
     is_met = 0 < last <= second * GROWTH
     return Verdict(goal, f"≤ {mebibytes(second * GROWTH)}", mebibytes(last), is_met)

@@ -28,6 +28,7 @@ class Held(NamedTuple):
     """What a process held when; `name` tells the parent from its workers in the order they began."""
 
     name: str
+    pid: int
     samples: list[tuple[float, Usage]]
 
     def points(self, figure: Callable[[Usage], float]) -> list[Point]:
@@ -62,7 +63,7 @@ class Samples:
     def _of(self, pid: int) -> Held:
         if pid not in self._held:
             name = f"worker, the {len(self._held)}." if self._held else "parent"
-            self._held[pid] = Held(name, [])
+            self._held[pid] = Held(name, pid, [])
         return self._held[pid]
 
 

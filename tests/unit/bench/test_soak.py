@@ -81,7 +81,7 @@ def test_a_short_life_has_no_trend() -> None:
 
 
 def test_samples_become_points() -> None:
-    held = Held("parent", [(1.0, Usage(10, 20, 3, 4)), (2.0, Usage(11, 21, 5, 4))])
+    held = Held("parent", 7, [(1.0, Usage(10, 20, 3, 4)), (2.0, Usage(11, 21, 5, 4))])
     assert held.points(lambda each: each.descriptors) == [Point(1.0, 3), Point(2.0, 5)]
 
 

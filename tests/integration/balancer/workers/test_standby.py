@@ -71,12 +71,14 @@ async def serving(count: int, times: Times = TIMES) -> AsyncIterator[ProcessFlee
 
 def standing(fleet: ProcessFleet) -> set[int]:
     """The processes that stand by."""
-    return {each.pid for each in fleet._workers if each.life.phase is Phase.STANDING_BY and not each.ended.is_set()}
+    return {
+        each.pid for each in fleet._crew.workers if each.life.phase is Phase.STANDING_BY and not each.ended.is_set()
+    }
 
 
 def accepting(fleet: ProcessFleet) -> dict[int, int]:
     """The process of each place."""
-    return {each.number: each.pid for each in fleet._workers if each.life.is_accepting and not each.ended.is_set()}
+    return {each.number: each.pid for each in fleet._crew.workers if each.life.is_accepting and not each.ended.is_set()}
 
 
 def is_taken(fleet: ProcessFleet, number: int, pid: int) -> bool:
@@ -121,7 +123,7 @@ async def test_entry_points_of_gateways_come_to_workers_and_to_those_that_take_t
         await until(partial(is_taken, fleet, 1, ready))
         assert {await status(fleet, "/one", "20000") for _ in range(20)} == {b"503"}
         fleet.publish(build.publication(3, model("/one")))
-        await until(lambda: all(each.generation == 3 for each in fleet._workers if each.life.is_accepting))
+        await until(lambda: all(each.generation == 3 for each in fleet._crew.workers if each.life.is_accepting))
         for _ in range(8):
             with pytest.raises(ConnectionResetError):
                 await status(fleet, "/one", "20000")
@@ -138,17 +140,17 @@ async def test_it_takes_the_place_of_one_that_retires() -> None:
 async def test_it_has_the_newest_publication_soon_after_it_takes_a_place() -> None:
     async with serving(1) as fleet:
         fleet.publish(build.publication(2, model("/two")))
-        await until(lambda: all(each.generation == 2 for each in fleet._accepting()))
+        await until(lambda: all(each.generation == 2 for each in fleet._crew.accepting()))
         (ready,) = standing(fleet)
         os.kill(accepting(fleet)[0], signal.SIGKILL)
-        await until(lambda: [(each.pid, each.generation) for each in fleet._accepting()] == [(ready, 2)])
+        await until(lambda: [(each.pid, each.generation) for each in fleet._crew.accepting()] == [(ready, 2)])
         assert await status(fleet, "/two") == b"503"
 
 
 async def test_it_is_fed_although_nobody_ends() -> None:
     async with serving(1) as fleet:
         fleet.publish(build.publication(2, model("/two")))
-        await until(lambda: {each.generation for each in fleet._workers} == {2})
+        await until(lambda: {each.generation for each in fleet._crew.workers} == {2})
         assert len(standing(fleet)) == 1
 
 
@@ -156,7 +158,7 @@ async def test_it_does_not_count_in_reports() -> None:
     async with serving(1) as fleet:
         report = await fleet.report()
         assert len(report.connections) > 0
-        assert all(each.last_report is None for each in fleet._workers if each.pid in standing(fleet))
+        assert all(each.last_report is None for each in fleet._crew.workers if each.pid in standing(fleet))
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
@@ -172,7 +174,7 @@ async def test_a_drain_ends_it_at_once() -> None:
     async with serving(1) as fleet:
         (ready,) = standing(fleet)
         draining = asyncio.ensure_future(fleet.drain(grace_seconds=30.0, limit_seconds=5.0))
-        await until(lambda: ready not in {each.pid for each in fleet._workers})
+        await until(lambda: ready not in {each.pid for each in fleet._crew.workers})
         assert await status(fleet, "/one") == b"503"
         draining.cancel()
         await asyncio.gather(draining, return_exceptions=True)

@@ -20,6 +20,7 @@ from balancer.sharing.memory import SharedMemory
 from balancer.workers.lifecycle import Phase
 from balancer.workers.messages import Accepting, Explained, Pong, Retiring, Serving, WorkerReport
 from balancer.workers.shipping import Dispatch
+from balancer.workers.siblings import Siblings
 from balancer.workers.spawning import worker_command
 from balancer.workers.supervised import Command, Inheritance, Supervised, WorkerSettings
 from balancer.workers.tables import Tables
@@ -55,6 +56,7 @@ class Rig:
                     command=command,
                     times=QUICK,
                     dispatch=self.dispatch,
+                    siblings=Siblings(list),
                     on_end=self.ended.append,
                 )
             finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.http2.endpoint import STREAMS_MOST
+from balancer.http2.endpoint import STREAMS_MOST, Http2EndpointConnection
 from balancer.http2.events import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
+from balancer.runtime.garbage import not_searching
 from tests.fakes.http2_endpoints import Call
 from tests.fakes.sockets import until
 from tests.unit.balancer.http2.sharing import bed, begun
@@ -84,6 +86,25 @@ async def test_a_connection_that_is_cut_fails_every_stream() -> None:
             await taker.end()
         assert {taker.failure for taker in takers} == {ErrorKind.ENDPOINT_CLOSED}
         await until(lambda: not made.pools.open)
+
+
+async def test_a_closed_connection_is_freed_without_a_search_for_cycles() -> None:
+    """A search may come ten minutes later, and a connection holds some 20 KiB."""
+    gc.collect()
+    with not_searching():
+        async with bed() as made:
+            taker, _ = await begun(made)
+            assert alive()
+            made.endpoint.connections[0].transport.abort()
+            await taker.end()
+            await until(lambda: not made.pools.open)
+            del taker
+            await until(lambda: not alive())
+
+
+def alive() -> int:
+    """How many connections to endpoints there are."""
+    return sum(isinstance(each, Http2EndpointConnection) for each in gc.get_objects())
 
 
 async def test_streams_above_the_last_of_a_goaway_were_not_processed_and_the_others_go_on() -> None:

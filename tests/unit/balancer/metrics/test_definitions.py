@@ -17,7 +17,7 @@ CONTRACT = {
     "zonal_zone_bytes_total": ("namespace", "service", "from_zone", "to_zone", "direction"),
     "zonal_zone_cost_dollars_total": ("namespace", "service"),
     "zonal_zone_blind_cost_dollars_total": ("namespace", "service"),
-    "zonal_zone_dry_run_decisions_total": ("namespace", "service", "reason"),
+    "zonal_zone_dry_run_decisions_total": ("namespace", "service", "reason", "locality"),
     "zonal_zone_dry_run_cost_dollars_total": ("namespace", "service"),
     "zonal_spill_ratio": ("namespace", "service"),
     "zonal_zone_overload_factor": ("namespace", "service", "zone"),

@@ -157,7 +157,7 @@ async def test_a_clock_set_back_makes_no_negative_age() -> None:
 async def test_series_of_routes_that_are_gone_are_left_out_and_return_with_the_route() -> None:
     workers = Workers()
     record(workers.recorders[0], **REQUEST, reason="zone_local")
-    workers.recorders[0].dry_run("shop", "catalog", "zone_local", dollars=0.5)
+    workers.recorders[0].dry_run("shop", "catalog", "zone_local", "local", dollars=0.5)
     workers.recorders[0].error("refused")
     gone = await scraped(workers, Snapshot(version="1"))
     names = ("zonal_requests_total", "zonal_request_duration_seconds_count", "zonal_upstream_duration_seconds_sum")
@@ -179,7 +179,7 @@ async def test_a_full_table_is_an_error_that_can_be_seen() -> None:
     workers = Workers(table_bytes=MINIMUM_BYTES)
     assert value(await scraped(workers), "zonal_errors_total", kind="metrics_overflow") == 0
     for number in range(500):
-        workers.recorders[0].dry_run("shop", f"service-{number}", "off", dollars=0.0)
+        workers.recorders[0].dry_run("shop", f"service-{number}", "off", "unknown", dollars=0.0)
     overflown = value(await scraped(workers), "zonal_errors_total", kind="metrics_overflow")
     assert overflown is not None
     assert overflown > 400

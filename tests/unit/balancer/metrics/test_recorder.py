@@ -226,12 +226,12 @@ def test_a_request_without_endpoint_costs_nothing() -> None:
 
 def test_a_dry_run_is_counted_by_what_it_would_have_decided_and_what_that_would_have_cost() -> None:
     counted = Counted()
-    counted.recorder.dry_run("shop", "catalog", "zone_local", dollars=0.0)
-    counted.recorder.dry_run("shop", "catalog", "zone_empty", dollars=0.5)
-    counted.recorder.dry_run("shop", "catalog", "zone_empty", dollars=0.25)
+    counted.recorder.dry_run("shop", "catalog", "zone_local", "local", dollars=0.0)
+    counted.recorder.dry_run("shop", "catalog", "zone_empty", "remote", dollars=0.5)
+    counted.recorder.dry_run("shop", "catalog", "zone_empty", "remote", dollars=0.25)
     assert counted.of(DRY_RUN_DECISIONS) == {
-        ("shop", "catalog", "zone_local"): (1,),
-        ("shop", "catalog", "zone_empty"): (2,),
+        ("shop", "catalog", "zone_local", "local"): (1,),
+        ("shop", "catalog", "zone_empty", "remote"): (2,),
     }
     assert counted.of(DRY_RUN_COST) == {("shop", "catalog"): (0.75,)}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness, client_place
+from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness
+from balancer.sharing.peers import NO_OTHERS
 
 
 class Two:
@@ -103,7 +104,9 @@ def test_a_single_client_is_believed_only_if_it_knows_the_other_endpoints() -> N
     assert two.one.burden(0.2) > 0.0
 
     stranger = next(
-        name for name in map("10.0.1.{}".format, range(256)) if client_place(name) != client_place("10.0.0.1")
+        name
+        for name in map("10.0.1.{}".format, range(256))
+        if NO_OTHERS.place_of(name.encode()) != NO_OTHERS.place_of(b"10.0.0.1")
     )
     for _ in range(5):
         two.other.answers += 1

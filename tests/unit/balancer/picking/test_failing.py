@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from balancer.model.endpoints import BackendKey, Ejection
+from balancer.picking.ejections import EjectionStep
 from balancer.picking.failing import FAILING_MOST, WATCHED_SECONDS, FailingEndpoints, FailingRow, FailingRows
 from balancer.picking.health import BackendHealth, EndpointHealth
 from balancer.picking.outcomes import Outcome
@@ -56,7 +57,7 @@ def test_an_ejected_endpoint_is_watched_and_fails_until_it_returns() -> None:
     assert one.news(WATCHED_SECONDS + 1.0) == [FailingRow(KEY, PLACE, 5, False)]
     assert one.health.take_probe(one.endpoint, 11.0)
     one.health.report(one.endpoint, Outcome.ANSWERED, 11.0, True)
-    assert one.news(11.5) == [FailingRow(KEY, PLACE, 0, False)]
+    assert one.news(11.5) == [FailingRow(KEY, PLACE, 0, False, EjectionStep(11.0))]
 
 
 def test_no_namespace_takes_all_places() -> None:

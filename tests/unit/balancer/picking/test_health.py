@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Change, EndpointHealth, cause_of
+from balancer.picking.ejections import cause_of
+from balancer.picking.health import BackendHealth, Change, EndpointHealth
 from balancer.picking.outcomes import Outcome
 
 RULES = Ejection(consecutive_errors=3, seconds=10.0)
@@ -202,7 +203,7 @@ def test_a_row_is_broken_by_a_good_answer_however_long_ago_the_failures_were() -
 def test_failures_in_a_row_are_told() -> None:
     some = Some()
     some.fail()
-    assert cause_of(some.endpoints[0]) == "failed too often in a row"
+    assert cause_of(some.endpoints[0].why) == "failed too often in a row"
 
 
 FIVE = Ejection(consecutive_errors=5, seconds=10.0)
@@ -231,7 +232,7 @@ def test_what_others_agree_about_is_ejected_unless_it_answers_here() -> None:
     some.health.report(alive, Outcome.ANSWERED, 0.5)
     assert some.health.eject_suspect(dead, 1.0)
     assert not some.health.eject_suspect(alive, 1.0)
-    assert cause_of(dead) == "failed for other replicas"
+    assert cause_of(dead.why) == "failed for other replicas"
     assert dead.failures_in_a_row == 0, "it is no evidence of this replica"
 
 

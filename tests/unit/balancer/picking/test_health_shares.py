@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Cause, Change, EndpointHealth, State, cause_of
+from balancer.picking.ejections import Cause, cause_of
+from balancer.picking.health import BackendHealth, Change, EndpointHealth, State
 from balancer.picking.outcomes import Outcome
 
 
@@ -180,7 +181,7 @@ def test_retry_after_is_a_pause_and_a_long_one_is_shortened(asked: float, second
     endpoint = turns.endpoints[0]
     assert endpoint.why is not None and endpoint.why.cause is Cause.PAUSE
     assert endpoint.ejected_until == pytest.approx(turns.now + seconds)
-    assert "asked for a pause" in cause_of(endpoint)
+    assert "asked for a pause" in cause_of(endpoint.why)
     for _ in range(100):
         turns.now += 0.1
         turns.report(1, Outcome.ANSWERED_5XX, client)
@@ -208,4 +209,4 @@ def test_a_passed_check_wipes_the_slate() -> None:
 def test_what_ejected_it_is_told() -> None:
     turns = Turns(1.0, 0.0)
     turns.serve(400)
-    assert cause_of(turns.endpoints[0]).startswith("failed in 100% of about ")
+    assert cause_of(turns.endpoints[0].why).startswith("failed in 100% of about ")

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
-from balancer.picking.health import BackendHealth, Cause, Change, Ejected
+from balancer.picking.ejections import Cause, Ejected
+from balancer.picking.health import BackendHealth, Change
 from balancer.picking.members import Member
 from balancer.picking.silence import (
     LEAST_SECONDS,

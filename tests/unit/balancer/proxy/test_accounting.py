@@ -139,7 +139,7 @@ def test_a_dry_run_tells_what_would_have_been_in_counters_and_line() -> None:
     account.response_bytes = 10**9
     ledger, (line,) = closed(account)
     assert ledger.metric(ZONE_DECISIONS) == {("shop", "cart", "off"): 1}
-    assert ledger.metric(DRY_RUN_DECISIONS) == {("shop", "cart", "zone_local"): 1}
+    assert ledger.metric(DRY_RUN_DECISIONS) == {("shop", "cart", "zone_local", "local"): 1}
     assert ledger.metric(ZONE_COST) == {("shop", "cart"): pytest.approx(0.02)}
     assert ledger.metric(DRY_RUN_COST) == {("shop", "cart"): 0.0}
     assert (line["reason"], line["dry_run_reason"]) == ("off", "zone_local")

@@ -15,7 +15,7 @@ from balancer.metrics.definitions import EJECTIONS
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Cause, Ejected
+from balancer.picking.ejections import Cause, Ejected
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Pick
 from balancer.proxy.connecting import Connecting

@@ -6,7 +6,7 @@ import asyncio
 import time
 
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Cause
+from balancer.picking.ejections import Cause
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
 from balancer.proxy.knocking import KNOCK_AGAIN_SECONDS, Knocks

@@ -79,7 +79,7 @@ async def test_a_dry_run_serves_every_zone_and_tells_what_it_would_have_done_and
         await proxy.idle()
         assert (near.requests, far.requests) == (REQUESTS / 2, REQUESTS / 2)
         assert proxy.metric(ZONE_DECISIONS) == {("shop", "cart", "off"): REQUESTS}
-        assert proxy.metric(DRY_RUN_DECISIONS) == {("shop", "cart", "zone_local"): REQUESTS}
+        assert proxy.metric(DRY_RUN_DECISIONS) == {("shop", "cart", "zone_local", "local"): REQUESTS}
         assert proxy.metric(DRY_RUN_COST) == {("shop", "cart"): 0.0}
         assert {(line["reason"], line["dry_run_reason"]) for line in proxy.log()} == {("off", "zone_local")}
 

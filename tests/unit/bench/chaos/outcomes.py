@@ -15,11 +15,11 @@ MEBIBYTE = 1024 * 1024
 async def _nothing(_: Turn) -> None: ...
 
 
-def held(name: str, *mebibytes: int) -> Held:
+def held(name: str, *mebibytes: int, pid: int = 1) -> Held:
     """A process that held so much, in equal parts of the run."""
     step = SECONDS / len(mebibytes)
     samples = [(step * number, Usage(0, size * MEBIBYTE, 9, 3)) for number, size in enumerate(mebibytes)]
-    return Held(name, samples)
+    return Held(name, pid, samples)
 
 
 def played(name: str, side: str, **counts: int) -> Played:
@@ -45,6 +45,7 @@ GOOD = Outcome(
         held("worker, the 1.", 40, 60, 60, 61),
         held("worker, the 2.", 40, 60, 60, 61),
     ],
+    allocated={},
     began=0.0,
     ended=SECONDS,
     workers_before=[11, 12],

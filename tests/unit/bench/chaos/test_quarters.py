@@ -41,4 +41,4 @@ def test_equal_samples_have_equal_means(times: list[float], value: float) -> Non
     ids=["as much as allowed", "warmed up", "too much", "ended", "began late"],
 )
 def test_flat_is_judged_by_the_second_and_the_last_quarter(quarters: tuple[float, ...], *, is_flat: bool) -> None:
-    assert flat("parent", [size * MEBIBYTE for size in quarters]).is_met is is_flat
+    assert flat("resident set of the parent", [size * MEBIBYTE for size in quarters]).is_met is is_flat

@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from ingress.cli.commands import cli, demo, explain, run
+from ingress.cli.commands import cli, demo, run
+from ingress.cli.explaining import explain
 from ingress.cli.flags import BadInput
 from ingress.settings.options import RunOptions
 
@@ -85,27 +86,6 @@ def test_what_cannot_work_is_said_in_one_line(arguments: list[str], words: str) 
     with pytest.raises(BadInput, match=re.escape(words)) as refused:
         cli.main(["run", *arguments], standalone_mode=False)
     assert "\n" not in str(refused.value)
-
-
-def test_explain_reads_the_cluster_by_the_options_of_run() -> None:
-    names = {parameter.name for parameter in run.params} & {parameter.name for parameter in explain.params}
-    meant = {"configmap", "controller_class", "ingress_class", "watch_ingress_without_class", "watch_namespace"}
-    meant |= {"zone", "node_name", "pod_zone", "publish_service", "default_backend_service"}
-    assert names == meant | {"source", "allow_local_endpoints", "allow_external_name", "gateway_ports"}
-    defaults = {parameter.name: parameter.default for parameter in explain.params}
-    for parameter in run.params:
-        if parameter.name in names:
-            assert parameter.default == defaults[parameter.name]
-
-
-def test_of_source_and_admin_what_was_typed_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variables of a serving pod are there for a command in it as well."""
-    monkeypatch.setenv("ZONAL_SOURCE", "kubernetes")
-    with pytest.raises(BadInput, match=r"^--admin http://127\.0\.0\.1:port"):
-        cli.main(["explain", "http://shop.test/", "--admin", "http://127.0.0.1:port"], standalone_mode=False)
-    monkeypatch.setenv("ZONAL_ADMIN", "http://127.0.0.1:port")
-    with pytest.raises(BadInput, match="cannot read manifest folder missing"):
-        cli.main(["explain", "http://shop.test/", "--source", "missing"], standalone_mode=False)
 
 
 def test_help_names_every_command_and_variable() -> None:

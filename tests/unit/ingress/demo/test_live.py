@@ -12,7 +12,7 @@ import pytest
 from ingress.demo.live import Screen, Tick, line, table
 from ingress.demo.observing import RequestCounts
 
-# In 2 s of a month of 730 h: 13.14 dollars a month.
+# In 2 s of a month of 30 days: 12.96 dollars a month.
 DOLLARS = {"dollars": 1e-5, "blind_dollars": 2e-5}
 TICK = Tick(
     says="flag-off: all zones.",
@@ -43,7 +43,7 @@ def test_the_table_shows_rate_and_share_of_each_zone_the_reasons_and_the_failure
         "",
         "reason    off 75/s, zone_local 25/s",
         "gRPC      zone-a 2/s, zone-b 3/s",
-        "money     saved $13.14 a month at this rate ($0.02/GB between zones)",
+        "money     saved $12.96 a month at this rate ($0.02/GB between zones)",
         "failed    3",
         "findings  5",
         "  closed: Ingress demo/a: Service demo/a does not exist.",
@@ -76,7 +76,7 @@ def test_the_line_says_the_same() -> None:
     assert line(TICK) == (
         "flag-off: all zones.  100 requests/s  zone-a 25%  zone-b 75%  zone-c 0%  reason zone_local, off  "
         "gRPC zone-a 2/s, zone-b 3/s  "
-        "saved $13.14 a month at this rate ($0.02/GB between zones)  failed 3  findings 5"
+        "saved $12.96 a month at this rate ($0.02/GB between zones)  failed 3  findings 5"
     )
 
 
@@ -116,7 +116,7 @@ def test_on_a_terminal_what_is_said_stays_above_the_next_tick() -> None:
 
 def test_what_zones_cost_more_is_said_as_well() -> None:
     account = RequestCounts(dollars=2e-5, blind_dollars=1e-5)
-    assert "lost $13.14 a month" in line(msgspec.structs.replace(TICK, account=account))
+    assert "lost $12.96 a month" in line(msgspec.structs.replace(TICK, account=account))
 
 
 @pytest.mark.parametrize("columns", [20, 30, 40, 60, 80])
@@ -124,7 +124,7 @@ def test_no_line_of_the_table_is_wider_than_the_terminal(columns: int) -> None:
     lines = table(TICK, columns)
     assert all(len(text) <= columns for text in lines)
     words = " ".join(" ".join(lines).split())
-    for said in ("saved $13.14 a month", "failed 3", "findings 5", "closed: Ingress demo/a: Service demo/a"):
+    for said in ("saved $12.96 a month", "failed 3", "findings 5", "closed: Ingress demo/a: Service demo/a"):
         assert said in words
 
 

@@ -89,7 +89,7 @@ def test_the_zones_and_the_failed_add_up_to_the_requests(by_zone: dict[str, int]
 
 def summary(*, failed: int = 0, failed_in_change: int = 0, failed_calls: int = 0) -> Summary:
     phases = (
-        PhaseResult("flag-off", 3, 0, {"zone-a": 1, "zone-b": 2}, 1 / 3, {"off": 3}, ChangeTraffic(2, 0)),
+        PhaseResult("flag-off", 3, 0, {"zone-a": 1, "zone-b": 2}, 1 / 3, {"off": 3}, ChangeTraffic(2, 0), 3e-9, 4.5e-9),
         PhaseResult("flag-on", 3, failed, {"zone-a": 3}, 1.0, {"zone_local": 3}, ChangeTraffic(20, failed_in_change)),
     )
     calls = (
@@ -118,6 +118,8 @@ def test_the_summary_as_json_has_the_promised_keys() -> None:
         "local_share": 1 / 3,
         "reasons": {"off": 3},
         "change": {"requests": 2, "failed": 0},
+        "dollars": 3e-09,
+        "blind_dollars": 4.5e-09,
     }
     assert [each["by_to_zone"] for each in document["grpc"]] == [{"zone-a": 1, "zone-c": 1}, {"zone-a": 2}]
 
@@ -126,9 +128,11 @@ def test_the_table_has_a_line_for_each_phase_and_one_for_its_calls() -> None:
     assert summary_table(summary(failed=1)).splitlines() == [
         "Own zone: zone-a",
         "",
-        "phase     requests  failed  local  to zone             reason        during the change",
-        "flag-off  3         0       33%    zone-a 1, zone-b 2  off 3         2 requests, 0 failed",
-        "  gRPC    2         0       50%    zone-a 1, zone-c 1  off 2         1 requests, 0 failed",
-        "flag-on   3         1       100%   zone-a 3            zone_local 3  20 requests, 0 failed",
-        "  gRPC    2         0       100%   zone-a 2            zone_local 2  1 requests, 0 failed",
+        "phase     requests  failed  local  $/month  saved  to zone             reason        during the change",
+        "flag-off  3         0       33%    2.59     1.30   zone-a 1, zone-b 2  off 3         2 requests, 0 failed",
+        "  gRPC    2         0       50%    0.00     0.00   zone-a 1, zone-c 1  off 2         1 requests, 0 failed",
+        "flag-on   3         1       100%   0.00     0.00   zone-a 3            zone_local 3  20 requests, 0 failed",
+        "  gRPC    2         0       100%   0.00     0.00   zone-a 2            zone_local 2  1 requests, 0 failed",
+        "",
+        "Dollars are those of 30 days at 1,000 requests/s; saved: less than a proxy costs that knows no zones.",
     ]

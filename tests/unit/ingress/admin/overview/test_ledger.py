@@ -31,7 +31,7 @@ def ledger() -> Ledger:
 
 
 def test_a_row_has_facts_and_counters() -> None:
-    cart, pay = ledger().rows()
+    cart, pay = ledger().rows(0.0)
     assert (cart.name, cart.mode, cart.requests) == ("cart", Mode.ZONAL, LocalityCounts(local=7))
     assert (pay.name, pay.mode, pay.requests) == ("pay", Mode.EMPTY, LocalityCounts())
 
@@ -39,7 +39,7 @@ def test_a_row_has_facts_and_counters() -> None:
 def test_endpoints_that_health_leaves_out_are_ejected_and_not_ready() -> None:
     made = ledger()
     assert made.take_report(FleetReport(left_out={("shop", "cart", "zone-a"): 1})) == {CART}
-    (row,) = made.rows_of({CART})
+    (row,) = made.rows_of({CART}, 0.0)
     assert row.zones == (ServiceZone("zone-a", ready=1, ejected=1), ServiceZone("zone-b", ready=1))
     assert made.take_report(FleetReport(left_out={("shop", "cart", "zone-a"): 1})) == set()
     assert made.take_report(FleetReport()) == {CART}
@@ -49,7 +49,7 @@ def test_spill_ratio_and_overload_come_from_the_workers() -> None:
     made = ledger()
     report = FleetReport(spill_ratios={CART: 0.25}, overload_factors={("shop", "cart", "zone-a"): 1.5})
     assert made.take_report(report) == {CART}
-    (row,) = made.rows_of({CART})
+    (row,) = made.rows_of({CART}, 0.0)
     assert (row.spill_ratio, row.overload_factor) == (0.25, 1.5)
 
 
@@ -70,7 +70,7 @@ def test_what_has_changed_is_told_once() -> None:
 
 
 def test_a_service_that_is_gone_has_no_row() -> None:
-    assert list(ledger().rows_of({("shop", "gone")})) == []
+    assert list(ledger().rows_of({("shop", "gone")}, 0.0)) == []
 
 
 def _reported(zone: str, state: str, share: float = 0.0, begun: ZoneEvidence | None = None) -> ZoneReport:
@@ -90,9 +90,9 @@ def test_zones_that_fail_are_those_of_their_service_until_they_are_well() -> Non
             )
         )
     ) == {CART}
-    (row,) = made.rows_of({CART})
+    (row,) = made.rows_of({CART}, 0.0)
     assert row.sick_zones == (SickZone("zone-a", "leaving", share=0.3, is_left=True, reason="spill_errors"),)
     assert made.take_report(FleetReport(zones=(_reported("zone-a", "well"),))) == {CART}
     assert made.take_report(FleetReport()) == set()
-    (row,) = made.rows_of({CART})
+    (row,) = made.rows_of({CART}, 0.0)
     assert row.sick_zones == ()

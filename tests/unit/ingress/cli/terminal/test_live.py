@@ -1,4 +1,4 @@
-"""The live view: what is drawn, that it fits, and that it ends with Ctrl-C."""
+"""The live view: what is drawn, that it fits, and that it obeys keys and ends."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from ingress.admin.overview.document import SickZone
+from ingress.cli.terminal.keys import TopSight
 from ingress.cli.terminal.live import drawn
 from ingress.cli.terminal.lookout import Lookout, TopOptions
 from ingress.cli.terminal.ranking import Choice, Order
@@ -22,10 +23,11 @@ from tests.unit.ingress.cli.terminal.documents import flow, overview, service
 from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 
 
-def screen(watch: Lookout, options: TopOptions, *, height: int = 40, width: int = 160) -> str:
+def screen(watch: Lookout, options: TopOptions, *, height: int = 40, width: int = 160, first: int = 0) -> str:
     """What a terminal would show."""
     console = Console(file=StringIO(), width=width, height=height, force_terminal=True, color_system=None)
-    console.print(drawn(watch.look(), watch, options, console.size))
+    sight = TopSight(order=options.choice.order, interval_seconds=options.interval_seconds, first=first)
+    console.print(drawn(watch.look(), watch, options, sight, console.size))
     written = console.file
     assert isinstance(written, StringIO)
     return written.getvalue()
@@ -74,18 +76,28 @@ def test_services_that_find_no_room_are_counted() -> None:
     assert "and 85 more Services" in text
 
 
+@pytest.mark.parametrize(("first", "shown"), [(0, "s000"), (3, "s003"), (1000, "s085")])
+def test_the_list_begins_where_it_is_scrolled_to_and_never_beyond_its_end(first: int, shown: str) -> None:
+    with admin_port(overview(services=tuple(service(f"s{number:03}") for number in range(100)))) as port:
+        options = TopOptions(admins=(port.url,))
+        text = screen(Lookout(options), options, height=24, first=first)
+    assert re.findall(r"^shop/(s\d+)", text, re.MULTILINE)[0] == shown
+    assert text.count("shop/s") == 15
+
+
 @pytest.mark.parametrize("width", [60, 80, 110])
 def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut(width: int) -> None:
     with admin_port(overview(services=(service("cart"),), flows=(flow("zone-a", 1),))) as port:
         options = TopOptions(admins=(port.url,))
         text = screen(Lookout(options), options, width=width)
     assert max(map(len, text.splitlines())) <= width
-    assert re.search("SERVICE.* REQ/S .*P99 MS", text)
-    assert "…" not in "\n".join(text.splitlines()[1:])
+    assert re.search("SERVICE.* REQ/S .*SAVED", text)
+    assert "…" not in "\n".join(text.splitlines()[1:-1])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no terminals of POSIX")
-def test_on_a_terminal_it_draws_until_ctrl_c() -> None:
+@pytest.mark.parametrize("end", ["Ctrl-C", "q"])
+def test_on_a_terminal_it_draws_until_it_is_ended(end: str) -> None:
     with admin_port(overview(1.0, services=(service("cart"),)), overview(2.0, services=(service("cart"),))) as port:
         ours, theirs = pty.openpty()
         process = subprocess.Popen(
@@ -101,7 +113,14 @@ def test_on_a_terminal_it_draws_until_ctrl_c() -> None:
             while b"shop/cart" not in seen or len(port.asked) < 3:
                 assert watch.within(60), seen
                 seen += os.read(ours, 65536)
-            process.send_signal(signal.SIGINT)
+            os.write(ours, b"s")
+            while b"by errors" not in seen:
+                assert watch.within(60), seen
+                seen += os.read(ours, 65536)
+            if end == "q":
+                os.write(ours, b"q")
+            else:
+                process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
         finally:
             process.kill()

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from ingress.admin.overview.document import Mode, Overview, ServiceZone
-from ingress.cli.terminal.rates import MONTH_SECONDS, FlowRates, traffic
+from ingress.admin.overview.tried_texts import MONTH_SECONDS
+from ingress.cli.terminal.rates import FlowRates, traffic
 from tests.unit.ingress.cli.terminal.documents import durations, flow, overview, service
 
 

@@ -70,7 +70,6 @@ def test_what_can_be_carried_out(filters: tuple[dict[str, Any], ...]) -> None:
         (rewrite(path={"type": "Odd"}), "path modifier 'Odd'"),
         (rewrite(path={"type": "ReplaceFullPath", "replaceFullPath": "/a b"}), "path '/a b'"),
         ({"type": "Encrypt"}, "filter 'Encrypt'"),
-        ({"type": "ExtensionRef"}, "filter 'ExtensionRef'"),
     ],
 )
 def test_what_cannot(item: dict[str, Any], said: str) -> None:

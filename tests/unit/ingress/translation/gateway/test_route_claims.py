@@ -9,8 +9,8 @@ from balancer.model.redirects import RouteRedirect
 from balancer.model.routes import ServiceName
 from ingress.objects.kinds import ServicePort, ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.option import Overrides
 from ingress.translation.claims import Claim
+from ingress.translation.gateway.annotations import RouteSettings
 from ingress.translation.gateway.route_claims import RouteClaims
 from ingress.translation.gateway.service_references import NamedPort
 from tests.unit.ingress.cluster import service
@@ -24,7 +24,7 @@ def claims(*rules: dict[str, Any], kind: str = "HTTPRoute", closed: bool = False
     route = read(kind, "route", parentRefs=[{"name": "gw"}], rules=rules)
     (found,) = read_all(gateway(), route, WEB).routes
     making = RouteClaims(ClusterSettings(**settings), {PORT: None} if closed else {}, ())
-    return [each.claim for each in making.of(found, Overrides())]
+    return [each.claim for each in making.of(found, RouteSettings())]
 
 
 def backend(name: str = "web", weight: int = 1, **more: Any) -> dict[str, Any]:

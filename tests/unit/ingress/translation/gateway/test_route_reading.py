@@ -66,8 +66,8 @@ def test_default_gateways_are_parents_of_routes_that_use_them() -> None:
     finder = ServiceFinder(known, Grants(known), allow_external=False)
     for said, expected in (("All", ["gw"]), ("None", []), ("", [])):
         route = http_route(parentRefs=[], useDefaultGateways=said)
-        found = read_route(route, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, [("infra", "gw")])
+        found = read_route(route, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, defaults=[("infra", "gw")])
         assert [each.reference.name for each in found.parents] == expected
     both = http_route(useDefaultGateways="All")
-    found = read_route(both, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, [("infra", "gw")])
+    found = read_route(both, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, defaults=[("infra", "gw")])
     assert len(found.parents) == 1

@@ -14,7 +14,8 @@ from ingress.objects.kinds import ConfigMap, KubernetesObject, Metadata
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.translation.assembly import Translation, translate
-from ingress.translation.gateway.serving import GatewayParts, configuration_key, gateway_parts, is_bound
+from ingress.translation.desired import EntryParts
+from ingress.translation.gateway.serving import configuration_key, gateway_parts, is_bound
 from tests.unit.ingress.cluster import config_map, inventory, service, tls_secret
 from tests.unit.ingress.translation.gateway.objects import (
     gateway,
@@ -34,7 +35,7 @@ HTTPS = listener("https", 443, "HTTPS", tls={"certificateRefs": [{"name": "cert"
 ASKING = {"frontend": {"default": {"validation": {"caCertificateRefs": [{"kind": "ConfigMap", "name": "ca"}]}}}}
 
 
-def parts(*objects: KubernetesObject) -> GatewayParts:
+def parts(*objects: KubernetesObject) -> EntryParts:
     return gateway_parts(read_all(*objects), ClusterSettings(), sockets=SOCKETS, overrides={})
 
 
@@ -73,7 +74,7 @@ def test_a_listener_without_a_usable_certificate_takes_its_names_and_serves_noth
 
 def test_listeners_that_are_not_accepted_are_not_bound() -> None:
     odd = listener("odd", 9000, "UDP")
-    assert parts(gateway(odd, listener("a", 80), listener("b", 80)), http_route()) == GatewayParts()
+    assert parts(gateway(odd, listener("a", 80), listener("b", 80)), http_route()) == EntryParts()
     assert is_bound(read_one())
     assert is_bound(read_one(protocol="TCP", port=9000))
     assert not is_bound(read_one(protocol="UDP", port=9000))

@@ -1,0 +1,1 @@
+"""What becomes of Ingresses of another controller as objects of Gateway API: `zonal migrate --to gateway`."""

@@ -1,0 +1,107 @@
+"""From backends of Ingresses to backendRefs, and from TLS to endpoints to BackendTLSPolicies.
+
+Asks the Services, Secrets and ConfigMaps of the dump. Does not know paths.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ingress.objects.kinds import IngressBackend, Secret
+from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.sources.inventory import Inventory
+
+RawObject = dict[str, Any]
+
+_GATEWAY_VERSION = "gateway.networking.k8s.io/v1"
+
+
+class BackendProblem(ValueError):
+    """A backend has no form. The text is a sentence that says what to do."""
+
+
+class ServicePorts:
+    """The ports of the Services of a dump."""
+
+    __slots__ = ("_inventory",)
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+
+    def reference(self, namespace: str, backend: IngressBackend) -> RawObject:
+        """The backendRef of a backend. Raises `BackendProblem`."""
+        said = backend.service
+        if said is None or not said.name:
+            raise BackendProblem("the backend is no Service: name one")
+        number = said.port.number
+        if not number:
+            service = self._inventory.service(namespace, said.name)
+            ports = service.spec.ports if service is not None else ()
+            number = next((each.port for each in ports if each.name == said.port.name), 0)
+        if not number:
+            raise BackendProblem(f"the number of the port {said.port.name} is not known: add Service {said.name}")
+        return {"name": said.name, "port": number}
+
+
+class TlsPolicies:
+    """The BackendTLSPolicies of Services whose endpoints are spoken to over TLS, and the ConfigMaps that they need."""
+
+    __slots__ = ("_documents", "_inventory", "_said")
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+        self._documents: dict[tuple[str, str], list[RawObject]] = {}
+        self._said: dict[tuple[str, str], EndpointTlsOptions] = {}
+
+    def documents(self) -> list[RawObject]:
+        """The objects, by namespace and Service."""
+        return [each for key in sorted(self._documents) for each in self._documents[key]]
+
+    def protect(self, namespace: str, service: str, said: EndpointTlsOptions) -> None:
+        """Protects a Service. Raises `BackendProblem` where Gateway API has no form for what an Ingress says."""
+        if not said.verify:
+            raise BackendProblem(
+                "endpoints over TLS that nobody verifies have no form: write a BackendTLSPolicy with their authority"
+            )
+        if said.name is None:
+            raise BackendProblem("a BackendTLSPolicy needs the name of the endpoints: say proxy-ssl-name")
+        key = namespace, service
+        if self._said.setdefault(key, said) != said:
+            raise BackendProblem(f"Service {service} is protected in another way by another Ingress")
+        self._documents[key] = self._written(namespace, service, said)
+
+    def _written(self, namespace: str, service: str, said: EndpointTlsOptions) -> list[RawObject]:
+        documents: list[RawObject] = []
+        validation: RawObject = {"hostname": said.name}
+        if said.secret is None:
+            validation["wellKnownCACertificates"] = "System"
+        else:
+            name = f"{service}-authority"
+            data = {"ca.crt": self._authority(said.secret)}
+            documents.append(
+                {
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "metadata": {"name": name, "namespace": namespace},
+                    "data": data,
+                }
+            )
+            validation["caCertificateRefs"] = [{"group": "", "kind": "ConfigMap", "name": name}]
+        target = {"group": "", "kind": "Service", "name": service}
+        documents.append(
+            {
+                "apiVersion": _GATEWAY_VERSION,
+                "kind": "BackendTLSPolicy",
+                "metadata": {"name": service, "namespace": namespace},
+                "spec": {"targetRefs": [target], "validation": validation},
+            }
+        )
+        return documents
+
+    def _authority(self, reference: str) -> str:
+        """The authority in a Secret, which is no secret itself."""
+        secret: Secret | None = self._inventory.secret(*reference.split("/", 1))
+        found = secret.value("ca.crt") if secret is not None else None
+        if not found:
+            raise BackendProblem(f"Secret {reference} with ca.crt is not in the dump: write a ConfigMap with it")
+        return found.decode("ascii", "replace")

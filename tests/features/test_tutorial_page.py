@@ -1,0 +1,110 @@
+"""What docs/tutorial.md tells a newcomer to do works as it stands there, in one run from the first command to the last.
+
+The files and the ports are others: tests share a machine. A command is repeated until it says what the page says,
+because a change of a file takes effect within seconds.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.stopwatch import Stopwatch
+from tests.unit.sources import ROOT
+
+PAGE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+CONSOLE = re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
+STEPS = [step for block in CONSOLE for step in re.findall(r"^\$ (.*?)\n((?:(?!\$ ).*\n)*)", block, flags=re.MULTILINE)]
+PATIENCE_SECONDS = 60.0
+SERVING = re.compile(r"zonal: serving http=(\d+) https=(\d+) admin=(\d+)")
+
+
+def free_port(held: ExitStack) -> int:
+    """A port that nobody has on any loopback address, and nobody gets: the shop's backends may share it."""
+    holder = held.enter_context(socket.socket())
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    port: int = holder.getsockname()[1]
+    return port
+
+
+class Shop:
+    """The shop of the tutorial at work, and how its page's commands become those of this machine."""
+
+    def __init__(self, place: Path, ports: tuple[str, str, str]) -> None:
+        self._place = place
+        self._ports = ports
+
+    def says(self, command: str) -> str:
+        """What the shell prints for a command of the page."""
+        http, https, admin = self._ports
+        for theirs, ours in (("8080", http), ("8443", https), ("10254", admin)):
+            command = command.replace(f":{theirs}", f":{ours}")
+        zonal = f"ZONAL_ADMIN=http://127.0.0.1:{admin} PYTHONPATH={ROOT} {sys.executable} -m ingress"
+        script = f"{DOZEN.replace(':8080', f':{http}')}\n{command.replace('.venv/bin/zonal', zonal)}"
+        done = subprocess.run(["bash", "-c", script], cwd=self._place, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+
+DOZEN = next(command for command, _ in STEPS if command.startswith("dozen() {"))
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    folder = tmp_path / "deploy" / "examples" / "shop"
+    shutil.copytree(ROOT / "deploy" / "examples" / "shop", folder)
+    with ExitStack() as stack:
+        for name in ("cart.yaml", "storefront.yaml", "prices.yaml"):
+            text = (folder / name).read_text()
+            port = re.search(r"port: (1\d{4})", text)
+            assert port is not None
+            (folder / name).write_text(text.replace(port[1], str(free_port(stack))))
+        backends = stack.enter_context(running([sys.executable, str(folder / "backends.py")]))
+        assert "endpoints are up" in first_line(backends)
+        zonal = stack.enter_context(
+            running(
+                [
+                    *(sys.executable, "-m", "ingress", "run", "--source", str(folder), "--zone", "zone-b"),
+                    *("--workers", "0", "--allow-local-endpoints", "--access-log", "off"),
+                    *("--shutdown-grace-period", "0"),
+                    *("--http-port", "0", "--https-port", "0", "--admin-port", "0", "--bind-address", "127.0.0.1"),
+                ]
+            )
+        )
+        found = SERVING.match(first_line(zonal))
+        assert found is not None
+        yield Shop(tmp_path, (found[1], found[2], found[3]))
+
+
+class running(subprocess.Popen[str]):
+    """A program that ends with its block."""
+
+    def __init__(self, command: list[str]) -> None:
+        super().__init__(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
+
+    def __exit__(self, *trace: object) -> None:
+        self.terminate()
+        super().__exit__(None, None, None)
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return process.stdout.readline()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="no curl or bash here")
+def test_every_command_says_what_the_page_says(shop: Shop) -> None:
+    assert len(STEPS) > 20
+    for command, output in STEPS:
+        watch, said = Stopwatch(), shop.says(command)
+        while output and output not in said:
+            assert watch.within(PATIENCE_SECONDS), f"{command}\n{said}"
+            said = shop.says(command)

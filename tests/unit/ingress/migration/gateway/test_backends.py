@@ -1,0 +1,60 @@
+"""Backends become backendRefs, and TLS to endpoints BackendTLSPolicies."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingress.migration.gateway.backends import BackendProblem, ServicePorts, TlsPolicies
+from ingress.objects.kinds import (
+    IngressBackend,
+    Metadata,
+    Secret,
+    ServicePort,
+    ServicePortReference,
+    ServiceReference,
+)
+from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
+from tests.unit.ingress.cluster import inventory, service
+
+TLS = EndpointTlsOptions(EndpointScheme.HTTPS, "shop/ca", verify=True, name="web.shop")
+
+
+def backend(name: str = "web", *, number: int = 0, port: str = "") -> IngressBackend:
+    return IngressBackend(ServiceReference(name, ServicePortReference(name=port, number=number)))
+
+
+def test_a_port_by_name_has_the_number_of_the_service() -> None:
+    ports = ServicePorts(inventory(service("web", ServicePort(8080, "http"), namespace="shop")))
+    assert ports.reference("shop", backend(port="http")) == {"name": "web", "port": 8080}
+    assert ports.reference("shop", backend(number=80)) == {"name": "web", "port": 80}
+
+
+@pytest.mark.parametrize("said", [backend(port="http"), IngressBackend()])
+def test_a_backend_without_a_number_is_a_problem(said: IngressBackend) -> None:
+    with pytest.raises(BackendProblem):
+        ServicePorts(inventory()).reference("shop", said)
+
+
+def test_a_verified_service_has_a_policy_with_its_authority() -> None:
+    policies = TlsPolicies(inventory(Secret(Metadata("ca", "shop"), string_data={"ca.crt": "PEM"})))
+    policies.protect("shop", "web", TLS)
+    authority, policy = policies.documents()
+    assert authority["data"] == {"ca.crt": "PEM"}
+    validation = policy["spec"]["validation"]
+    assert validation["hostname"] == "web.shop"
+    assert validation["caCertificateRefs"] == [{"group": "", "kind": "ConfigMap", "name": "web-authority"}]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        EndpointTlsOptions(EndpointScheme.HTTPS),
+        EndpointTlsOptions(EndpointScheme.HTTPS, verify=True),
+        EndpointTlsOptions(EndpointScheme.HTTPS, "shop/none", verify=True, name="web.shop"),
+    ],
+)
+def test_what_nobody_verifies_or_nobody_has_is_a_problem(said: EndpointTlsOptions) -> None:
+    policies = TlsPolicies(inventory())
+    with pytest.raises(BackendProblem):
+        policies.protect("shop", "web", said)
+    assert policies.documents() == []

@@ -1,0 +1,65 @@
+"""Paths become matches; expressions that mean a prefix become one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, method_form, path_form, paths_of_host
+
+
+def text(path: str, rewrite: str = "", kind: str = "Prefix") -> PathText:
+    return PathText(path, kind, rewrite)
+
+
+def test_plain_paths_keep_their_type() -> None:
+    assert path_form(text("/a"), HostPaths.PLAIN).match == {"type": "PathPrefix", "value": "/a"}
+    assert path_form(text("/a", kind="Exact"), HostPaths.PLAIN).match == {"type": "Exact", "value": "/a"}
+    assert path_form(text("", kind="ImplementationSpecific"), HostPaths.PLAIN).match["value"] == "/"
+
+
+@pytest.mark.parametrize(
+    ("path", "rewrite", "prefix", "replaced"),
+    [
+        ("/api(/|$)(.*)", "/$2", "/api", "/"),
+        ("/api/(.*)", "/v1/$1", "/api", "/v1"),
+        ("/api/?(.*)", "/$1", "/api", "/"),
+        ("/(.*)", "/$1", "/", "/"),
+    ],
+)
+def test_what_means_everything_below_becomes_a_prefix(path: str, rewrite: str, prefix: str, replaced: str) -> None:
+    said = text(path, rewrite)
+    assert paths_of_host([said], has_expressions=True) is HostPaths.PREFIXES
+    found = path_form(said, HostPaths.PREFIXES)
+    assert found.match == {"type": "PathPrefix", "value": prefix}
+    assert found.rewrite == {"type": "ReplacePrefixMatch", "replacePrefixMatch": replaced}
+
+
+def test_a_rewrite_without_captures_replaces_the_whole_path() -> None:
+    found = path_form(text("/old", "/new"), HostPaths.PREFIXES)
+    assert found.rewrite == {"type": "ReplaceFullPath", "replaceFullPath": "/new"}
+
+
+def test_other_expressions_stay_expressions_with_all_paths_of_their_host() -> None:
+    paths = [text("/item/[0-9]+"), text("/a")]
+    assert paths_of_host(paths, has_expressions=True) is HostPaths.EXPRESSIONS
+    forms = [path_form(each, HostPaths.EXPRESSIONS).match for each in paths]
+    assert [each["value"] for each in forms] == ["(?i)^/item/[0-9]+", "(?i)^/a"]
+    assert {each["type"] for each in forms} == {"RegularExpression"}
+
+
+def test_two_paths_that_would_be_one_prefix_stay_expressions() -> None:
+    assert paths_of_host([text("/a"), text("/a/(.*)")], has_expressions=True) is HostPaths.EXPRESSIONS
+
+
+@pytest.mark.parametrize("said", [text("/x/(a|b)/(.*)", "/$2/$1"), text("/[", "")])
+def test_what_has_no_form_is_told(said: PathText) -> None:
+    with pytest.raises(NoForm):
+        path_form(said, HostPaths.EXPRESSIONS)
+
+
+def test_paths_of_calls_are_methods() -> None:
+    assert method_form(text("/")) is None
+    assert method_form(text("/shop.Cart")) == {"method": {"service": "shop.Cart"}}
+    assert method_form(text("/shop.Cart/Add")) == {"method": {"service": "shop.Cart", "method": "Add"}}
+    with pytest.raises(NoForm, match="no method of gRPC"):
+        method_form(text("/a/b/c"))
