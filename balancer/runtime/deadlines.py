@@ -76,8 +76,7 @@ class Alarm:
         self._time = loop.time
         self.owner: Alarms | None = None
         self._looker: Looks | None = None
-        # While somebody looks: the deadline of the next look, and the seconds that were left when it was set. Another
-        # deadline than that ends the looks, so that no other method need care for them.
+        # While somebody looks: the deadline of the next look, and the seconds that were left when it was set.
         self._look_at = NEVER
         self._seconds = 0.0
         self.deadline = NEVER
@@ -87,9 +86,12 @@ class Alarm:
 
     def set(self, seconds: float) -> None:
         """Tell the owner in `seconds` from now, in place of whenever it was."""
+        self._looker = None
         deadline = self._time() + seconds
-        self.deadline = deadline if deadline < self.limit else self.limit
-        if self.deadline < self.next_look:
+        if deadline > self.limit:  # noqa: PLR1730 -- `min` costs as much as the rest
+            deadline = self.limit
+        self.deadline = deadline
+        if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)
 
@@ -98,12 +100,13 @@ class Alarm:
         if seconds <= LOOK_SECONDS:
             return self.set(seconds)
         deadline = self._time() + LOOK_SECONDS  # as `set` does, without a call for each request
-        look_at = deadline if deadline < self.limit else self.limit
-        self.deadline = look_at
-        self._look_at = look_at
+        if deadline > self.limit:  # noqa: PLR1730
+            deadline = self.limit
+        self.deadline = deadline
+        self._look_at = deadline
         self._seconds = seconds
         self._looker = looker
-        if look_at < self.next_look:
+        if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)
 
@@ -127,7 +130,7 @@ class Alarm:
 
     def expire(self) -> None:
         looker = self._looker
-        if looker is not None and self.deadline == self._look_at and self.left() > 0:
+        if looker is not None and self.left() > 0:
             self.set_looking(self._look_at + self._seconds - LOOK_SECONDS - self._time(), looker)
             looker.looks()
         elif self.owner is not None:
