@@ -60,7 +60,7 @@ class BranchClaim(msgspec.Struct, frozen=True):
     `port` is that of `branch.service`; None: no Service may be used, so requests of the branch get its error.
     `tls` and `http2` are how the endpoints are spoken to, as in `Backend`; `http2` None: as the Service says.
     `overrides` is what the owner of the branch says about the backend: `ZoneSettings` for its own requests, and
-    `BackendSettings` for all requests.
+    `BackendSettings` for all requests. `defaults` are `ZoneSettings` that count where the Service says nothing.
     """
 
     branch: Branch
@@ -68,6 +68,7 @@ class BranchClaim(msgspec.Struct, frozen=True):
     tls: EndpointTls | None = None
     http2: bool | None = None
     overrides: Overrides = Overrides()
+    defaults: Overrides = Overrides()
 
 
 class MirrorClaim(msgspec.Struct, frozen=True):

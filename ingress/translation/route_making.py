@@ -270,7 +270,7 @@ class RouteMaker:
     def _filled(self, wanted: BranchClaim, backend: Backend | None) -> Branch:
         if backend is None:
             return wanted.branch
-        zone_policy = self._backends.route_policy(backend, wanted.overrides)
+        zone_policy = self._backends.route_policy(backend, wanted.overrides, wanted.defaults)
         return msgspec.structs.replace(wanted.branch, backend=backend.key, zone_policy=zone_policy)
 
     def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:

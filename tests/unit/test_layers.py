@@ -168,6 +168,7 @@ CORE = (
     "ingress.cli.terminal.rates",
     "ingress.cli.terminal.tables",
     "ingress.cli.terminal.views",
+    "ingress.explain.attached",
     "ingress.explain.evidence",
     "ingress.findings",
     "ingress.following.ageing",

@@ -203,12 +203,13 @@ class Backends:
         ports = service.spec.ports if service else ()
         return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
 
-    def route_policy(self, backend: Backend, overrides: Overrides) -> ZonePolicy | None:
+    def route_policy(self, backend: Backend, overrides: Overrides, defaults: Overrides = _NOTHING) -> ZonePolicy | None:
         """The zone policy of a route instead of the policy of its `backend`; None if `overrides` change nothing.
 
-        `backend` comes from `resolve`. `overrides` are what the Ingress of the route sets.
+        `backend` comes from `resolve`. `overrides` are what the owner of the route sets, `defaults` what counts where
+        the Service says nothing.
         """
-        return self._zones.route_policy(backend, overrides)
+        return self._zones.route_policy(backend, overrides, defaults)
 
     def used(self, *, counts_zones: bool = False) -> UsedBackends:
         """Every backend that was resolved. `counts_zones`: the zones of the endpoints of each Service are wanted."""
