@@ -51,18 +51,18 @@ class _Deaf(ReadsPieces):
 class KeptConnections:
     """All connections of one worker to endpoints. `settings` are read again each time.
 
-    `open` has every connection, and some of them are idle, by the shares of `idle`. `coming` are tasks that
-    make connections. `transports` carry connections without TLS. Of `places` connections each namespace gets its
-    share.
+    `now` says the time of the loop, in seconds. `open` has every connection, and some of them are idle, by the shares
+    of `idle`. `coming` are tasks that make connections. `transports` carry connections without TLS. Of `places`
+    connections each namespace gets its share.
     """
 
     __slots__ = (
-        "_loop",
         "coming",
         "contexts",
         "deadlines",
         "flusher",
         "idle",
+        "now",
         "open",
         "places",
         "raw_contexts",
@@ -78,9 +78,10 @@ class KeptConnections:
         transports: TcpTransports,
         places: int = sys.maxsize,
     ) -> None:
-        self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        self.now = loop.time  # no method of ours, because every request asks
         self.deadlines = deadlines
-        self.flusher = Flusher(self._loop, Unread(settings))
+        self.flusher = Flusher(loop, Unread(settings))
         self.contexts = EndpointContexts(shared_demands, make_endpoint_context)
         self.raw_contexts = EndpointContexts(shared_demands, make_raw_context, _RAW_CONTEXTS_BYTES)
         self.settings = settings
@@ -95,14 +96,10 @@ class KeptConnections:
         """How many connections are idle."""
         return self.idle.count()
 
-    def now(self) -> float:
-        """The time of the loop, in seconds."""
-        return self._loop.time()
-
     def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
         """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
         share.count += 1
-        now = self._loop.time()
+        now = self.now()
         connection.idle_since = now
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:

@@ -55,8 +55,10 @@ class Accounting:
         if span is not None and span.sampled:
             self._record_span(account, span, from_zone, seconds)
         log = self._access_log
+        if log is None:
+            return
         to = account.destination
-        if log is None or (to is not None and not to.policy.logged):
+        if to is not None and not to.policy.logged:
             return
         if logging is not None:
             return self._log_by_rules(log, account, from_zone, seconds, logging)

@@ -25,6 +25,7 @@ from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
 from balancer.proxy.exchange import Exchange
 from balancer.proxy.exchange_owner import ExchangeOwner
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 _NOTHING: frozenset[int] = frozenset()
@@ -54,34 +55,37 @@ class Attempts(ExchangeOwner):
 
     _attempt_started: float
     _chosen: Pick | None
+    _context: RequestContext
     _destination: Destination
+    _forwarder: Forwarder
     _handshake: Handshake | None
     _intercepts: frozenset[int]
+    _is_retry: bool
     _picker: Picker
     _route_editors: tuple[ResponseEditor, ...]
     _runtime: BackendRuntime
     _tried: tuple[Member, ...]
+    _was_repeated: bool
 
-    def __init__(self, context: RequestContext) -> None:
-        self._context = context
-        self._forwarder = context.supplies.forwarder
-        self._is_retry = False
-        self._was_repeated = False
-
-    def begin(
+    def begin(  # noqa: PLR0917 -- by position, because names cost every request
         self,
+        context: RequestContext,
         outgoing: Outgoing,
         to: Destination,
         now: float,
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
-        """Tries the first endpoint. The context is told by `forwarded` how it ends.
+        """Tries the first endpoint; called once. `context` is told by `forwarded` how it ends.
 
         `now` is of `time.perf_counter`. `kept` is the part of the client's body that was received before. A response
         whose status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        context, policy = self._context, to.policy
+        policy = to.policy
+        self._context = context
+        self._forwarder = context.supplies.forwarder
+        self._is_retry = False
+        self._was_repeated = False
         context.outgoing = outgoing
         context.policy = policy
         context.kept = kept

@@ -181,7 +181,7 @@ class HookedRequest(Request):
         if self._scene.removed and outgoing.passing.underscores:
             outgoing.replaced |= written_alike(outgoing.request.fields, self._scene.removed)
         destination = prepared.to if choice is NO_CHOICE else _steered(prepared.to, choice)
-        Attempts(self).begin(outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
+        Attempts().begin(self, outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
 
     def end(self) -> None:
         """The request is over, unless a hook still holds its response."""

@@ -110,7 +110,7 @@ class Request(RequestContext):
         passing = view.passing[origin.is_trusted]
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
-            Attempts(self).begin(outgoing, served.main, account.started)
+            Attempts().begin(self, outgoing, served.main, account.started)
         else:
             self._forward_changed(outgoing, match, go, body)
 
@@ -125,7 +125,7 @@ class Request(RequestContext):
         self, outgoing: Outgoing, to: Destination, now: float, kept: KeptBody | None, intercepts: frozenset[int]
     ) -> None:
         """Tries endpoints; `Attempts.begin` says what the arguments are."""
-        Attempts(self).begin(outgoing, to, now, kept, intercepts)
+        Attempts().begin(self, outgoing, to, now, kept, intercepts)
 
     # The body is received first (`spooling.SpoolingRequest`).
 

@@ -102,7 +102,8 @@ def test_a_lower_bound_ends_connections_of_who_keeps_most_and_of_others_as_far_a
     worker.pools[0].end_idle()
     worker.shares.limit_to(1)
     assert sum(worker.counts) == 1
-    assert not Worker(0).shares.limit_to(0)
+    worker.shares.limit_to(0)
+    assert worker.shares.count() == 0
 
 
 def test_without_any_room_nothing_is_kept() -> None:
