@@ -94,7 +94,8 @@ class KeptConnections:
     @property
     def idle_count(self) -> int:
         """How many connections are idle."""
-        return self.idle.count()
+        shares = self.idle
+        return shares.count()
 
     def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
         """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""

@@ -16,7 +16,7 @@ cdef class ConnectionPool(Keeper):
     cdef public KeptConnections _pools
     cdef public IdleShare _share
     cdef public object _tls
-    @cython.locals(connection=EndpointConnection, idle=list)
+    @cython.locals(connection=EndpointConnection, idle=list, pools=KeptConnections)
     cpdef EndpointStream lease(self, bint fresh)
     @cython.locals(now=double, settings=ProxySettingsLayout, share=IdleShare, count=Py_ssize_t)
     @cython.locals(pools=KeptConnections, deadlines=Deadlines)

@@ -33,13 +33,13 @@ class ConnectionPool(Keeper):
 
     def lease(self, fresh: bool) -> EndpointConnection | None:
         """The connection that became idle last, or None. `fresh`: only if less than `FRESH_IDLE_SECONDS` ago."""
-        idle = self._idle
+        pools, idle = self._pools, self._idle
         while idle:
             connection = idle[-1]
             if connection.closed or not connection.reusable:
                 self._forget(connection)
                 continue
-            if fresh and self._pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
+            if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
                 return None
             idle.pop()
             self._share.count -= 1
