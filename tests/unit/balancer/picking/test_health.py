@@ -22,7 +22,7 @@ class Some:
         self.health = BackendHealth(rules, self.endpoints)
 
     def fail(
-        self, number: int = 0, *, times: int = 3, now: float = 0.0, outcome: Outcome = Outcome.FAILED
+        self, number: int = 0, *, times: int = 3, now: float = 0.0, outcome: Outcome = Outcome.UNREACHED
     ) -> Change | None:
         """What the last of so many failures changed."""
         return [self.health.report(self.endpoints[number], outcome, now=now) for _ in range(times)][-1]
@@ -99,7 +99,7 @@ def test_each_failed_probe_makes_it_longer_up_to_three_times() -> None:
     some = Some()
     some.fail()
     for now, until in ((10.0, 30.0), (30.0, 60.0), (60.0, 90.0)):
-        assert some.probe(Outcome.FAILED, now=now) is Change.EJECTED_AGAIN
+        assert some.probe(Outcome.UNREACHED, now=now) is Change.EJECTED_AGAIN
         assert some.endpoints[0].ejected_until == until
 
 
@@ -123,7 +123,7 @@ def test_what_was_on_its_way_before_neither_ends_nor_prolongs_an_ejection() -> N
 def test_quiet_times_forgive_what_was() -> None:
     some = Some()
     some.fail()
-    some.probe(Outcome.FAILED, now=10.0)
+    some.probe(Outcome.UNREACHED, now=10.0)
     some.probe(Outcome.ANSWERED, now=30.0)
     some.fail(now=40.0)
     assert some.endpoints[0].ejected_until == 70.0  # the third time within a minute
