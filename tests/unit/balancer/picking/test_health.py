@@ -58,7 +58,9 @@ def test_what_tells_nothing_neither_counts_nor_begins_anew() -> None:
 
 def test_5xx_answers_eject_only_where_they_are_said_to() -> None:
     assert not Some().fail(outcome=Outcome.ANSWERED_5XX, times=100)
-    assert Some(rules=Ejection(consecutive_errors=3, on_5xx=True)).fail(outcome=Outcome.ANSWERED_5XX)
+    some = Some(rules=Ejection(consecutive_errors=3, on_5xx=True))
+    assert not some.fail(outcome=Outcome.ANSWERED_5XX, times=100), "a single client could provoke them"
+    assert some.fail(outcome=Outcome.ANSWERED_5XX, times=1, now=1.0), "in a second others would have come"
 
 
 def test_zero_errors_or_zero_percent_never_eject() -> None:
