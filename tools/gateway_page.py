@@ -85,6 +85,32 @@ closes the route (503):
 
 {annotations}
 
+## Zone policies
+
+Annotations of a Gateway (`zonal-ingress.io/zone-policy` and its kin) are defaults for all its requests. `ZonePolicy`
+(`deploy/manifests/crd-zonepolicy.yaml`) attaches the same settings to a Gateway, a listener, a route, a named rule, a
+Service or a named port of a Service, in the policy's namespace (GEP-713, Inherited):
+
+```yaml
+apiVersion: zonal-ingress.io/v1alpha1
+kind: ZonePolicy
+metadata: {{name: stay, namespace: shop}}
+spec:
+  targetRefs:
+    - {{group: gateway.networking.k8s.io, kind: HTTPRoute, name: cart}}
+  defaults: {{policy: prefer-zone, minEndpoints: 2}}
+```
+
+Strongest first: `overrides` of the Gateway, then of the listener · policies of the rule, of the route · annotations of
+the route · policies of the port of the Service, of the Service · annotations of the Service · `defaults` of the
+listener, then of the Gateway · annotations of the Gateway · the ConfigMap. Each field is decided for itself. Policies
+of Services count for requests of Gateways, not for those of Ingresses.
+
+Of two policies with one target the older counts, and the other one is `Conflicted`. The status has an entry for each
+Gateway: `Accepted`, with the reasons `Conflicted`, `TargetNotFound` and `Invalid`, and `PartiallyInForce` if a policy
+of the Gateway overrides some of it. A policy that concerns no Gateway is a finding. Gateways and routes have the
+condition `zonal-ingress.io/ZonePolicyAffected` with the names of their policies.
+
 ## Hooks
 
 ```yaml

@@ -1,4 +1,4 @@
-"""What an isolated process may not do: use much memory, run for long, make processes, open connections, signal others.
+"""What an isolated process may not do: use much memory, run for long, make processes, open connections, touch others.
 
 Linux only, as workers are. A limit that the system does not offer is told, not passed over.
 """
@@ -37,27 +37,35 @@ _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _CLONE_THREAD: Final = 0x10000
 _X32: Final = 0x40000000  # a second numbering of the calls of x86-64
 
-# The numbers of system calls by architecture: name of the audit, clone, clone3, and those that are refused.
+_CAPABILITIES_VERSION: Final = 0x20080522  # capset(2): three words for each of two halves
+
+# The numbers of system calls by architecture: name of the audit, clone, clone3, prlimit64, and those that are refused.
 _CALLS: Final = {
     # socket connect accept recvmsg bind listen accept4 fork vfork execve kill ptrace tkill tgkill process_vm_readv
     # process_vm_writev execveat pidfd_send_signal io_uring_setup pidfd_open pidfd_getfd; then rt_sigqueueinfo
-    # rt_tgsigqueueinfo setpriority sched_setparam sched_setscheduler sched_setaffinity sched_setattr recvmmsg
+    # rt_tgsigqueueinfo setpriority sched_setparam sched_setscheduler sched_setaffinity sched_setattr recvmmsg;
+    # then migrate_pages move_pages ioprio_set kcmp process_madvise process_mrelease unshare setns userfaultfd bpf
+    # perf_event_open add_key request_key keyctl
     "x86_64": (
         0xC000003E,
         56,
         435,
+        302,
         (
             *(41, 42, 43, 47, 49, 50, 288, 57, 58, 59, 62, 101, 200, 234, 310, 311, 322, 424, 434, 438, 425),
             *(129, 297, 141, 142, 144, 203, 314, 299),
+            *(256, 279, 251, 312, 440, 448, 272, 308, 323, 321, 298, 248, 249, 250),
         ),
     ),
     "aarch64": (
         0xC00000B7,
         220,
         435,
+        261,
         (
             *(198, 203, 202, 212, 200, 201, 242, 221, 129, 117, 130, 131, 270, 271, 281, 424, 434, 438, 425),
             *(138, 240, 140, 118, 119, 122, 274, 243),
+            *(238, 239, 30, 272, 440, 448, 97, 268, 282, 280, 241, 217, 218, 219),
         ),
     ),
 }
@@ -76,7 +84,7 @@ def confine(limits: Limits) -> tuple[str, ...]:
         bound = most if hardest == resource.RLIM_INFINITY else min(most, hardest)
         resource.setrlimit(number, (bound, bound))
     grant_cpu(limits.cpu_seconds)
-    return _refuse_calls()
+    return (*_drop_capabilities(), *_refuse_calls())
 
 
 def _threads() -> int:
@@ -97,11 +105,19 @@ def end_with_parent(libc: ctypes.CDLL | None = None) -> None:
     (libc or ctypes.CDLL(None)).prctl(_PR_SET_PDEATHSIG, 9, 0, 0, 0)
 
 
+def refuse_tracing(libc: ctypes.CDLL | None = None) -> None:
+    """Lets no process of the same user read or write the memory of this one, nor its files in /proc (prctl(2)).
+
+    The kernel asks for a capability then, which isolated hooks never have. There are no core dumps either.
+    """
+    (libc or ctypes.CDLL(None)).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def program(machine: str) -> bytes | None:
     """The filter of system calls for a machine (seccomp(2)); None if its calls are not known here."""
     if machine not in _CALLS:
         return None
-    audit, clone, clone3, refused = _CALLS[machine]
+    audit, clone, clone3, prlimit, refused = _CALLS[machine]
     refuse = _statement(_RETURN, _ERRNO | errno.EPERM)
     made = [
         _statement(_LOAD, 4),
@@ -119,6 +135,12 @@ def program(machine: str) -> bytes | None:
         _statement(_ANY_BIT, _CLONE_THREAD, 1, 0),
         refuse,
         _statement(_RETURN, _ALLOW),
+        # limits of this process only, which is called 0
+        _statement(_EQUAL, prlimit, 0, 4),
+        _statement(_LOAD, 16),
+        _statement(_EQUAL, 0, 1, 0),
+        refuse,
+        _statement(_RETURN, _ALLOW),
     ]
     for number in refused:
         made += [_statement(_EQUAL, number, 0, 1), refuse]
@@ -129,6 +151,15 @@ def program(machine: str) -> bytes | None:
 def _statement(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
     """One instruction of classic BPF; jumps are relative."""
     return struct.pack("HBBI", code, if_so, if_not, value)
+
+
+def _drop_capabilities() -> tuple[str, ...]:
+    """What capabilities there are would reach through the walls between processes. The user usually has none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, none = struct.pack("Ii", _CAPABILITIES_VERSION, 0), bytes(24)
+    if libc.capset(header, none):
+        return (f"the process keeps its capabilities: {os.strerror(ctypes.get_errno())}",)
+    return ()
 
 
 class _Program(ctypes.Structure):

@@ -24,7 +24,8 @@ import msgspec
 import zonal_hooks
 from balancer.matching.gates.hooks import HookCaller
 from balancer.model.hooks import HookCode, HookRule
-from zonal_hooks.limits import Limits
+from balancer.runtime.shares import FairShares
+from zonal_hooks.limits import Limits, refuse_tracing
 from zonal_hooks.manifests import Asked
 from zonal_hooks.messages import Message, Request, Response
 from zonal_hooks.talking import FROM_HOST, Answer, Begin, Begun, Call, Frames, Garbled, framed
@@ -34,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 
 _READ_BYTES: Final = 256 * 1024
 _LIMITS: Final = Limits()
-_PENDING_MOST: Final = 1024  # calls under way; beyond them a call fails at once
+_PENDING_MOST: Final = 1024  # calls under way, divided among namespaces; beyond its share a call fails at once
 _START_SECONDS: Final = 20.0  # to load the hooks; calls of the first start wait so long
 _GRACE_SECONDS: Final = 0.25  # beyond the timeout of a call, for the process to say so itself
 _PAUSE_SECONDS: Final = (0.1, 5.0)  # before another start, when one after the other fails
@@ -48,10 +49,11 @@ CallEnded = Callable[[str, float, Verdict], None]
 class IsolatedCall:
     """One call under way. It is what is waited for."""
 
-    __slots__ = ("_alarm", "_ended", "_name", "_started", "_tell", "is_over")
+    __slots__ = ("_alarm", "_ended", "_name", "_started", "_tell", "is_over", "tenant")
 
-    def __init__(self, name: str, tell: Callable[[Verdict], None], ended: CallEnded) -> None:
+    def __init__(self, name: str, tenant: str, tell: Callable[[Verdict], None], ended: CallEnded) -> None:
         self._name = name
+        self.tenant = tenant
         self._tell = tell
         self._ended = ended
         self._started = perf_counter()
@@ -91,6 +93,7 @@ class HookHost:
         "_limits",
         "_loop",
         "_next",
+        "_room",
         "_socket",
         "_starting",
         "_unsent",
@@ -103,6 +106,7 @@ class HookHost:
         self._ended = ended
         self._limits = limits
         self._calls: dict[int, IsolatedCall] = {}
+        self._room = FairShares(_PENDING_MOST)
         self._waiting: list[bytes] | None = []  # until the process has begun for the first time
         self._unsent = bytearray()
         self._next = 0
@@ -123,13 +127,14 @@ class HookHost:
 
     def call(self, name: str, seconds: float, call: Call, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
-        if (not self._is_open and self._waiting is None) or len(self._calls) >= _PENDING_MOST:
+        tenant = call.route.partition("/")[0]
+        if (not self._is_open and self._waiting is None) or not self._room.take(tenant):
             self._ended(name, 0.0, _UNAVAILABLE)
             return _UNAVAILABLE
         self._next += 1
         number = self._next
         data = framed(msgspec.structs.replace(call, number=number))
-        made = self._calls[number] = IsolatedCall(name, tell, self._ended)
+        made = self._calls[number] = IsolatedCall(name, tenant, tell, self._ended)
         if self._is_open:
             self._send(data)
             made.expire_with(self._loop.call_later(seconds + _GRACE_SECONDS, self._overran, number))
@@ -183,6 +188,7 @@ class HookHost:
             self._starting.submit(reap, launch)
         calls = self._calls
         self._calls = {}
+        self._room = FairShares(_PENDING_MOST)
         for call in calls.values():
             call.end(verdict)
 
@@ -253,6 +259,7 @@ class HookHost:
         call = self._calls.pop(message.number, None)
         if call is None:
             return
+        self._room.give_back(call.tenant)
         self._fails = 0
         call.end(_believed(message.verdict))
 
@@ -308,6 +315,8 @@ class IsolatedHooks:
             self._old.append(self._host)
         while len(self._old) > 1:  # requests of the publication before may still be under way
             self._old.pop(0).close()
+        if wanted:
+            refuse_tracing()
         self._host = HookHost(wanted, self._ended, self._limits) if wanted else None
 
     def caller(self, rule: HookRule) -> HookCaller | None:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from balancer.connections.asking_contexts import AskingContexts, Terms
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
+from balancer.connections.shown_contexts import ContextOf, ShownContexts
 from balancer.matching.server_names import Named, ServerNameTable
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand, ClientVerification
@@ -59,8 +60,8 @@ class ServerNames:
         self._fallback = fallback
         self._on_dear = on_dear
         self._configuration = configuration
-        self._contexts: dict[tuple[Certificate, str], ssl.SSLContext] = {}
-        self._chosen: dict[str | None, ssl.SSLContext] = {}  # by names of hosts only, so there are no more than those
+        self._contexts = ShownContexts()
+        self._chosen: dict[str | None, ContextOf] = {}  # by names of hosts only, so there are no more than those
         self._goes_by = RoutingModel()
         self._table = ServerNameTable(self._goes_by, configuration)
         self._asking = AskingContexts()
@@ -108,10 +109,7 @@ class ServerNames:
             self._asking.clear()
         terms = {self._terms(demand, ciphers) for demand, ciphers in table.demands.items()}
         self._asking.keep(wanted, terms, self._trusted_by_digest(model))
-        lists = {*table.ciphers, model.proxy.tls.ciphers}
-        self._contexts = {
-            key: context for key, context in self._contexts.items() if key[0] in wanted and key[1] in lists
-        }
+        self._contexts.keep(wanted, {*table.ciphers, model.proxy.tls.ciphers})
 
     def _terms(self, demand: ClientDemand, ciphers: str) -> Terms:
         refuses = demand.in_handshake and demand.verification is ClientVerification.ON
@@ -125,8 +123,8 @@ class ServerNames:
         """Chooses among `protocols` from the next handshake on."""
         self._protocols = protocols
         self._asking.clear()
-        for context in (self.listener_context, *self._contexts.values()):
-            context.set_alpn_protocols(protocols)
+        self._contexts.clear()
+        self.listener_context.set_alpn_protocols(protocols)
 
     def share_certificate(self, server_name: str, host: str) -> bool:
         """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
@@ -190,16 +188,15 @@ class ServerNames:
         """Gives the handshake its context, or refuses it with an alert (RFC 6066 3)."""
         if isinstance(connection, ListenerSession):
             connection.chosen_by = server_name
-        context = self._chosen.get(server_name)
-        if context is None:
+        key = self._chosen.get(server_name)
+        if key is None:
             named = self._table.find(server_name)
             if self._refuses(named):
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
             key = (named.certificate or self._fallback, named.ciphers or self._goes_by.proxy.tls.ciphers)
-            context = self._contexts.get(key) or self._make(*key)
             if server_name == named.host:
-                self._chosen[server_name] = context
-        connection.context = context
+                self._chosen[server_name] = key
+        connection.context = self._contexts.get(key) or self._make(*key)
         return None
 
     def _make(self, certificate: Certificate, ciphers: str) -> ssl.SSLContext:
@@ -216,7 +213,7 @@ class ServerNames:
                 context.set_ciphers(f"{ciphers}:!aNULL:!eNULL")
             except ssl.SSLError:
                 _LOG.warning("ssl-ciphers %r names no cipher that OpenSSL knows; its own list counts", ciphers)
-        self._contexts[certificate, ciphers] = context
+        self._contexts.put((certificate, ciphers), context)
         return context
 
 

@@ -68,7 +68,8 @@ class SliceEntry(NamedTuple):
 
 
 class PolicySource(NamedTuple):
-    """Who set the zone policy of a route: default, configmap, service, ingress or flag-off; and a sentence."""
+    """Who set the zone policy of a route: default, configmap, service, ingress, zone-policy or flag-off; and
+    a sentence."""
 
     source: str
     sentence: str

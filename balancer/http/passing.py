@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from balancer.http.messages import Fields
+
 NOT_FOR_ENDPOINTS = frozenset(
     (
         b"keep-alive",
@@ -59,12 +61,13 @@ _OF_PROXIES = (
     *(b"client-cert", b"wl-proxy-", b"x-arr-", b"x-amzn-mtls-", b"x-client-cert", b"x-client-dn", b"x-client-verify"),
     b"x-ssl-",
 )
+_FORWARDED = b"-forwarded-"  # CloudFront-Forwarded-Proto, Fly-Forwarded-Ssl, X-Vercel-Forwarded-For
 # True-Client-IP, CF-Connecting-IP, X-Appengine-User-IP, X-Azure-SocketIP
 _OF_PROXIES_ENDS = (b"client-ip", b"clientip", b"connecting-ip", b"connecting-ipv6", b"-user-ip", b"-socketip")
 _OF_PROXIES_NAMES = frozenset(
-    b"fastly-ssl forwarded-for front-end-https x-accel-mapping x-forward-for x-forwarded x-host x-http-host-override "
-    b"x-https x-originating-ip x-proxyuser-ip x-remote-addr x-remote-ip x-scheme x-script-name x-sendfile-type "
-    b"x-url-scheme".split()
+    b"cf-visitor fastly-ssl forwarded-for front-end-https x-accel-mapping x-forward-for x-forwarded x-host "
+    b"x-http-host-override x-https x-originating-ip x-proxyuser-ip x-remote-addr x-remote-ip x-scheme x-script-name "
+    b"x-sendfile-type x-url-scheme".split()
 )
 
 # Never trailers (RFC 9110 6.5.1): a reader that merges them into the head would frame, route, trust or judge anew.
@@ -76,6 +79,7 @@ _NOT_TRAILERS = NOT_FOR_ENDPOINTS | frozenset(
 _NOT_TRAILERS_FAMILIES = (b"accept", b"content-", b"if-", b"proxy-", b"sec-", b"x-auth-", b"x-remote-")
 _TRAILERS_IN_FAMILIES = frozenset((b"content-digest",))  # RFC 9530 means it to be one
 _LIKE_DASHES = bytes.maketrans(b"_.", b"--")  # to CGI, WSGI, PHP and their kin
+_PLAIN = b"-_abcdefghijklmnopqrstuvwxyz0123456789"
 _RULES_REMEMBERED = 8  # of the settings in use and those before
 
 
@@ -110,6 +114,7 @@ def is_of_proxies(name: bytes) -> bool:
         name.startswith(_OF_PROXIES)
         or name.endswith(_OF_PROXIES_ENDS)
         or name in _OF_PROXIES_NAMES
+        or _FORWARDED in name
         or is_said_by_us(name)
     )
 
@@ -123,7 +128,8 @@ def name_onward(name: bytes, rules: Passing) -> bytes:
     """The name under which an endpoint gets a field of a client called `name`; empty if the field ends here.
 
     Names that hold `_` go on if the rules say so, but for those that an endpoint could take for a name that only the
-    proxy may say. Names that hold `.` never go on.
+    proxy may say. Names that hold anything else but letters, digits and `-` never go on, nor do they with nginx:
+    PHP reads `.` as `_`, and lighttpd each of them.
     """
     lower = name.lower()
     if lower in _RENAMED:
@@ -134,7 +140,16 @@ def name_onward(name: bytes, rules: Passing) -> bytes:
         dashed = lower.replace(b"_", b"-")
         if not rules.underscores or dashed in _NOT_WITH_UNDERSCORES or is_of_proxies(dashed):
             return b""
-    return b"" if b"." in lower else name  # invalid to nginx too; PHP and its kin read it as `_`
+    return b"" if lower.translate(None, _PLAIN) else name
+
+
+def written_alike(fields: Fields, names: frozenset[bytes]) -> frozenset[bytes]:
+    """The names of `fields` with `_` that an endpoint may take for one of `names`, as CGI does. All in lower case."""
+    odd = {name for name, _ in fields if b"_" in name}
+    if not odd:
+        return frozenset()
+    plain = frozenset(map(like_dashes, names))
+    return frozenset(name for name in odd if like_dashes(name) in plain)
 
 
 def nominated(options: tuple[bytes, ...]) -> frozenset[bytes]:

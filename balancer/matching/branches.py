@@ -19,8 +19,8 @@ import msgspec
 from balancer.http.messages import RequestHead
 from balancer.matching.affinity import Stickiness
 from balancer.matching.destinations import Destination
-from balancer.matching.regexes import Pattern, PatternError, compile_pattern
-from balancer.matching.variables import cookies_of, header_of, variable_name
+from balancer.matching.regexes import Pattern, PatternError, Searches, compile_pattern
+from balancer.matching.variables import Cookies, header_of, variable_name
 from balancer.model.endpoints import BackendKey
 from balancer.model.routes import Branch, Canary, Route
 
@@ -29,6 +29,17 @@ PATTERN_VALUE_BYTES = 1024
 
 HasEndpoints = Callable[[BackendKey | None], bool]
 """Whether a backend has an endpoint that could serve. None has none."""
+
+
+class _Judged:
+    """A request as the rules of all canaries of one route read it: what is read or searched is counted together."""
+
+    __slots__ = ("cookies", "request", "searches")
+
+    def __init__(self, request: RequestHead) -> None:
+        self.request = request
+        self.cookies = Cookies(request)
+        self.searches = Searches()
 
 
 class _Header(NamedTuple):
@@ -41,9 +52,9 @@ class _Header(NamedTuple):
     pattern: Pattern | None = None
     has_pattern: bool = False
 
-    def verdict(self, request: RequestHead) -> bool | None:
+    def verdict(self, asked: _Judged) -> bool | None:
         """True for canary, False for main, None if the next rule decides."""
-        value = header_of(request, self.name)
+        value = header_of(asked.request, self.name)
         if value is None:
             return None
         if self.value:
@@ -52,7 +63,7 @@ class _Header(NamedTuple):
             return _said(value)
         if self.pattern is None:
             return False
-        is_searched = len(value) <= PATTERN_VALUE_BYTES and self.pattern.affords(len(value))
+        is_searched = len(value) <= PATTERN_VALUE_BYTES and asked.searches.afford(self.pattern, len(value))
         return True if is_searched and self.pattern.search(value) else None
 
 
@@ -66,11 +77,11 @@ class _Way(NamedTuple):
     begin: int
     end: int
 
-    def verdict(self, request: RequestHead) -> bool | None:
-        verdict = self.header.verdict(request) if self.header is not None else None
+    def verdict(self, asked: _Judged) -> bool | None:
+        verdict = self.header.verdict(asked) if self.header is not None else None
         if verdict is None and self.cookie:
             return next(
-                (said for value in cookies_of(request, self.cookie) if (said := _said(value)) is not None), None
+                (said for value in asked.cookies.named(self.cookie) if (said := _said(value)) is not None), None
             )
         return verdict
 
@@ -150,7 +161,8 @@ class Junction:
     def verdicts(self, request: RequestHead) -> Verdicts:
         """What each rule says about `request`, separately."""
         pinned = self._pinned(request) if self._pins else None
-        return Verdicts(pinned, tuple(way.verdict(request) for way in self._ways))
+        asked = _Judged(request)
+        return Verdicts(pinned, tuple(way.verdict(asked) for way in self._ways))
 
     def _lots(self) -> list[tuple[float, int]]:
         """A lot for each branch with a share, and its probability."""
@@ -164,8 +176,9 @@ class Junction:
 
     def _canary(self, request: RequestHead, *, random_below: Callable[[int], int]) -> Destination | None:
         never: list[_Way] = []
+        asked = _Judged(request)
         for way in self._ways:
-            verdict = way.verdict(request)
+            verdict = way.verdict(asked)
             if verdict:
                 return way.destination
             if verdict is False:

@@ -7,9 +7,10 @@ from balancer.matching.served cimport Match
 
 cdef class CarefulTable(HostTable):
     cdef public bint _compares
+    cdef public Py_ssize_t _most
     cdef public object _parameters
-    cdef public HostTable _routes
-    @cython.locals(size=Py_ssize_t, routes=HostTable)
+    cdef public HostTable routes
+    @cython.locals(size=Py_ssize_t, routes=HostTable, is_plain=bint)
     cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)
     @cython.locals(routes=HostTable, match=Match, other=Match)
     cpdef Match _compared(self, bytes path, bytes target, RequestHeadLayout request)

@@ -7,6 +7,7 @@ from balancer.matching.served cimport Match
 cdef class RequestFacts:
     cdef public dict _query
     cdef public RequestHeadLayout request
+    cdef public object searches
     cpdef dict fields(self, frozenset names)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from balancer.http.messages import RequestHead
-from balancer.matching.regexes import Pattern, compile_pattern
+from balancer.matching.regexes import Pattern, Searches, compile_pattern
 from balancer.matching.served import Match
 from balancer.model.conditions import ANY, Conditions, ValueCondition
 
@@ -19,12 +19,13 @@ _VALUE_BYTES_MOST = 1024
 
 
 class RequestFacts:
-    """A request as conditions read it."""
+    """A request as conditions read it. `searches` counts what their expressions cost."""
 
-    __slots__ = ("_query", "request")
+    __slots__ = ("_query", "request", "searches")
 
     def __init__(self, request: RequestHead) -> None:
         self.request = request
+        self.searches: Searches | None = None
         self._query: dict[bytes, bytes] | None = None
 
     @property
@@ -54,17 +55,22 @@ class RequestFacts:
 
 
 class _ValueRule(NamedTuple):
-    """A condition on one value. `pattern` None: the value must be equal."""
+    """A condition on one value. `pattern` None: the value must be equal.
+
+    A value that may not be searched does not fit.
+    """
 
     name: bytes
     value: bytes
     pattern: Pattern | None
 
-    def holds(self, values: dict[bytes, bytes]) -> bool:
+    def holds(self, values: dict[bytes, bytes], facts: RequestFacts) -> bool:
         value = values.get(self.name)
         if value is None or self.pattern is None:
             return value == self.value
-        is_searched = len(value) <= _VALUE_BYTES_MOST and self.pattern.affords(len(value))
+        if facts.searches is None:
+            facts.searches = Searches()
+        is_searched = len(value) <= _VALUE_BYTES_MOST and facts.searches.afford(self.pattern, len(value))
         return is_searched and self.pattern.search(value)
 
 
@@ -87,15 +93,15 @@ class Candidate:
         if self._method and self._method != facts.request.method:
             return False
         for condition in self._fields:
-            if not condition.holds(fields):
+            if not condition.holds(fields, facts):
                 return False
         if not self._query:
             return True
-        return self._holds_in(facts.query)
+        return self._holds_in(facts)
 
-    def _holds_in(self, query: dict[bytes, bytes]) -> bool:
+    def _holds_in(self, facts: RequestFacts) -> bool:
         """Apart, because a typed method has no generator inside."""
-        return all(condition.holds(query) for condition in self._query)
+        return all(condition.holds(facts.query, facts) for condition in self._query)
 
 
 class RouteChoice:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
+from typing import NamedTuple
 
 from balancer.matching.careful_tables import CarefulTable
 from balancer.matching.choice_tables import ChoiceTable, needs_choices
 from balancer.matching.gates.making import GateMaker
 from balancer.matching.host_tables import ExpressionTable, HostTable, PathTable
 from balancer.matching.served import Match
-from balancer.model.gates import protecting
-from balancer.model.routes import Host, PathKind, PathParameters
+from balancer.model.gates import GateRule, protecting
+from balancer.model.routes import Host, PathKind, PathParameters, Route
 
 
 def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, HostTable]:
@@ -22,17 +23,46 @@ def compiling_host(host: Host, default: Match | None, make: GateMaker) -> Genera
         table = yield from ExpressionTable.compiling(host, default, make)
     else:
         table = PathTable(host, default, make)
-    compares = _is_unevenly_protected(host, default)
-    if not compares and host.path_parameters is not PathParameters.STRIP:
+    care = care_for(host, default)
+    if not care.compares and host.path_parameters is not PathParameters.STRIP:
         return table
-    return CarefulTable(table, compares)
+    return CarefulTable(table, care.compares, care.searches)
 
 
-def _is_unevenly_protected(host: Host, default: Match | None) -> bool:
-    """Whether some paths of the host have gates that others do not have."""
-    kinds = {(route.closed, protecting(route.gates)) for route in host.routes}
+class Care(NamedTuple):
+    """How carefully paths are read. `protections` are the kinds of protection of routes: whether a route is closed, and
+    its gates. `searches`: a path or a value may be searched for expressions that take long.
+    """
+
+    protections: frozenset[tuple[bool, tuple[GateRule, ...]]]
+    searches: bool
+
+    @property
+    def compares(self) -> bool:
+        """Whether some routes have gates that others do not have."""
+        return len(self.protections) > 1
+
+
+def care_for(host: Host, default: Match | None) -> Care:
+    """What the paths of a host ask for. `default` is as for `compiling_host`."""
+    kinds = {_protection(route) for route in host.routes}
     if host.default is not None:
-        kinds.add((host.default.closed, protecting(host.default.gates)))
+        kinds.add(_protection(host.default))
     elif default is not None:
-        kinds.add((default.served.route.closed, protecting(default.served.route.gates)))
-    return len(kinds) > 1
+        kinds.add(_protection(default.served.route))
+    return Care(frozenset(kinds), any(map(_is_searched, host.routes)))
+
+
+def care_for_all(cares: Iterable[Care]) -> Care:
+    """What hosts together ask for."""
+    known = tuple(cares)
+    return Care(frozenset().union(*(each.protections for each in known)), any(each.searches for each in known))
+
+
+def _protection(route: Route) -> tuple[bool, tuple[GateRule, ...]]:
+    return route.closed, protecting(route.gates)
+
+
+def _is_searched(route: Route) -> bool:
+    asked = (*route.conditions.fields, *route.conditions.query)
+    return bool(route.long_expression) or any(each.is_expression for each in asked)

@@ -9,32 +9,46 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.target import matchable_path
 
-# An honest path has at most four readings, and few have more than two.
-_READINGS_MOST = 16
+READINGS_MOST: Final = 16
+"""An honest path has at most four readings, and few have more than two."""
+READINGS_FEW: Final = 4
+"""Where each of them may be searched for milliseconds."""
+
 _BYTES_MOST = 32 * 1024  # of all readings of a path, because each of them costs time
 
 _PARAMETERS = re.compile(rb";[^/]*")
 _ENCODED_DOT = re.compile(rb"%2[eE]")
 _SLASHES = re.compile(rb"//+")
-# UTF-8 with more bytes than a character of ASCII needs. Old decoders accept it (Unicode 15, 3.9: they must not).
-_OVERLONG = re.compile(rb"(?:\xc0|\xe0\x80|\xf0\x80\x80)([\x80-\xbf])|(?:\xc1|\xe0\x81|\xf0\x80\x81)([\x80-\xbf])")
+# UTF-8 with more bytes than a character of ASCII needs, in two to six bytes. Old decoders accept it (Unicode 15, 3.9:
+# they must not), and some of them look at the low six bits of each byte only (CVE-2000-0884: %c0%2f, %c1%1c).
+_LOW, _HIGH = rb"[\x00\x40\x80\xc0]", rb"[\x01\x41\x81\xc1]"
+_FIRSTS = ((rb"\xe0", 0), (rb"\xf0", 1), (rb"\xf8", 2), (rb"\xfc", 3))
+_OVERLONG = re.compile(
+    b"(?:%b)(.)|(?:%b)(.)"
+    % (
+        b"|".join((rb"\xc0", *(first + _LOW * (more + 1) for first, more in _FIRSTS))),
+        b"|".join((rb"\xc1", *(first + _LOW * more + _HIGH for first, more in _FIRSTS))),
+    ),
+    re.DOTALL,
+)
 
 
-def readings(target: bytes, *, strips_parameters: bool) -> frozenset[bytes]:
+def readings(target: bytes, *, strips_parameters: bool, most: int = READINGS_MOST) -> frozenset[bytes]:
     """Every path that an endpoint may find in an origin-form target: as it stands, and after steps that readers take.
 
     `strips_parameters`: some endpoint may strip path parameters. Raises `Refusal(BAD_REQUEST)` for a path with more
-    readings than any honest one has.
+    than `most` readings, which no honest one has.
     """
     found = {target.partition(b"?")[0]}
     for step in _STEPS if strips_parameters else _STEPS_WITH_PARAMETERS:
         found |= {step(path) for path in found}
-        if len(found) > _READINGS_MOST or sum(map(len, found)) > _BYTES_MOST:
+        if len(found) > most or sum(map(len, found)) > _BYTES_MOST:
             raise Refusal(ErrorKind.BAD_REQUEST, "a path that can be read in too many ways")
     return frozenset(found)
 

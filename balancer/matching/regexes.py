@@ -19,6 +19,9 @@ INSTRUCTIONS_MAX = 256
 # So many steps take at most 2 ms of the event loop. A client, an endpoint or a certificate chooses the text, and a
 # tenant the pattern, so a text with which a search may take more steps is not searched.
 STEPS_MOST = 128 * 1024
+# All searches that one request needs for the rules of one place together (its canaries, its conditions, its snippet):
+# a tenant decides how many rules there are.
+_STEPS_TOGETHER_MOST = 2 * STEPS_MOST
 # A longer text has a program beyond `INSTRUCTIONS_MAX`, or costs more to read than it can be worth.
 CHARACTERS_MAX = 4096
 _TOO_LARGE = "the pattern is too large"
@@ -76,6 +79,23 @@ class Pattern:
         """
         found = self._search(text)
         return None if found is None else found.groups(default=b"")
+
+
+class Searches:
+    """What the searches of one request may still cost together. After one that costs too much there is no other."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _STEPS_TOGETHER_MOST
+
+    def afford(self, pattern: Pattern, size: int) -> bool:
+        """Whether a text of `size` bytes may be searched, too. Its search is counted."""
+        steps = pattern.instructions * size
+        if steps > STEPS_MOST:
+            return False
+        self._left -= steps
+        return self._left >= 0
 
 
 class PatternSet:

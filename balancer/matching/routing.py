@@ -11,8 +11,9 @@ from collections.abc import Generator, Mapping
 from typing import Final, NamedTuple
 
 from balancer.http.messages import RequestHead
+from balancer.matching.careful_tables import CarefulTable
 from balancer.matching.gates.making import GateMaker, make_gate
-from balancer.matching.host_compiling import compiling_host
+from balancer.matching.host_compiling import Care, care_for, care_for_all, compiling_host
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
 from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
@@ -53,6 +54,14 @@ class _Falling(HostTable):
         return self._default
 
 
+def _falling(tables: tuple[HostTable, ...], default: Match | None, care: Care) -> HostTable:
+    """The table of hosts that fall through. `care` is what they ask for together."""
+    if not care.compares:
+        return _Falling(tables, default)
+    plain = tuple(each.routes if isinstance(each, CarefulTable) else each for each in tables)
+    return CarefulTable(_Falling(plain, default), True, care.searches)
+
+
 class Content(NamedTuple):
     """A route configuration with its listeners and hosts, in the order of the model."""
 
@@ -69,6 +78,7 @@ class RouteTable:
 
     __slots__ = (
         "_by_key",
+        "_cares",
         "_catch_all",
         "_default",
         "_exact",
@@ -91,6 +101,8 @@ class RouteTable:
         elif configuration.default_route is not None:
             self._default = Match(Served(configuration.default_route, make))
         self._by_key: dict[tuple[str, str], HostTable] = {}
+        # Of hosts that fall through, by the same key.
+        self._cares: dict[tuple[str, str], Care] = {}
         self._exact: dict[bytes, HostTable] = {}
         self._wildcards: dict[bytes, HostTable] = {}
         self._catch_all: HostTable | None = None
@@ -101,11 +113,16 @@ class RouteTable:
     def adding(self, host: Host, before: RouteTable | None, make: GateMaker) -> Generator[None, None, None]:
         """Compiles one host in steps, or takes it over from `before`, which has compiled hosts in the same way."""
         key = host.listener, host.name
+        falls = self.content.configuration.falls_through
         past = before._by_key.get(key) if before is not None else None
-        if past is None or past.host != host:
-            default = None if self.content.configuration.falls_through else self._default
-            past = yield from compiling_host(host, default, make)
-        self._by_key[key] = past
+        if before is not None and past is not None and past.host == host:
+            self._by_key[key] = past
+            if falls:
+                self._cares[key] = before._cares[key]
+            return
+        self._by_key[key] = yield from compiling_host(host, None if falls else self._default, make)
+        if falls:
+            self._cares[key] = care_for(host, None)
 
     def naming(self) -> Generator[None, None, None]:
         """Settles, in steps, which hosts serve which names."""
@@ -130,11 +147,14 @@ class RouteTable:
         if listener is None:
             return
         configuration, hosts = self.content.configuration, by_listener[listener.key]
-        tables = tuple(hosts[each] for each in covering(name, hosts, configuration.wildcards))
-        if not tables:
+        names = tuple(covering(name, hosts, configuration.wildcards))
+        if not names:
             self._put(name, _Empty(name, self._default))
+        elif not configuration.falls_through:
+            self._put(name, hosts[names[0]])
         else:
-            self._put(name, _Falling(tables, self._default) if configuration.falls_through else tables[0])
+            care = care_for_all(self._cares[listener.key, each] for each in names)
+            self._put(name, _falling(tuple(hosts[each] for each in names), self._default, care))
 
     def _put(self, name: str, table: HostTable) -> None:
         if name.startswith(WILDCARD):

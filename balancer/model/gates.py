@@ -41,6 +41,13 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
+class PassedTls(msgspec.Struct, frozen=True, tag="passed_tls"):
+    """Refuses requests whose TLS has ended here (421), because that of their host passes to its endpoints.
+
+    They come on a connection that named another host, or none. Requests without TLS go on.
+    """
+
+
 class BlockedClients(msgspec.Struct, frozen=True, tag="blocked_clients"):
     """Refuses clients by User-Agent and Referer (ConfigMap: block-user-agents, block-referers).
 
@@ -74,6 +81,7 @@ class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
 
 GateRule = (
     Tracing
+    | PassedTls
     | BlockedClients
     | HostScript
     | AppRoot
@@ -99,6 +107,7 @@ GateRule = (
 
 PHASES: tuple[type[GateRule], ...] = (
     Tracing,
+    PassedTls,
     BlockedClients,
     HostScript,
     AppRoot,
@@ -128,6 +137,7 @@ Hooks of the operator see what everybody else has let pass.
 # Gates that keep nobody out: who is redirected elsewhere, or asked again over https, may go on there.
 _WELCOMING = (
     Tracing,
+    PassedTls,
     AppRoot,
     NameRedirect,
     SlashRedirect,

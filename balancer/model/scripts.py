@@ -132,13 +132,15 @@ class Script(msgspec.Struct, frozen=True, tag="script"):
     """Does `steps` in their order, until one answers the request.
 
     Otherwise the endpoint gets `request_fields`, names and texts, in place of the client's. `edits` are of the
-    response, in the answers of the script, too. A path to redirect to is sent in `form`.
+    response, in the answers of the script, too. A path to redirect to is sent in `form`. `underscores`: variables know
+    fields whose names have `_`.
     """
 
     steps: tuple[Step, ...] = ()
     request_fields: tuple[tuple[str, str], ...] = ()
     edits: OrderedEdits = OrderedEdits()
     form: UrlForm = UrlForm()
+    underscores: bool = False
 
 
 class HostScript(msgspec.Struct, frozen=True, tag="host_script"):
@@ -147,3 +149,4 @@ class HostScript(msgspec.Struct, frozen=True, tag="host_script"):
     steps: tuple[Step, ...] = ()
     edits: OrderedEdits = OrderedEdits()
     form: UrlForm = UrlForm()
+    underscores: bool = False

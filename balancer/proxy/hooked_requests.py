@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead
+from balancer.http.passing import written_alike
 from balancer.http.streams import Outgoing
 from balancer.matching.branches import Junction
 from balancer.matching.destinations import Destination
@@ -178,6 +179,8 @@ class HookedRequest(Request):
         if isinstance(prepared, ErrorKind):
             return self.answer(prepared)
         outgoing.replaced |= self._scene.removed
+        if self._scene.removed and outgoing.passing.underscores:
+            outgoing.replaced |= written_alike(outgoing.request.fields, self._scene.removed)
         destination = prepared.to if choice is NO_CHOICE else _steered(prepared.to, choice)
         Attempts(self).begin(outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
 

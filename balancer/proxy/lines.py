@@ -1,7 +1,7 @@
 """Makes the record of a request for the access log, and the JSON line of an ordinary request.
 
 Names all fields that are logged, so that no secret (Authorization, Cookie) can slip in. Most of a line is the same for
-many requests: it is remembered with their fields and with their pick.
+many requests: those parts are cut from the line of a record, and kept with the fields and with the pick of the request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
 from balancer.matching.destinations import DestinationNames
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.picking.members import Pick
+from balancer.picking.members import PickNote
 from balancer.proxy.account import NOBODY, Account
 from balancer.proxy.hooked_accounts import HookedAccount
 
@@ -43,11 +43,14 @@ _NO_REQUEST = RequestHead(
 class Noted(Memo):
     """What the lines of requests with the same fields have in common. `has_id`: the client names the request.
 
-    `opening` is the part of a JSON line from the client to the status, `closing` the end after the size of the head.
-    Both hold for `client`, `method`, `target` and `protocol`, those of the last request.
+    Three parts of a JSON line follow from them, from `method` and `protocol`: `amid` stands between the client and the
+    path, `behind` between the path and the status, and `closing` after the size of the head. `opening` is what the line
+    has before the status if `client` asks for `target`: those of the last request.
     """
 
     __slots__ = (
+        "amid",
+        "behind",
         "client",
         "closing",
         "has_id",
@@ -75,6 +78,8 @@ class Noted(Memo):
         self.has_id = request.repeated.request_id is not None
         self.client = ""
         self.opening = ""
+        self.amid = ""
+        self.behind = ""
         self.closing = ""
         self.protocol = ""
         self.method = b""
@@ -89,34 +94,24 @@ class Noted(Memo):
             and self.protocol == request.protocol
         )
 
-    def open(self, client: str, request: RequestHead) -> None:
-        """Makes `opening` and `closing` for a request of `client`."""
+    def follow(self, client: str, request: RequestHead) -> bool:
+        """Makes `opening` that of a request of `client`. False: no line of its method and protocol was cut yet."""
+        if self.method != request.method or self.protocol != request.protocol:
+            return False
         self.client = client
-        self.protocol = request.protocol
-        self.method = request.method
         self.target = request.raw_target
-        method, path = request.method.decode("ascii"), request.raw_target.decode("latin-1")
-        host, agent, referer = self.host, self.user_agent, self.referer
-        if not _is_plain(f"{client}{method}{host}{path}{agent}{referer}"):
-            client, method, host, path = _inside(client), _inside(method), _inside(host), _inside(path)
-            agent = None if agent is None else _inside(agent)
-            referer = None if referer is None else _inside(referer)
-        self.opening = (
-            f'"client":"{client}","method":"{method}","host":"{host}","path":"{path}"'
-            f',"protocol":"{request.protocol}","status":'
-        )
-        closing = "" if agent is None else f',"user_agent":"{agent}"'
-        if referer is not None:
-            closing += f',"referer":"{referer}"'
-        if self.trace_id is not None:
-            closing += f',"trace_id":"{self.trace_id}"'
-        self.closing = closing + "}\n"
+        path = request.raw_target.decode("latin-1")
+        if not _is_plain(client + path):
+            client, path = _inside(client), _inside(path)
+        self.opening = f'"client":"{client}{self.amid}{path}{self.behind}'
+        return True
 
 
 def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     """The JSON line of a request that the note of its pick fits. Empty if it is not ordinary: `record_of` has it then.
 
-    An ordinary request was answered at the first attempt and within a second, and its line has no rare fields.
+    An ordinary request was answered at the first attempt and within a second, and its line has no rare fields. Only
+    what differs from request to request is written here.
     """
     request, pick = account.request, account.pick
     if (
@@ -131,11 +126,9 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     endpoint_micros = int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
     if micros >= _SECOND or endpoint_micros >= _SECOND or account.endpoint_status != note.status:
         return b""
-    if not note.names:
-        note_names(account, pick)
     noted, head_bytes = noted_of(request), request.head_bytes
-    if not noted.fits(account.client, request):
-        noted.open(account.client, request)
+    if not note.names or not (noted.fits(account.client, request) or noted.follow(account.client, request)):
+        return _first_line(json, account, seconds)
     request_id = account.request_id.decode("latin-1")
     if noted.has_id:
         request_id = _inside(request_id)
@@ -147,6 +140,48 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     if account.grpc_status is not None:  # the last field
         line = f'{line[:-2]},"grpc_status":{account.grpc_status}}}\n'
     return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
+
+
+def _first_line(json: JsonLine, account: Account, seconds: float) -> bytes:
+    """The line of the record. Keeps its parts for further requests with the same fields, and with the same pick."""
+    request, pick = account.request, account.pick
+    assert request is not None
+    assert pick is not None
+    line = json(record_of(account, pick.note.from_zone, seconds))
+    if len(line) <= FIELD_CHARACTERS_MAX:
+        _keep_parts(line.decode("ascii"), account.client, request, pick.note)
+    return line
+
+
+def _keep_parts(line: str, client: str, request: RequestHead, note: PickNote) -> None:
+    """Cuts `line` at what differs from request to request. No value has a quote that is not escaped, as keys have."""
+    opening = line.index('"client":"')
+    method = line.index('","method":', opening)
+    path = _after(line, ',"path":"', method)
+    protocol = line.index('","protocol":', path)
+    status = _after(line, ',"status":', protocol)
+    names = line.index(',"namespace":', status)
+    request_id = _after(line, ',"request_id":"', names)
+    rest = line.index('","endpoint_status":', request_id)
+    head_bytes = _after(line, ',"head_bytes":', rest)
+    closing = head_bytes + len(str(request.head_bytes))
+    grpc_status = line.find(',"grpc_status":', closing)
+    noted = noted_of(request)
+    noted.client = client
+    noted.method = request.method
+    noted.target = request.raw_target
+    noted.protocol = request.protocol
+    noted.opening = line[opening:status]
+    noted.amid = line[method:path]
+    noted.behind = line[protocol:status]
+    noted.closing = line[closing:] if grpc_status < 0 else line[closing:grpc_status] + "}\n"
+    note.names = line[names:request_id]
+    note.rest = line[rest:head_bytes]
+
+
+def _after(line: str, key: str, start: int) -> int:
+    """Where the value of `key` begins."""
+    return line.index(key, start) + len(key)
 
 
 def names_of(account: Account) -> DestinationNames:
@@ -165,23 +200,6 @@ def noted_of(request: RequestHead) -> Noted:
     return noted
 
 
-def note_names(account: Account, pick: Pick) -> None:
-    """Notes the parts of a JSON line that follow from the route, the pick and the rest of its note."""
-    note, names = pick.note, names_of(account)
-    note.names = (
-        f',"namespace":{_quoted(names.namespace)},"ingress":{_quoted(names.ingress)}'
-        f',"service":{_quoted(names.service)},"endpoints":[{_quoted(pick.member.label)}]'
-        f',"from_zone":{_quoted(note.from_zone)},"to_zone":{_quoted(pick.to_zone)}'
-        f',"locality":{_quoted(pick.locality._value_)},"reason":{_quoted(_reason(account) or "")},"request_id":"'
-    )
-    port_field = f',"service_port":{_quoted(names.port)}' if names.port else ""
-    note.rest = f'","endpoint_status":{note.status}{port_field},"head_bytes":'
-
-
-def _quoted(text: str) -> str:
-    return in_ascii(_encode(text)).decode("ascii")
-
-
 def _is_plain(text: str) -> bool:
     """Whether every character stands for itself in printable JSON. Any other one takes more bytes, but for DEL."""
     return len(_encode(text)) == len(text) + 2 and "\x7f" not in text
@@ -189,7 +207,7 @@ def _is_plain(text: str) -> bool:
 
 def _inside(text: str) -> str:
     """What stands between the quotes."""
-    return _quoted(text)[1:-1]
+    return in_ascii(_encode(text)).decode("ascii")[1:-1]
 
 
 def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:

@@ -7,6 +7,7 @@ import time
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
+from balancer.http.passing import written_alike
 from balancer.http.streams import Outgoing
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.verdicts import Asked, Go
@@ -46,6 +47,8 @@ def prepare(
     if go is not None:
         outgoing.added = go.added
         outgoing.removed = go.removed
+        if go.removed and outgoing.passing.underscores:
+            outgoing.removed |= written_alike(request.fields, go.removed)
         context.editors += go.editors
         now = time.perf_counter()  # a gate may have waited
     if served.rewriting is not None:

@@ -93,8 +93,8 @@ def others_in(buffer: Buffer, *, seats: int, seat: int) -> Others:
         return blake2b(client, digest_size=1, key=secret).digest()[0] % PLACES
 
     return Others(
-        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat).peers,
-        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat).peers,
+        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat, secret=secret).peers,
+        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat, secret=secret).peers,
         place_of,
     )
 

@@ -32,12 +32,12 @@ class PeerTable:
 
     __slots__ = ("_rows",)
 
-    def __init__(self, buffer: Buffer, *, start: int, seats: int, seat: int) -> None:
+    def __init__(self, buffer: Buffer, *, start: int, seats: int, seat: int, secret: bytes = b"") -> None:
         """The table has `peer_table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
 
-        Raises ValueError if the buffer is shorter.
+        `secret` is that of the memory. Raises ValueError if the buffer is shorter.
         """
-        self._rows = RowTable(buffer, _SHAPE, start=start, seats=seats, seat=seat)
+        self._rows = RowTable(buffer, _SHAPE, start=start, seats=seats, seat=seat, secret=secret)
 
     def peers(self, key: str) -> Peers:
         """The peers of a controller. They are alone if the table has no room."""

@@ -1,13 +1,14 @@
 """Lays out rows of words in which the processes of one replica tell each other what they see of one thing. No I/O.
 
-A table has sets of ways, a way has a row for each seat. A row is written by one process only, so there are no locks. It
-holds a tag (what it is about), the time, words of a state, and running totals of what was seen. Every value is an
-aligned word, which x86-64 and 64-bit ARM write and read whole. A reader that meets a row between two writes is wrong by
-a few answers. Rows that make no sense are ignored.
+A table has sets of ways, a way has a row for each seat. A row is written by one process only, so there are no locks.
+Its words are aligned, so x86-64 and 64-bit ARM read and write them whole; a reader that meets a row between two writes
+is wrong by a few answers. Rows that make no sense are ignored. In a full set, who holds most rows of a process gives
+way to a namespace that holds fewer. Places follow from a secret, so no tenant chooses whom its names meet.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
 from math import inf
@@ -58,12 +59,15 @@ def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat
 class RowTable:
     """The memory as one process sees it, from its seat."""
 
-    __slots__ = ("_seat", "_seats", "_shape", "_words")
+    __slots__ = ("_holders", "_seat", "_seats", "_secret", "_shape", "_words")
 
-    def __init__(self, buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int) -> None:
+    def __init__(
+        self, buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int, secret: bytes = b""
+    ) -> None:
         """The table has `shape.table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
 
-        Raises ValueError if the buffer is shorter.
+        `secret`, which all processes know, says where things have their rows. Raises ValueError if the buffer is
+        shorter.
         """
         size = shape.table_bytes(seats)
         octets = memoryview(buffer).cast("B")[start : start + size]
@@ -73,22 +77,55 @@ class RowTable:
         self._shape = shape
         self._seats = seats
         self._seat = seat
+        self._secret = secret
+        self._holders: dict[int, str] = {}
 
     def talk(self, key: str) -> Talk:
-        """What this process tells about `key`, and what it hears of the others."""
-        hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES).digest(), "big")
+        """What this process tells about `key`, which begins with a namespace and a slash, and hears of the others."""
+        hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES, key=self._secret).digest(), "big")
         tag = float((hashed >> (64 - _TAG_BITS)) or 1)
         width = self._shape.words
         step = self._seats * width
         first = hashed % self._shape.sets * _WAYS * step
         ways = [range(way, way + step, width) for way in range(first, first + _WAYS * step, step)]
+        own = tuple(rows[self._seat] for rows in ways)
         return Talk(
             self._words,
             tag,
             self._shape,
-            own=tuple(rows[self._seat] for rows in ways),
+            own=_OwnRows(self._words, own, self._holders, key.partition("/")[0]),
             others=tuple(row for rows in ways for seat, row in enumerate(rows) if seat != self._seat),
         )
+
+
+class _OwnRows:
+    """The rows of a set that this process may write, for a thing of one namespace."""
+
+    __slots__ = ("_holders", "_rows", "_tenant", "_words")
+
+    def __init__(self, words: memoryview[float], rows: tuple[int, ...], holders: dict[int, str], tenant: str) -> None:
+        """`holders` are the namespaces of all rows of the process that are in use."""
+        self._words = words
+        self._rows = rows
+        self._holders = holders
+        self._tenant = tenant
+
+    def claimed(self, now: float) -> int | None:
+        """A row; None while things that are in use have all of them, and no namespace has two more than this one."""
+        words, holders = self._words, self._holders
+        found = next(
+            (row for row in self._rows if not words[row] or words[row + _AT] < now - _ABANDONED_SECONDS),
+            None,
+        )
+        if found is None:
+            held = Counter(holders.get(row, "") for row in self._rows)
+            most = max(held, key=lambda tenant: held[tenant])
+            if held[most] < held[self._tenant] + 2:
+                return None
+            found = next(row for row in self._rows if holders.get(row, "") == most)
+        words[found] = 0.0  # nobody may take what is written now for what was told before
+        holders[found] = self._tenant
+        return found
 
 
 class Talk:
@@ -102,10 +139,10 @@ class Talk:
         tag: float,
         shape: RowShape,
         *,
-        own: tuple[int, ...],
+        own: _OwnRows,
         others: tuple[int, ...],
     ) -> None:
-        """`own` are the rows that this seat may use, `others` the rows where others may write about the same."""
+        """`own` are the rows that this process may use, `others` the rows where others may write about the same."""
         self._words = words
         self._tag = tag
         self._shape = shape
@@ -120,7 +157,7 @@ class Talk:
         """Tells the others the present state, and what was seen since the last call."""
         words, row = self._words, self._row
         if row is None or words[row] != self._tag:
-            row = self._claimed(now)
+            row = self._own.claimed(now)
             self._row = row
             if row is None:
                 return
@@ -158,14 +195,6 @@ class Talk:
             for row in self._known
             if words[row] == self._tag
         ]
-
-    def _claimed(self, now: float) -> int | None:
-        """A row for this process; None while things that are in use have all of them."""
-        words = self._words
-        return next(
-            (row for row in self._own if not words[row] or words[row + _AT] < now - _ABANDONED_SECONDS),
-            None,
-        )
 
     def _look(self, now: float) -> None:
         words, tag = self._words, self._tag

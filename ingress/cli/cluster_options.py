@@ -30,6 +30,8 @@ DEFAULT_BACKEND = option("--default-backend-service", help=_DEFAULT_BACKEND, met
 LOCAL_ENDPOINTS = switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests).")
 EXTERNAL_NAME = switch("--allow-external-name", help="Serve Services of type ExternalName, on public addresses only.")
 
+PASSTHROUGH = switch("--enable-ssl-passthrough", help="Pass the TLS of hosts to endpoints where an Ingress says so.")
+
 
 def context_of(given: Mapping[str, Any]) -> TranslationContext:
     """How the cluster is read, by the options that were given. Not every command has every option.
@@ -49,6 +51,7 @@ def context_of(given: Mapping[str, Any]) -> TranslationContext:
         pod_zone=given["pod_zone"] or None,
         allow_local_endpoints=given["allow_local_endpoints"],
         allow_external_name=given["allow_external_name"],
+        enable_ssl_passthrough=given["enable_ssl_passthrough"],
         default_ssl_certificate=reference("--default-ssl-certificate", given.get("default_ssl_certificate")),
         default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
         watch_namespaces=tuple(given["watch_namespace"]),

@@ -20,6 +20,7 @@ from ingress.cli.hooks import hooks
 from ingress.cli.manual import man
 from ingress.cli.migration import check, migrate, rehearse
 from ingress.cli.readings import addresses, peers
+from ingress.cli.savings import savings
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def cli() -> None:
     option("--default-ssl-certificate", help="Secret for hosts without a certificate.", metavar="NS/NAME"),
     cluster_options.LOCAL_ENDPOINTS,
     cluster_options.EXTERNAL_NAME,
+    cluster_options.PASSTHROUGH,
 )
 @section(
     "What is written to the cluster",
@@ -258,5 +260,6 @@ cli.add_command(hooks)
 cli.add_command(man)
 cli.add_command(migrate)
 cli.add_command(rehearse)
+cli.add_command(savings)
 for _command in COMMANDS:
     cli.add_command(_command)

@@ -17,6 +17,7 @@ _FILE = click.Path(path_type=Path)
 _CONFIGMAP = "ingress-nginx/ingress-nginx-controller"
 _VERDICTS = ("works-differently", "degraded", "unprotected", "misrouted", "closed", "never")
 _FAIL_ON = "Exit 1 if a verdict is this or more harmful."
+_PASSED = "Pass TLS where an Ingress says so, as an ingress-nginx in the dump with this argument does."
 _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
 
 
@@ -42,6 +43,7 @@ _EXTERNAL = "Serve Services of type ExternalName, on public addresses only."
     option("--default-backend-service", help="Service for requests that no rule matches.", metavar="NS/NAME"),
     switch("--allow-local-endpoints", help="Allow loopback and link-local endpoints (demo, tests)."),
     switch("--allow-external-name", help=_EXTERNAL),
+    switch("--enable-ssl-passthrough", help=_PASSED),
 )
 def check(**given: Any) -> None:
     """Say what will become of the Ingresses of another controller, before they move.
@@ -68,6 +70,7 @@ def check(**given: Any) -> None:
             default_backend_service=reference("--default-backend-service", given["default_backend_service"]),
             allow_local_endpoints=given["allow_local_endpoints"],
             allow_external_name=given["allow_external_name"],
+            enable_ssl_passthrough=given["enable_ssl_passthrough"],
         ),
         form=given["output"],
         fail_on=None if fail_on == "never" else IngressOutcome(fail_on),

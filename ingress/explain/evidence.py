@@ -12,9 +12,10 @@ from ipaddress import ip_address
 
 from balancer.explain.drafts import PolicySource, RouteName, SliceEntry
 from balancer.model.routes import Owner
+from ingress.explain.attached import attached_policy, said_by_route
 from ingress.findings import Finding, Findings, Severity, quote
 from ingress.objects.endpoint_hints import EndpointHints
-from ingress.objects.kinds import EndpointSlice, Ingress, IngressClass, SliceEndpoint, key_of, subject_of
+from ingress.objects.kinds import EndpointSlice, Ingress, IngressClass, Kind, SliceEndpoint, key_of, subject_of
 from ingress.objects.names import covering
 from ingress.settings.configmap import read_configmap
 from ingress.settings.context import TranslationContext
@@ -64,8 +65,15 @@ class Evidence:
         said_by_service = Overrides()
         if service is not None:
             said_by_service = read_service_annotations(service, Findings().about(subject_of(service)))
+        if route.owner.kind != Kind.INGRESS.value:
+            said_by_ingress = said_by_route(self._inventory, route)
         source, choice = policy_origin(settings, data, service=said_by_service, ingress=said_by_ingress)
         sentence = self._sentence(source, route)
+        if route.owner.kind != Kind.INGRESS.value and source != "flag-off":
+            below = source in {"ingress", "service"}
+            policy = attached_policy(self._inventory, route, said_below=below)
+            if policy is not None:
+                return PolicySource("zone-policy", f"set by ZonePolicy {policy}")
         if choice.name is None and service is not None:
             sentence += "; auto leads to it, because the Service " + (_SPEAKS if follows_hints(service) else _IS_SILENT)
         return PolicySource(source, sentence)
@@ -139,6 +147,8 @@ class Evidence:
         return "it names no class, and none of zonal's IngressClasses is the default"
 
     def _ingress(self, route: RouteName) -> Ingress | None:
+        if route.owner.kind != Kind.INGRESS.value:
+            return None
         key = route.owner.namespace, route.owner.name
         return next((ingress for ingress in self._inventory.of(Ingress) if key_of(ingress) == key), None)
 
@@ -149,7 +159,7 @@ class Evidence:
             "default": "the default, because no object sets another",
             "configmap": f"set by zone-policy in ConfigMap {self._context.configmap}",
             "service": f"{annotation} Service {route.service.full_name}",
-            "ingress": f"{annotation} Ingress {route.owner.full_name}",
+            "ingress": f"{annotation} {route.owner.kind} {route.owner.full_name}",
         }[source]
 
 

@@ -20,6 +20,7 @@ import zonal_hooks
 from balancer.model.hooks import HookCode, HookPhase
 from ingress.findings import Finding, Severity
 from ingress.settings.hooks import RegisteredHook
+from zonal_hooks.limits import refuse_tracing
 from zonal_hooks.loading import NotAHook, checked_hook_name, name_of_file
 from zonal_hooks.manifests import Asked, Manifest, Told
 
@@ -120,6 +121,8 @@ class HookFiles:
             problems.append(_finding(name, told.problem))
             if (before := self._known.get(name)) is not None:
                 known[name] = before
+        if any(each.code.isolated for each in known.values()):
+            refuse_tracing()  # this process holds what is the cluster's
         self._known = known
         self._told = {asked: told for asked, told in self._told.items() if told.manifest is not None}
         return ReadHooks(tuple(known[name] for name in sorted(known)), tuple(problems))

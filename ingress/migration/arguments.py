@@ -12,8 +12,6 @@ import msgspec
 from ingress.migration.controllers import OtherController
 from ingress.migration.verdicts import NameReview, NameStanding
 from ingress.settings.context import TranslationContext
-from ingress.settings.table.option import NGINX_PREFIX
-from ingress.settings.table.whole import INGRESS_OPTIONS
 from ingress.settings.unsupported import words
 
 _SAME = words(
@@ -58,6 +56,7 @@ def with_arguments(
         "default_ssl_certificate": controller.get("default-ssl-certificate"),
         "default_backend_service": controller.get("default-backend-service"),
         "watch_ingress_without_class": controller.get("watch-ingress-without-class") == "true",
+        "enable_ssl_passthrough": controller.get(_PASSTHROUGH) == "true",
         "watch_namespaces": tuple(filter(None, (controller.get("watch-namespace"),))),
     }
     return msgspec.structs.replace(
@@ -72,9 +71,7 @@ def _reviewed(name: str, value: str, tcp: Mapping[str, str] | None) -> NameRevie
 
 def _standing(name: str, value: str, tcp: Mapping[str, str] | None) -> tuple[NameStanding, str]:
     if name == _PASSTHROUGH and value != "false":
-        is_known = f"{NGINX_PREFIX}ssl-passthrough" in INGRESS_OPTIONS
-        refused = NameStanding.REFUSED, "Ingresses with the annotation ssl-passthrough answer 503"
-        return (NameStanding.SAME, "") if is_known else refused
+        return NameStanding.SAME, ""
     differs = " ".join(_of_ports(name, tcp)) if name in {_TCP, _UDP} else _DIFFERS.get(name, "")
     if differs:
         return NameStanding.DIFFERS, differs

@@ -15,6 +15,7 @@ from ingress.migration.arguments import argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
 from ingress.migration.controllers import OtherController, find_controllers
 from ingress.migration.dumps import Dump, read_dump
+from ingress.migration.gateway.checked import ports_of
 from ingress.migration.judging import review
 from ingress.migration.verdicts import ControllerReview, Review
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Service, key_of
@@ -78,6 +79,7 @@ def translated_dump(
 ) -> tuple[Inventory, Translation]:
     """The objects of a dump and what is supposed beside them, and what zonal makes of them."""
     inventory = Inventory()
+    context = msgspec.structs.replace(context, gateway_ports=ports_of(dump.events))
     adoption = Adoption(context.ingress_class, context.controller_class)
     for event in dump.events:
         inventory.apply(adoption.adopted(event))

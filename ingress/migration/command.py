@@ -50,7 +50,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 def run_check(options: CheckOptions) -> int:
     """Prints the verdicts. Returns the exit status: 1 if one is `fail_on` or worse. Raises `CannotCheck`."""
     found = _reviewed(options)
-    if not found.ingresses:
+    if not found.ingresses and not found.routes:
         others = f"{found.of_other_classes} of others"
         why = next((finding.message for finding in found.others), "name the class by --ingress-class")
         raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} ({others}): {why}")

@@ -38,6 +38,10 @@ ANNOTATION_DIFFERENCES: Mapping[str, Difference] = {
     "limit-rps": _CLIENTS,
     "limit-rpm": _CLIENTS,
     "limit-connections": _CLIENTS,
+    "ssl-passthrough": Difference(
+        "wildcards and aliases of the host pass, too, and an annotation that protects requests resets the connections",
+        words("0 f false") | {""},
+    ),
     "upstream-hash-by": Difference("the hash is another one, so each value is placed anew once"),
 }
 """Annotations, without the prefix, that zonal carries out differently."""

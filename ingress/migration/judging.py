@@ -12,6 +12,7 @@ import msgspec
 
 from balancer.model.publication import RoutingModel
 from ingress.findings import HARM, Finding, Severity
+from ingress.migration.gateway.checked import REVIEWED, route_reviews
 from ingress.migration.names import annotation_reviews, key_reviews, unnamed
 from ingress.migration.regex_hosts import regex_hosts
 from ingress.migration.today import changing, same
@@ -65,6 +66,8 @@ def review(
     config_map = ("ConfigMap", namespace, name)
     reviewed = {_subject(ingress) for ingress in known} | {config_map}
     told = {_subject(each): [*about.get(_subject(each), ()), *_of_services(each, about)] for each in ours}
+    standing = {(each.kind, each.namespace, each.name) for each in translation.standings}
+    reviewed |= {each for each in standing if each[0] in REVIEWED}
     taken = {finding for findings in told.values() for finding in findings}
     columns = zone_columns(translation.model, knows_slices=knows_slices)
     reviews = (_ingress(each, told[_subject(each)], served, closed, origins) for each in ours)
@@ -84,6 +87,7 @@ def review(
         ),
         assumed=assumed,
         of_other_classes=len(known) - len(ours),
+        routes=tuple(route_reviews(inventory, about, standing, origins)),
     )
 
 

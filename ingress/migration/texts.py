@@ -22,6 +22,7 @@ def as_text(review: Review) -> str:
     blocks = [ingress_lines(each) for each in review.ingresses]
     blocks += [
         _controller(review),
+        _routes(review),
         _regex_hosts(review),
         config_map_lines(review.config_map),
         [*_others(review)],
@@ -78,6 +79,14 @@ def _controller(review: Review) -> list[str]:
 def _same(findings: Iterable[Finding]) -> Iterator[str]:
     for finding in findings:
         yield f"  same as today, because {because(finding)}: {finding.message}"
+
+
+def _routes(review: Review) -> list[str]:
+    lines: list[str] = []
+    for each in review.routes:
+        place = f" ({each.file})" if each.file else ""
+        lines += [f"{each.kind} {each.namespace}/{each.name}{place}: {each.verdict.value}", *_remarks(each.remarks)]
+    return lines
 
 
 def _regex_hosts(review: Review) -> list[str]:

@@ -105,6 +105,17 @@ class ConfigMapReview(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[Finding, ...] = ()
 
 
+class RouteReview(msgspec.Struct, frozen=True, kw_only=True):
+    """One object of Gateway API: a Gateway, a ListenerSet, a route or a policy. `remarks` are the findings about it."""
+
+    kind: str
+    namespace: str
+    name: str
+    verdict: IngressOutcome
+    file: str = ""
+    remarks: tuple[Finding, ...] = ()
+
+
 class RegexHostReview(msgspec.Struct, frozen=True, kw_only=True):
     """A host whose paths are all regular expressions, the Ingresses that make them so, and what that changes."""
 
@@ -127,6 +138,7 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     """A whole check. `others` are findings about other objects and about files. `assumed` says what the dump lacks.
 
     `of_other_classes` is the number of Ingresses that were not checked. `controller` None: the dump has none.
+    `routes` are objects of Gateway API.
     """
 
     ingresses: tuple[IngressReview, ...]
@@ -136,11 +148,12 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
     assumed: tuple[str, ...] = ()
     of_other_classes: int = 0
     controller: ControllerReview | None = None
+    routes: tuple[RouteReview, ...] = ()
 
     @property
     def worst(self) -> IngressOutcome:
         """The most harmful outcome of anything that was checked."""
-        verdicts = [each.verdict for each in self.ingresses]
+        verdicts = [*(each.verdict for each in self.ingresses), *(each.verdict for each in self.routes)]
         return worst([*verdicts, self.config_map.verdict, outcome_of(self.others)])
 
     @property
@@ -155,6 +168,9 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
 
     def _beside(self) -> Iterator[str]:
         """What needs a decision beside the Ingresses."""
+        if self.routes:
+            works = sum(each.verdict is IngressOutcome.WORKS for each in self.routes)
+            yield f"{works} of {_number(len(self.routes), 'object')} of Gateway API work as they are."
         if self.config_map.verdict.harm >= IngressOutcome.DEGRADED.harm:
             verdict = self.config_map.verdict.value
             about = [

@@ -35,6 +35,7 @@ from ingress.objects.kinds import (
 )
 from ingress.objects.metadata import Reported
 from ingress.objects.names import LABEL, SUBDOMAIN
+from ingress.objects.zone_policy import ZONE_POLICY_GROUP, ZONE_POLICY_VERSION, ZonePolicyObject
 
 Document = Mapping[Any, Any]
 """A mapping as parsed from YAML or JSON, with unknown contents."""
@@ -60,6 +61,7 @@ _RECORDS: Mapping[tuple[str, str], type[KubernetesObject]] = {
     (_GATEWAY_V1, "TCPRoute"): TcpRoute,
     (_GATEWAY_V1, "ReferenceGrant"): ReferenceGrant,
     (_GATEWAY_V1, "BackendTLSPolicy"): BackendTlsPolicy,
+    (f"{ZONE_POLICY_GROUP}/{ZONE_POLICY_VERSION}", "ZonePolicy"): ZonePolicyObject,
     # The same shapes under their older version, which API servers still serve.
     (_GATEWAY_V1BETA1, "GatewayClass"): GatewayClass,
     (_GATEWAY_V1BETA1, "Gateway"): Gateway,

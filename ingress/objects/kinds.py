@@ -25,6 +25,7 @@ from ingress.objects.gateway import (
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.objects.metadata import CLUSTER_WIDE, OPTIONAL_KINDS, Int32, Kind, Metadata, Wire
 from ingress.objects.node_status import NodeSpec, NodeStatus
+from ingress.objects.zone_policy import ZonePolicyObject
 
 # What every kind has is defined below the kinds of Gateway API, and used everywhere together with the kinds.
 __all__ = ("CLUSTER_WIDE", "OPTIONAL_KINDS", "Kind", "Metadata")
@@ -288,6 +289,7 @@ GatewayObject = (
     | TcpRoute
     | ReferenceGrant
     | BackendTlsPolicy
+    | ZonePolicyObject
 )
 KubernetesObject = Ingress | IngressClass | Service | EndpointSlice | Node | Secret | ConfigMap | GatewayObject
 

@@ -34,6 +34,7 @@ class Kind(Enum):
     TCP_ROUTE = "TCPRoute"
     REFERENCE_GRANT = "ReferenceGrant"
     BACKEND_TLS_POLICY = "BackendTLSPolicy"
+    ZONE_POLICY = "ZonePolicy"
 
 
 CLUSTER_WIDE = frozenset({Kind.INGRESS_CLASS, Kind.NODE, Kind.NAMESPACE, Kind.GATEWAY_CLASS})
@@ -51,6 +52,7 @@ OPTIONAL_KINDS = frozenset(
         Kind.TCP_ROUTE,
         Kind.REFERENCE_GRANT,
         Kind.BACKEND_TLS_POLICY,
+        Kind.ZONE_POLICY,
     }
 )
 """The kinds that Gateway API needs. A cluster may lack them, and without Gateways nobody follows them."""

@@ -52,7 +52,10 @@ def read_configmap(
         elif loss.is_asked_for(data[key]):
             lost.append(_Lost(key, loss, f"{key} is an ingress-nginx key that zonal does not support"))
     closing = [each.key for each in lost if _closes(each, settings, report)]
-    levels = cluster_levels(reading.overrides.over(SnippetTexts()), report)
+    levels = msgspec.structs.replace(
+        cluster_levels(reading.overrides.over(SnippetTexts()), report),
+        underscores=settings.proxy.underscores_in_headers,
+    )
     return msgspec.structs.replace(settings, closed=bool(closing), snippets=levels), findings.frozen()
 
 

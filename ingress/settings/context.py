@@ -19,6 +19,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     `publish_service` are our replicas. No `watch_namespaces` means all. `http_port` and `https_port` are those of the
     listeners, 0 if any free port is taken. `names_secrets`: each Secret is
     followed by its name. `can_export_spans`: OpenTelemetry's exporters are installed.
+    `enable_ssl_passthrough`: the TLS of hosts passes to endpoints where an Ingress says so.
     `gateway_ports` are the ports that Gateways may open, and the names of their sockets. With `gateway_services` each
     Gateway has a Service and any port instead. Without either, Gateway API is not read. `hooks` are those that the
     operator has registered, sorted by name.
@@ -41,6 +42,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     https_port: int = 8443
     names_secrets: bool = False
     can_export_spans: bool = True
+    enable_ssl_passthrough: bool = False
     gateway_ports: tuple[tuple[int, str], ...] = ()
     gateway_services: GatewayServices | None = None
     hooks: tuple[RegisteredHook, ...] = ()

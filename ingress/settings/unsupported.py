@@ -66,7 +66,6 @@ _ALONE = "the annotation changes nothing without another one"
 
 UNSUPPORTED_ANNOTATIONS: Mapping[str, Loss] = {
     # Who answers.
-    "ssl-passthrough": closing(Severity.UNPROTECTED, "TLS ends at zonal, and the endpoint verifies no client", FALSE),
     "stream-snippet": closing(Severity.MISROUTED, "what the snippet configures is missing", EMPTY),
     # Who is let in.
     "auth-snippet": closing(Severity.UNPROTECTED, "the auth service is asked without the snippet"),

@@ -208,6 +208,7 @@ def _gateways(
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
     note_routes(gateways.routes, findings)
+    gateways.zones.note(gateways.standings, gateways.gateways, findings)
     return gateways
 
 

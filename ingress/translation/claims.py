@@ -60,7 +60,7 @@ class BranchClaim(msgspec.Struct, frozen=True):
     `port` is that of `branch.service`; None: no Service may be used, so requests of the branch get its error.
     `tls` and `http2` are how the endpoints are spoken to, as in `Backend`; `http2` None: as the Service says.
     `overrides` is what the owner of the branch says about the backend: `ZoneSettings` for its own requests, and
-    `BackendSettings` for all requests.
+    `BackendSettings` for all requests. `defaults` are `ZoneSettings` that count where the Service says nothing.
     """
 
     branch: Branch
@@ -68,6 +68,7 @@ class BranchClaim(msgspec.Struct, frozen=True):
     tls: EndpointTls | None = None
     http2: bool | None = None
     overrides: Overrides = Overrides()
+    defaults: Overrides = Overrides()
 
 
 class MirrorClaim(msgspec.Struct, frozen=True):
@@ -174,8 +175,9 @@ class HostClaim(msgspec.Struct, frozen=True):
     an object wants TLS for the host. `certificate` None: the host has none of its own. `ciphers` is the OpenSSL list of
     handshakes for the host, if an object says one. `client_certificates` is what every path of the host asks of
     clients, `is_denied` says that this cannot be read, so the host is closed. `listener`, `configuration` and
-    `trailing_slash` are as in `Host`. `unmatched_gates` and `unmatched_rules` are for requests that neither a path nor
-    a default of the host matches.
+    `trailing_slash` are as in `Host`. `passed_to` is where TLS of clients that ask for the host passes to, None: TLS
+    ends here. `unmatched_gates` and `unmatched_rules` are for requests that neither a path nor a default of the host
+    matches.
     """
 
     name: str
@@ -186,6 +188,7 @@ class HostClaim(msgspec.Struct, frozen=True):
     ciphers: str = ""
     client_certificates: ClientCertificates | None = None
     is_denied: bool = False
+    passed_to: RelayClaim | None = None
     unmatched_gates: tuple[GateRule, ...] = ()
     unmatched_rules: tuple[ResponseRule, ...] = ()
     listener: str = INGRESS

@@ -77,9 +77,11 @@ def routed(
         memory=memory,
     )
     hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
+    passed = (each.passed_to for each in hosts if each.passed_to is not None)
+    relays = sorted((*passed, *parts.relays), key=attrgetter("listener", "name"))
     return RoutingModel(
         hosts=tuple(map(maker.host, hosts)),
-        relays=tuple(map(maker.relay, parts.relays)),
+        relays=tuple(map(maker.relay, relays)),
         entry_points=(*parts.entry_points, HTTP, HTTPS),
         route_configurations=(
             *parts.route_configurations,

@@ -94,13 +94,16 @@ class InventoryView:
 class Memory(Generic[_Made]):
     """Remembers what the last translation made, by key. What a translation does not ask for is forgotten."""
 
-    __slots__ = ("_before", "_made", "_view", "_was_held_back")
+    __slots__ = ("_before", "_changed", "_last", "_made", "_now", "_view", "_was_held_back")
 
     def __init__(self) -> None:
         self._before: dict[Hashable, _Kept[_Made]] = {}
         self._made: dict[Hashable, _Kept[_Made]] = {}
         self._view: InventoryView | None = None
         self._was_held_back = False
+        self._last = 0  # the stamp of the translation before
+        self._now = 0
+        self._changed: frozenset[Kind | None] = frozenset()  # kinds of objects that have changed since `_last`
 
     def begin(self, view: InventoryView) -> None:
         """Begins a translation of what `view` shows. Another inventory than before has nothing in common with it."""
@@ -112,6 +115,11 @@ class Memory(Generic[_Made]):
         self._before = self._made
         self._made = {}
         self._view = view
+        self._last = self._now
+        self._now = view.stamps.now
+        self._changed = view.changed_after(self._last)
+        if self._was_held_back:
+            self._changed |= {Kind.SECRET}
 
     def keep_all(self) -> None:
         """Remembers for the next translation what the last one made, which this one need not ask for."""
@@ -129,7 +137,10 @@ class Memory(Generic[_Made]):
         `make` must depend on nothing else that changes from one translation to the next. Its findings go to `findings`.
         Several calls with one key have to be given the same within a translation.
         """
-        view, found = self._view, self._before.get(key)
+        found = self._before.get(key)
+        if found is not None and found.given == given and self._is_quiet(found):
+            return self._again(key, found, findings)
+        view = self._view
         assert view is not None
         if found is None or not self._holds(found, given, view):
             notes = FindingNotes()
@@ -138,9 +149,26 @@ class Memory(Generic[_Made]):
             if found is not None and found.made == made:
                 made = found.made  # the same object, so that who compares it later need not look into it
             found = _Kept(made, given, view.take_looks(), notes.notes, view.stamps.now)
+        return self._again(key, found, findings)
+
+    def again(self, key: Hashable, findings: Findings) -> _Made | None:
+        """What the last translation made by `key`, if nothing has changed of the kinds that it looked for; else None.
+
+        For callers who know that they would give the same.
+        """
+        found = self._before.get(key)
+        return None if found is None or not self._is_quiet(found) else self._again(key, found, findings)
+
+    def _again(self, key: Hashable, found: _Kept[_Made], findings: Findings) -> _Made:
+        found.stamp = self._now
         self._made[key] = found
-        repeat(found.findings, findings)
+        if found.findings:
+            repeat(found.findings, findings)
         return found.made
+
+    def _is_quiet(self, found: _Kept[_Made]) -> bool:
+        """Whether no look is needed to say that `found` holds: true of most."""
+        return found.stamp == self._last and found.kinds.isdisjoint(self._changed)
 
     def _holds(self, found: _Kept[_Made], given: tuple[object, ...], view: InventoryView) -> bool:
         if found.given != given:

@@ -130,6 +130,8 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "HostnameShared": AdmissionEffect.IS_NOT_JUDGED,
     "RedirectLoop": AdmissionEffect.IS_NOT_JUDGED,
     "Shadowed": AdmissionEffect.IS_NOT_JUDGED,
+    "TlsNotPassed": AdmissionEffect.IS_NOT_JUDGED,
+    "PathBesidePassedTls": AdmissionEffect.IS_NOT_JUDGED,
     "SignInDenied": AdmissionEffect.IS_NOT_JUDGED,
     "SignInUnusable": AdmissionEffect.IS_NOT_JUDGED,
 }

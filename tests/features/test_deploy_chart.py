@@ -80,7 +80,13 @@ def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubern
         ("{workers: many}", "workers"),
         ("{podLabels: {app.kubernetes.io/name: other}}", "app.kubernetes.io/name"),
         ("{extraEnv: [{name: POD_ZONE, value: zone-a}]}", "extraEnv"),
-        ('settings: {zone-aware-ruting: "true"}', "zone-aware-ruting"),
+        ('settings: {zone-aware-ruting: "true"}', "zone-aware-ruting is no key: did you mean zone-aware-routing?"),
+        ('settings: {zoneAwareRouting: "true"}', "did you mean zone-aware-routing?"),
+        ('settings: {banana: "true"}', "settings.banana is no key: docs/settings.md lists the keys"),
+        ('settings: {zone-aware-routing: "yes"}', "settings.zone-aware-routing"),
+        ("settings: {zone-rollout: half}", "settings.zone-rollout"),
+        ("settings: {proxy-request-buffering: on}", "settings.proxy-request-buffering"),
+        ("tmpSizeLimit: much", "tmpSizeLimit"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(tmp_path: Path, given: str, said: str) -> None:
@@ -307,3 +313,35 @@ def test_the_webhook_service_leads_to_the_port_that_the_pod_listens_on() -> None
         each["mountPath"] for each in container(objects)["volumeMounts"]
     ]
     assert pod(objects)["spec"]["securityContext"]["fsGroup"] == pod(objects)["spec"]["securityContext"]["runAsGroup"]
+
+
+@pytest.mark.parametrize(("choice", "size"), [("default", "4Gi"), ("everything", "3Gi"), ("least", None)])
+def test_what_workers_may_keep_of_bodies_fits_into_the_volume(choice: str, size: str | None) -> None:
+    """A worker keeps 1 GiB in files at most, and Kubernetes evicts a pod that fills more than the limit."""
+    spec = pod(chart(choice))["spec"]
+    (volume,) = (each["emptyDir"] for each in spec["volumes"] if each["name"] == "tmp")
+    workers = next(each for each in spec["containers"][0]["args"] if each.startswith("--workers=")).partition("=")[2]
+    gibibytes = int(volume["sizeLimit"].removesuffix("Gi"))
+    assert gibibytes >= (4 if workers == "auto" else max(1, int(workers)))
+    assert size in (None, volume["sizeLimit"])
+
+
+def test_hooks_of_a_config_map_are_mounted_and_read() -> None:
+    spec = pod(chart("everything"))["spec"]
+    (volume,) = (each for each in spec["volumes"] if each["name"] == "hooks")
+    assert volume["configMap"] == {"name": "zonal-hooks"}
+    (mount,) = (each for each in spec["containers"][0]["volumeMounts"] if each["name"] == "hooks")
+    assert mount["readOnly"] is True
+    assert f"--hooks={mount['mountPath']}" in spec["containers"][0]["args"]
+    assert not any("hooks" in each for each in pod(chart("default"))["spec"]["containers"][0]["args"])
+
+
+@needs_helm
+def test_replicas_are_spread_as_the_values_say(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text('spread: {zones: DoNotSchedule, nodes: ""}')
+    made = documents(helm_template(tmp_path / "values.yaml"))
+    (only_zones,) = pod(made)["spec"]["topologySpreadConstraints"]
+    assert (only_zones["topologyKey"], only_zones["whenUnsatisfiable"]) == (
+        "topology.kubernetes.io/zone",
+        "DoNotSchedule",
+    )

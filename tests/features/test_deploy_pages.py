@@ -78,8 +78,9 @@ def test_the_values_and_objects_on_the_page_are_valid() -> None:
     documents = [each for block in blocks("yaml") for each in yaml.safe_load_all(block)]
     objects = [each for each in documents if "apiVersion" in each and not each["apiVersion"].startswith("kind.")]
     assert [schemas.problems(each) for each in objects] == [[], [], []]
-    (example,) = [each for each in documents if "apiVersion" not in each]
-    assert [each for each in _paths(example) if not is_declared(each)] == []
+    examples = [each for each in documents if "apiVersion" not in each]
+    assert len(examples) == 4
+    assert [name for each in examples for name in _paths(each) if not is_declared(name)] == []
 
 
 def _paths(tree: Document, before: str = "") -> Iterator[str]:

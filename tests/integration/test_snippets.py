@@ -100,6 +100,12 @@ CASES = {
     "if equal": Case("if ($request_method = GET) { return 405; }", 405),
     "if empty": Case('if ($http_x_key = "") { return 401; }', 401),
     "if set": Case("if ($http_x_key) { return 402; }", sent=("X-Key: 0",)),
+    "if of several fields": Case('if ($http_x_a != "1, 2") { return 403; }', sent=("X-A: 1", "X_A: 3", "X-A: 2")),
+    "many expressions, and a text made for them": Case(
+        "".join(f'if ($request_uri ~ "[ab]*a[ab]{{60}}{number}") {{ return 403; }}' for number in range(50)),
+        414,
+        target="/" + "ab" * 400,
+    ),
     "if captures": Case(
         r"if ($host ~ ^(.+)\.example\.com$) { return 301 https://$1.new.test$request_uri; }",
         301,
@@ -163,6 +169,14 @@ async def test_a_snippet_does_what_nginx_makes_of_it(name: str) -> None:
     if case.to_endpoint:
         got = [(each.lower(), value) for each, value in answer.json()["headers"]]
         assert {each: [value for name, value in got if name == each] for each in case.to_endpoint} == case.to_endpoint
+
+
+async def test_a_client_writes_no_field_of_a_snippet_in_another_spelling() -> None:
+    data = {**ALLOWED, "enable-underscores-in-headers": "true"}
+    async with served(data, configuration_snippet='proxy_set_header X-User "us";') as (plane, _):
+        answer = await get(plane.http_port, HOST, "/", "X_User: root", "X-USER: root", "x_other: 1")
+    got = [(name.lower().replace("_", "-"), value) for name, value in answer.json()["headers"]]
+    assert [pair for pair in got if pair[0] in {"x-user", "x-other"}] == [("x-other", "1"), ("x-user", "us")]
 
 
 @pytest.mark.parametrize(

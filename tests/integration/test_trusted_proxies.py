@@ -142,7 +142,9 @@ FAMILY = (
     "True-Client-IP: 10.0.0.1",
     "CF-Connecting-IP: 10.0.0.1",
     "X-Original-Host: admin.test",
+    "CloudFront-Forwarded-Proto: https",
     "X_Forwarded_User: root",
+    "X!Forwarded!User: root",
 )
 FAMILY_NAMES = {line.partition(":")[0].lower() for line in FAMILY}
 
@@ -159,7 +161,7 @@ async def test_a_trusted_proxy_says_what_it_knows() -> None:
     config = {"use_forwarded_headers": "true", "proxy_real_ip_cidr": "127.0.0.0/8"}
     async with serving(None, **config) as plane:
         got = told(await ask(plane, *FAMILY, "ssl-client-verify: SUCCESS"))
-        assert got.keys() & FAMILY_NAMES == FAMILY_NAMES - {"x_forwarded_user"}
+        assert got.keys() & FAMILY_NAMES == FAMILY_NAMES - {"x_forwarded_user", "x!forwarded!user"}
         assert "ssl-client-verify" not in got
 
 

@@ -15,6 +15,7 @@ from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthToo
 from balancer.matching.gates.hooks import HookCaller, HookGate, RouteHooks, about_hook, route_hooks
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
 from balancer.matching.gates.limiting import FlightGate, RateGate
+from balancer.matching.gates.passed_tls import PassedTlsGate
 from balancer.matching.gates.path_redirects import RewrittenRedirectGate, SlashRedirectGate
 from balancer.matching.gates.policy_preflight import PolicyPreflightGate
 from balancer.matching.gates.preflight import PreflightGate
@@ -34,6 +35,7 @@ from balancer.model.gates import (
     BlockedClients,
     CorsPreflight,
     GateRule,
+    PassedTls,
     SourceRanges,
     withheld_by,
 )
@@ -120,8 +122,8 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return _hook_gate(rule, tools)
         case Tracing() | Script() | HostScript():
             return TracingGate(rule, tools.random_bits) if isinstance(rule, Tracing) else ScriptGate(rule, tools.now)
-        case BlockedClients():
-            return BlockingGate(rule)
+        case PassedTls() | BlockedClients():
+            return BlockingGate(rule) if isinstance(rule, BlockedClients) else PassedTlsGate()
         case (
             AppRoot()
             | NameRedirect()

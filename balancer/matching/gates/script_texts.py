@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection
 from balancer.errors import ErrorKind, Refusal
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
-from balancer.matching.variables import UnknownVariable
+from balancer.matching.regexes import Searches
+from balancer.matching.variables import Cookies, UnknownVariable, variable_name
 
 _REFERENCE = re.compile(r"\$(?:([1-9])|\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
 BYTES_MOST = 65_536
@@ -21,14 +22,20 @@ _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class ScriptRun:
-    """A script at work on one request: what was asked, its variables, and what its last expression captured."""
+    """A script at work on one request: what was asked, its variables, and what its last expression captured.
 
-    __slots__ = ("_room", "asked", "captures", "variables")
+    `underscores`: the request may have fields whose names have `_`, which are those with `-` to variables.
+    """
 
-    def __init__(self, asked: Asked) -> None:
+    __slots__ = ("_room", "_underscores", "asked", "captures", "cookies", "searches", "variables")
+
+    def __init__(self, asked: Asked, underscores: bool = False) -> None:
         self.asked = asked
         self.captures: tuple[bytes, ...] = ()
         self.variables: dict[str, bytes] = {}
+        self.cookies = Cookies(asked.request)
+        self.searches = Searches()
+        self._underscores = underscores
         self._room = BYTES_MOST
 
     def bounded(self, value: bytes) -> bytes:
@@ -38,13 +45,24 @@ class ScriptRun:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "values of a snippet that are too long together")
         return value
 
+    def field(self, name: bytes) -> bytes:
+        """All values of a field by its `variable_name`, joined as nginx joins them ($http_NAME)."""
+        request = self.asked.request
+        return b", ".join(
+            [
+                value
+                for each, value in request.fields
+                if each == name or (self._underscores and b"_" in each and each.replace(b"_", b"-") == name)
+            ]
+        )
+
 
 ScriptText = Callable[[ScriptRun], bytes]
 """Returns the value of a text."""
 
 
 def compile_script_text(text: str, variables: Collection[str] = (), groups: int = 0) -> ScriptText:
-    """A function that evaluates `text`. Raises `UnknownVariable`.
+    """A function that evaluates `text`, and raises `Refusal` for a value that is too long. Raises `UnknownVariable`.
 
     Known are the variables of `compile_asked_text`, those of `variables`, which the script sets, and as many captures
     as `groups`. A variable that no step has set is empty, as in nginx.
@@ -58,7 +76,14 @@ def compile_script_text(text: str, variables: Collection[str] = (), groups: int 
     parts += _literal(text[end:])
     if len(parts) == 1:
         return parts[0]
-    return lambda run: b"".join([part(run) for part in parts])
+
+    def joined(run: ScriptRun) -> bytes:
+        values = [part(run) for part in parts]
+        if sum(map(len, values)) > BYTES_MOST:
+            raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a text of a snippet that is too long")
+        return b"".join(values)
+
+    return joined
 
 
 def safe_value(value: bytes) -> bytes:
@@ -88,4 +113,11 @@ def _reference(match: re.Match[str], variables: Collection[str], groups: int) ->
     if name in variables:
         return lambda run: run.variables.get(name, b"")
     value_of = compile_asked_text(f"${{{name}}}")
+    kind, _, rest = name.partition("_")
+    if kind == "cookie":
+        cookie = rest.encode()
+        return lambda run: next(iter(run.cookies.named(cookie)), b"")
+    if kind == "http" and rest != "host":
+        field = variable_name(rest)
+        return lambda run: run.field(field)
     return lambda run: value_of(run.asked)

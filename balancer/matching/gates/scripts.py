@@ -45,13 +45,14 @@ _Met = Callable[[ScriptRun], bool]
 class ScriptGate:
     """The gate of one script. `HostScript` changes nothing of a request that it does not answer."""
 
-    __slots__ = ("_fields", "_host", "_plan", "_removed", "_steps", "_texts", "_tools")
+    __slots__ = ("_fields", "_host", "_plan", "_removed", "_steps", "_texts", "_tools", "_underscores")
 
     def __init__(self, script: Script | HostScript, now: Clock | None = None) -> None:
         names = variables_of(script.steps)
         self._tools = _Tools(names, script.form, now)
         self._plan = self._tools.planned(script.edits)
         self._host = isinstance(script, HostScript)
+        self._underscores = script.underscores
         fields = script.request_fields if isinstance(script, Script) else ()
         self._fields = tuple((name.encode("ascii"), compile_script_text(text, names)) for name, text in fields)
         self._removed = frozenset(name.lower() for name, _ in self._fields)
@@ -63,7 +64,7 @@ class ScriptGate:
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
         """The verdict, always at once."""
-        run, plan = ScriptRun(asked), self._plan
+        run, plan = ScriptRun(asked, self._underscores), self._plan
         try:
             for met, steps, chosen in self._steps:
                 if met is not None and not met(run):
@@ -161,7 +162,9 @@ class _Tools:
             return lambda run: _empty(status, run)
         if status in REDIRECTS:
             return lambda run: self._leading(status, text(run), run)
-        return lambda run: Reply(status, ((b"Content-Type", media_type_of(run.asked.request.path)),), text(run))
+        return lambda run: Reply(
+            status, ((b"Content-Type", media_type_of(run.asked.request.path)),), run.bounded(text(run))
+        )
 
     def _redirect(self, step: RedirectFound) -> _Do:
         pattern = compile_capturing(step.expression)
@@ -203,8 +206,8 @@ def _empty(status: int, run: ScriptRun) -> Reply:
 
 
 def _search(pattern: Pattern, text: bytes, run: ScriptRun) -> bool:
-    """Whether the pattern is found. What its groups capture is kept. Raises `Refusal` where a search would be long."""
-    if not pattern.affords(len(text)):
+    """Whether the pattern is found. What its groups capture is kept. Raises `Refusal` where searches would be long."""
+    if not run.searches.afford(pattern, len(text)):
         raise Refusal(ErrorKind.TARGET_TOO_LONG, "a text that is too long to be searched")
     found = pattern.captures(text)
     if found is not None:

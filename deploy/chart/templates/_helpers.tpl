@@ -19,6 +19,38 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- if .Values.secrets.clusterWide }}cluster{{ else if .Values.secrets.names }}name{{ else }}namespace{{ end }}
 {{- end }}
 
+{{- /* What the workers may keep of request bodies in files: 1 GiB each, and `auto` is four at most. */ -}}
+{{- define "zonal.tmpSize" -}}
+{{- $workers := ternary 4 (max 1 (atoi (toString .Values.workers))) (eq (toString .Values.workers) "auto") }}
+{{- .Values.tmpSizeLimit | default (printf "%dGi" (int $workers)) }}
+{{- end }}
+
+{{- /*
+Refuses a key of the settings that nobody knows, and names those that are like it: that share most words and letters
+from the beginning.
+*/ -}}
+{{- define "zonal.checkSettings" -}}
+{{- $known := splitList "\n" (.Files.Get "settings-keys.txt" | trim) }}
+{{- range $key, $value := .Values.settings }}
+{{- if not (has $key $known) }}
+{{- $words := splitList "-" (kebabcase $key) }}
+{{- $best := 0 }}
+{{- $like := list }}
+{{- range $each := $known }}
+{{- $score := 0 }}
+{{- range $words }}{{ if has . (splitList "-" $each) }}{{ $score = add $score 6 }}{{ end }}{{ end }}
+{{- range $length := untilStep 1 (int (add 1 (len $key))) 1 }}
+{{- if hasPrefix (trunc (int $length) (kebabcase $key)) $each }}{{ $score = add $score 1 }}{{ end }}
+{{- end }}
+{{- if gt (int $score) (int $best) }}{{ $best = $score }}{{ $like = list $each }}
+{{- else if and (eq (int $score) (int $best)) (lt (len $like) 3) }}{{ $like = append $like $each }}{{ end }}
+{{- end }}
+{{- $hint := ternary (printf ": did you mean %s?" (join " or " $like)) ": docs/settings.md lists the keys" (gt (int $best) 5) }}
+{{- fail (printf "settings.%s is no key%s" $key $hint) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- /*
 The replicas of a Deployment with an autoscaler: `present` is the Deployment in the cluster, empty if there is none, and
 `least` the number that the autoscaler keeps to. Nobody has scaled it to 0 but to stop it, so it stays stopped.

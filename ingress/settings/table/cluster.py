@@ -41,6 +41,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
 
     `annotation_policy` says which annotations an Ingress may have. `closed`: the ConfigMap asks for a protection that
     zonal cannot give, so every path must answer 503.
+    `passes_tls`: the TLS of hosts passes to endpoints where an Ingress says so.
     `ignored_annotations` and `ignored_settings` are names that the operator wants ignored although they close paths.
     """
 
@@ -68,6 +69,7 @@ class ClusterSettings(msgspec.Struct, frozen=True):
     keys: KeyBounds = KeyBounds()
     snippets: ClusterLevels = ClusterLevels()
     closed: bool = False
+    passes_tls: bool = False
     ignored_annotations: frozenset[str] = frozenset()
     ignored_settings: frozenset[str] = frozenset()
 

@@ -13,12 +13,15 @@ import msgspec
 from balancer.model.settings import ListenerTls
 from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, INGRESS, Option, Overrides
-from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean, matching
+from ingress.settings.unsupported import FALSE, Loss, closing
+from ingress.settings.values import InvalidValue, blank_or_boolean, go_boolean, matching
 
 _WEAK = Loss(Severity.UNPROTECTED, "handshakes have the defaults of zonal: TLS 1.2 and 1.3, and OpenSSL's ciphers")
 # A cipher list of OpenSSL (ciphers(1)), without commands such as @SECLEVEL=0. That of all ciphers has 3,000 characters.
 CIPHERS = re.compile(r"[A-Za-z0-9:+!._-]{0,4096}")
+PASSED_LOSS = closing(Severity.UNPROTECTED, "TLS ends at zonal, and the endpoint verifies no client", FALSE)
+"""What it means that TLS ends here although an Ingress wants it to pass."""
+
 _VERSIONS = {"TLSv1": None, "TLSv1.1": None, "TLSv1.2": "TLSv1_2", "TLSv1.3": "TLSv1_3"}
 """nginx's words for versions. zonal never speaks the two that RFC 8996 forbids."""
 
@@ -30,9 +33,12 @@ class Versions(msgspec.Struct, frozen=True):
 
 
 class HostTls(msgspec.Struct, frozen=True):
-    """What an Ingress says about handshakes for its hosts; empty: nothing."""
+    """What an Ingress says about handshakes for its hosts: their ciphers (empty: nothing), and that they pass to the
+    endpoints unread.
+    """
 
     ciphers: str = ""
+    passes: bool = False
 
 
 def listener_tls(overrides: Overrides) -> ListenerTls:
@@ -75,6 +81,16 @@ LISTENER_TLS_OPTIONS = (
         " logged, and OpenSSL's own counts",
         doc_on_ingress="holds for the hosts of the Ingress; of several Ingresses of a host the oldest decides",
         if_invalid=_WEAK,
+    ),
+    Option(
+        name="ssl-passthrough",
+        sources=INGRESS,
+        fills=(HostTls, "passes"),
+        grammar=blank_or_boolean,
+        default="false",
+        doc="the TLS of clients that name a host of the Ingress [passes to the Service](migrate.md#passed-tls) of its"
+        " path `/` unread. Needs `--enable-ssl-passthrough`; without that the paths are closed",
+        if_invalid=PASSED_LOSS,
     ),
     Option(
         name="ssl-prefer-server-ciphers",

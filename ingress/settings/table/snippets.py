@@ -35,11 +35,15 @@ class SnippetTexts(msgspec.Struct, frozen=True):
 
 
 class ClusterLevels(msgspec.Struct, frozen=True):
-    """What the snippets of the ConfigMap say, as far as they are carried out."""
+    """What the snippets of the ConfigMap say, as far as they are carried out.
+
+    `underscores`: requests have fields whose names have `_`, which variables read as those with `-`.
+    """
 
     http: Level = Level()
     server: Level = Level()
     location: Level = Level()
+    underscores: bool = False
 
     @property
     def says_nothing(self) -> bool:

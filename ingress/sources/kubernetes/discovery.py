@@ -13,6 +13,7 @@ from typing import Final
 
 from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.objects.kinds import Kind
+from ingress.objects.zone_policy import ZONE_POLICY_GROUP, ZONE_POLICY_VERSION
 from ingress.sources.kubernetes.api import ApiError, ApiServer
 from ingress.sources.kubernetes.decoding import DecodingError
 from ingress.sources.kubernetes.outage import Outage
@@ -21,6 +22,7 @@ from ingress.sources.kubernetes.scope_events import Condition
 from ingress.sources.kubernetes.served_kinds import ServedKinds, plurals_in, told, versions_in
 
 _GROUP_PATH: Final = f"/apis/{GATEWAY_GROUP}"
+_OWN_PATH: Final = f"/apis/{ZONE_POLICY_GROUP}/{ZONE_POLICY_VERSION}"
 _BODY_BYTES_MAX: Final = 1024 * 1024  # both documents have some kilobytes
 
 _LOG = logging.getLogger(__name__)
@@ -79,6 +81,9 @@ class Discovery:
             for version in versions_in(group) if group else ():
                 listed = await self._read(f"{_GROUP_PATH}/{version}")
                 served[version] = plurals_in(listed) if listed else frozenset()
+            if served:
+                own = await self._read(_OWN_PATH)
+                served[ZONE_POLICY_VERSION] = plurals_in(own) if own else frozenset()
         except _LookFailed as refused:
             is_forbidden = refused.status == HTTPStatus.FORBIDDEN
             return Condition.FORBIDDEN if is_forbidden else Condition.UNREACHABLE, str(refused)

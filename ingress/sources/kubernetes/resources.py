@@ -12,6 +12,7 @@ import msgspec
 
 from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.objects.kinds import Kind
+from ingress.objects.zone_policy import ZONE_POLICY_GROUP, ZONE_POLICY_VERSION
 
 SERVICE_NAME_LABEL: Final = "kubernetes.io/service-name"
 """The label that ties an EndpointSlice to its Service (discovery/v1). Slices without it belong to no Service."""
@@ -52,6 +53,7 @@ RESOURCES: Final[Mapping[Kind, Resource]] = {
     Kind.TCP_ROUTE: Resource(GATEWAY_GROUP, "v1", "tcproutes"),
     Kind.REFERENCE_GRANT: Resource(GATEWAY_GROUP, "v1", "referencegrants"),
     Kind.BACKEND_TLS_POLICY: Resource(GATEWAY_GROUP, "v1", "backendtlspolicies"),
+    Kind.ZONE_POLICY: Resource(ZONE_POLICY_GROUP, ZONE_POLICY_VERSION, "zonepolicies"),
 }
 """Every kind that zonal reads."""
 

@@ -12,11 +12,14 @@ from typing import Final
 import msgspec
 
 from ingress.objects.kinds import CLUSTER_WIDE, OPTIONAL_KINDS, Kind
+from ingress.objects.zone_policy import ZONE_POLICY_VERSION
 from ingress.sources.kubernetes.decoding import DecodingError
 from ingress.sources.kubernetes.resources import RESOURCES, Scope
 
 VERSIONS: Final = ("v1", "v1beta1")
 """The versions that are read, the best first. Versions that are alpha may change at any time, so they are never read.
+
+Our own kind is another matter.
 """
 
 _BETA: Final = frozenset({Kind.GATEWAY_CLASS, Kind.GATEWAY, Kind.HTTP_ROUTE, Kind.REFERENCE_GRANT})
@@ -95,7 +98,7 @@ class ServedKinds:
         return changes
 
     def _version_of(self, kind: Kind, served: Mapping[str, Collection[str]]) -> str:
-        for version in VERSIONS if kind in _BETA else VERSIONS[:1]:
+        for version in _versions(kind):
             if RESOURCES[kind].plural in served.get(version, ()):
                 self._missed.discard(kind)
                 return version
@@ -105,6 +108,13 @@ class ServedKinds:
             return ""
         self._missed.add(kind)
         return known
+
+
+def _versions(kind: Kind) -> tuple[str, ...]:
+    """The versions at which a kind may be read, the best first."""
+    if kind is Kind.ZONE_POLICY:
+        return (ZONE_POLICY_VERSION,)
+    return VERSIONS if kind in _BETA else VERSIONS[:1]
 
 
 def told(changes: Mapping[Kind, str]) -> str:

@@ -28,7 +28,7 @@ def cluster_settings(
     config_map = inventory.config_map(namespace, name)
     if config_map is None:
         _note_missing_configmap(inventory, Subject(Kind.CONFIG_MAP.value, namespace, name), findings=findings)
-        return ClusterSettings()
+        return ClusterSettings(passes_tls=context.enable_ssl_passthrough)
     settings, wrong = read_configmap(config_map.data, subject_of(config_map))
     findings.extend(wrong)
     report = findings.about(subject_of(config_map))
@@ -36,7 +36,11 @@ def cluster_settings(
         note_drains_over(settings.zone_facts.drains, report, now_epoch_seconds=now_epoch_seconds)
     settings = with_export(settings, report, can_export=context.can_export_spans)
     ports = {"http_port": context.http_port, "https_port": context.https_port}
-    return msgspec.structs.replace(settings, redirects=msgspec.structs.replace(settings.redirects, **ports))
+    return msgspec.structs.replace(
+        settings,
+        redirects=msgspec.structs.replace(settings.redirects, **ports),
+        passes_tls=context.enable_ssl_passthrough,
+    )
 
 
 def _note_missing_configmap(inventory: Inventory, subject: Subject, *, findings: Findings) -> None:

@@ -26,6 +26,7 @@ FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("GRPCRoute", "routes of gRPC: services, methods, header fields, weights"),
     FeatureRow("GRPCRouteNamedRouteRule", "rules of a GRPCRoute with names"),
     FeatureRow("Gateway", "Gateways and their listeners"),
+    FeatureRow("GatewayAddressEmpty", "addresses that a Gateway asks for by their type alone"),
     FeatureRow("GatewayBackendClientCertificate", "the certificate that a Gateway shows to endpoints"),
     FeatureRow("GatewayFrontendClientCertificateValidation", "certificates that clients have to show"),
     FeatureRow("GatewayFrontendClientCertificateValidationInsecureFallback", "certificates that clients may show"),

@@ -44,6 +44,7 @@ from ingress.translation.gateway.statuses import (
     listeners_problem,
     route_standing,
 )
+from ingress.translation.gateway.zone_policies import NO_ZONE_POLICIES, ZonePolicies, with_affected
 
 _ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
 
@@ -69,7 +70,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     Gateway has a Service. `needs` are the Secrets and ConfigMaps that each object names, and `services` are needed, by
     namespace and name, all whether they exist or not.
     `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
-    to endpoints, `namespace/name`, for those that name one; None: it cannot be used.
+    to endpoints, `namespace/name`, for those that name one; None: it cannot be used. `zones` are the zone policies.
     """
 
     gateways: Mapping[tuple[str, str], Gateway] = {}
@@ -82,6 +83,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     services: frozenset[tuple[str, str]] = frozenset()
     policies: Mapping[NamedPort, JudgedPolicy] = {}
     shown: Mapping[tuple[str, str], str | None] = {}
+    zones: ZonePolicies = NO_ZONE_POLICIES
 
 
 NOTHING = ReadGateways()
@@ -145,23 +147,28 @@ class _GatewayReading:
             for each in self._routes()
         )
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
+        zones = ZonePolicies(self._inventory, self._gateways)
         standings = (
             *(class_standing(each, self._inventory) for each in self._classes.values()),
             *self._owner_standings(grouped, _counted(routes)),
             *(route_standing(each, self._options.controller) for each in routes if each.parents),
             *policies.standings(_used(routes), self._options.controller),
+            *zones.standings(routes, listeners, self._options.controller),
         )
         return ReadGateways(
             self._gateways,
             listeners,
             routes,
-            standings=tuple(sorted(standings, key=lambda each: (each.kind, each.namespace, each.name))),
+            standings=tuple(
+                sorted(with_affected(standings, zones), key=lambda each: (each.kind, each.namespace, each.name))
+            ),
             exposures=tuple(self._exposures(listeners)),
             left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=frozenset(finder.looked_for) | self._own_services(),
             policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
             shown=dict(self._shown()),
+            zones=zones,
         )
 
     def _refusal(self, gateway: Gateway) -> Problem | None:
@@ -280,6 +287,10 @@ class _GatewayReading:
             elif found is not None:
                 name = "/".join(found)
                 yield key, None if self._material.certificate_problem(name) else name
+
+
+def _place(item: ObjectStanding) -> tuple[str, str, str]:
+    return item.kind, item.namespace, item.name
 
 
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:

@@ -5,7 +5,8 @@ Of routes that ask for one name of a listener the oldest has it, as long as it e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -16,12 +17,12 @@ from ingress.objects.gateway_references import WeightedBackend
 from ingress.objects.gateway_routes import TcpRoute, TlsRoute
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
-from ingress.settings.table.option import Overrides
 from ingress.translation.claims import BranchClaim, RelayClaim
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort, plain
+from ingress.translation.gateway.zone_policies import BranchZones, ZonePolicies
 
 Ways = Mapping[NamedPort, EndpointTls | None]
 """How the ports that policies protect are spoken to; None: not at all."""
@@ -34,12 +35,13 @@ def relay_claims(
     *,
     ways: Mapping[tuple[str, str], Ways],
     overrides: Mapping[tuple[str, str, str], RouteSettings],
+    zones: ZonePolicies,
     configurations: Mapping[str, str],
 ) -> tuple[RelayClaim, ...]:
     """The claims of `routes`, which come by age, sorted by listener and name.
 
     `relaying` are the listeners for streams that serve, by key, and `configurations` their route configurations. `ways`
-    are by Gateway, `overrides` what annotations of routes set.
+    are by Gateway, `overrides` what annotations of routes set, `zones` the policies of zones.
     """
     found: dict[tuple[str, str], RelayClaim] = {}
     for read in routes:
@@ -52,7 +54,9 @@ def relay_claims(
             claim = None
             for name in attachment.hostnames if listener.spec.protocol == "TLS" else ("",):
                 if (listener.key, name) not in found:
-                    claim = claim or _claim(read, listener, settings, ways[listener.gateway], overrides)
+                    claim = claim or _claim(
+                        read, settings, ways[listener.gateway], overrides, listener=listener, zones=zones
+                    )
                     found[listener.key, name] = msgspec.structs.replace(
                         claim, name=name, configuration=configurations[listener.key]
                     )
@@ -61,19 +65,23 @@ def relay_claims(
 
 def _claim(
     read: ReadRoute,
-    listener: ReadListener,
     settings: ClusterSettings,
     ways: Ways,
     overrides: Mapping[tuple[str, str, str], RouteSettings],
+    *,
+    listener: ReadListener,
+    zones: ZonePolicies,
 ) -> RelayClaim:
     """The claim of a route to a listener, without a name."""
     metadata = read.route.metadata
     owner = Owner(read.route.kind.value, metadata.namespace, metadata.name)
     said = overrides.get((owner.kind, owner.namespace, owner.name), NO_SETTINGS).overrides
-    backends = read.route.spec.rules[0].backend_refs if read.route.spec.rules else ()
+    rules = read.route.spec.rules
+    backends = rules[0].backend_refs if rules else ()
+    zones_of = partial(zones.for_branch, listener, read, rules[0].name if rules else "", said=said)
     # Bytes that pass are TLS of the client already, so whatever a policy says of TLS is up to the client.
     used = {} if listener.passes_tls else ways
-    branches = tuple(_branch(read, each, owner, used, said) for each in backends if each.weight > 0)
+    branches = tuple(_branch(read, each, used, owner=owner, zones=zones_of) for each in backends if each.weight > 0)
     return RelayClaim(
         "",
         owner,
@@ -86,14 +94,22 @@ def _claim(
     )
 
 
-def _branch(read: ReadRoute, backend: WeightedBackend, owner: Owner, ways: Ways, said: Overrides) -> BranchClaim:
+def _branch(
+    read: ReadRoute,
+    backend: WeightedBackend,
+    ways: Ways,
+    *,
+    owner: Owner,
+    zones: Callable[[NamedPort], BranchZones],
+) -> BranchClaim:
     port = read.resolved[plain(backend)]
     service = ServiceName(backend.namespace or owner.namespace, backend.name)
     branch = Branch(None, owner, service, weight=backend.weight, error=ErrorKind.BACKEND_INVALID)
     if not isinstance(port, NamedPort) or (port in ways and ways[port] is None):
         return BranchClaim(branch, None)
     reference = ServicePortReference(number=port.port)
-    return BranchClaim(branch, reference, tls=ways.get(port), http2=False, overrides=said)
+    said = zones(port)
+    return BranchClaim(branch, reference, tls=ways.get(port), http2=False, overrides=said.strong, defaults=said.weak)
 
 
 def _nowhere(owner: Owner) -> BranchClaim:

@@ -5,7 +5,8 @@ A rule that cannot be carried out keeps its place, and its requests get an error
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -32,6 +33,7 @@ from ingress.translation.gateway.service_references import NamedPort, plain
 from ingress.translation.gateway.sessions import session_affinity
 from ingress.translation.gateway.targets import redirect_of, rewriting_of, share_of
 from ingress.translation.gateway.times import timed
+from ingress.translation.gateway.zone_policies import BranchZones
 
 _Rule = HttpRule | GrpcRule
 
@@ -44,29 +46,41 @@ class Ranked(msgspec.Struct, frozen=True):
     number: int
 
 
+ZonesOf = Callable[[str, NamedPort, Overrides], BranchZones]
+"""What counts for the zones of a branch: of the name of its rule, its port, and what annotations of the route set."""
+
+
+class _AskedRule(NamedTuple):
+    """One rule with what its claims have in common."""
+
+    read: ReadRoute
+    rule: _Rule
+    owner: Owner
+    hooks: tuple[HookRule, ...]
+    zones_of: ZonesOf
+
+
 class RouteClaims:
     """Makes claims of routes under the settings of the cluster, for the requests of one Gateway."""
 
     __slots__ = ("_gates", "_policy", "_settings", "_ways")
 
-    def __init__(
-        self, settings: ClusterSettings, ways: Mapping[NamedPort, EndpointTls | None], gates: tuple[GateRule, ...]
-    ) -> None:
-        """`ways` are the ports of Services that policies protect: how to speak to their endpoints; None: not at all.
-
-        `gates` judge the requests of every route.
-        """
+    def __init__(self, settings: ClusterSettings, ways: Mapping[NamedPort, EndpointTls | None]) -> None:
+        """`ways` are the ports of Services that policies protect: how to speak to their endpoints; None: not at all."""
         self._settings = settings
         self._ways = ways
         self._policy = _policy(settings)
         self._gates: tuple[GateRule, ...] = (
-            *gates,
             *settings.tracing.gates(settings.spans),
             *settings.access.gates(),
         )
 
-    def of(self, read: ReadRoute, said: RouteSettings) -> list[Ranked]:
-        """The claims of a route, none of them with a host. `said` is what its annotations set."""
+    def of(self, read: ReadRoute, said: RouteSettings, zones_of: ZonesOf | None = None) -> list[Ranked]:
+        """The claims of a route, none of them with a host. `said` is what its annotations set.
+
+        `zones_of` says what counts for the zones of a branch, by the name of its rule, its port, and what the
+        annotations set; None: that alone counts.
+        """
         route = read.route
         if not isinstance(route, (HttpRoute, GrpcRoute)):
             return []
@@ -75,12 +89,12 @@ class RouteClaims:
         rules: tuple[_Rule, ...] = route.spec.rules
         frame = self._frame(owner, said)
         for number, rule in enumerate(rules):
-            hooks = read.extensions.hooks.get(number, ())
+            asked = _AskedRule(read, rule, owner, read.extensions.hooks.get(number, ()), zones_of or _as_said)
             for place in places_of(rule):
                 bare = msgspec.structs.replace(
                     frame, path=place.path, kind=place.kind, conditions=place.conditions, expression=place.expression
                 )
-                claim = bare if number in read.dropped else self._claim(bare, read, rule, said.overrides, hooks)
+                claim = bare if number in read.dropped else self._claim(bare, asked, said.overrides)
                 found.append(Ranked(claim, place.rank, len(found)))
         return found
 
@@ -103,63 +117,53 @@ class RouteClaims:
             closed=settings.closed or said.closed,
         )
 
-    def _claim(
-        self, bare: Claim, read: ReadRoute, rule: _Rule, overrides: Overrides, hooks: tuple[HookRule, ...]
-    ) -> Claim:
+    def _claim(self, bare: Claim, asked: _AskedRule, overrides: Overrides) -> Claim:
         """`bare` with what its rule says."""
-        owner = bare.owner
+        filters = asked.rule.filters
         prefix = bare.path if bare.kind is PathKind.PREFIX else ""
-        redirect = redirect_of(rule.filters, prefix)
-        rewriting, host = rewriting_of(rule.filters, prefix)
+        redirect = redirect_of(filters, prefix)
+        rewriting, host = rewriting_of(filters, prefix)
+        own = (*cors_gates(filters), *((redirect,) if redirect is not None else ()), *asked.hooks)
         return msgspec.structs.replace(
             bare,
-            branches=self._branches(read, rule, owner, overrides),
-            policy=timed(msgspec.structs.replace(bare.policy, host=host), rule),
-            gates=in_phases(
-                (*bare.gates, *cors_gates(rule.filters), *((redirect,) if redirect is not None else ()), *hooks)
-            ),
+            branches=self._branches(asked, overrides),
+            policy=timed(msgspec.structs.replace(bare.policy, host=host), asked.rule),
+            gates=in_phases((*bare.gates, *own)),
             rewriting=rewriting,
-            mirrors=self._mirrors(read, rule, owner),
-            request_edits=request_edits(rule.filters),
-            response_rules=(*response_rules(rule.filters), *cors_fields(rule.filters)),
+            mirrors=self._mirrors(asked),
+            request_edits=request_edits(filters),
+            response_rules=(*response_rules(filters), *cors_fields(filters)),
         )
 
-    def _mirrors(self, read: ReadRoute, rule: _Rule, owner: Owner) -> tuple[MirrorClaim, ...]:
+    def _mirrors(self, asked: _AskedRule) -> tuple[MirrorClaim, ...]:
         """The mirrors of a rule. One whose Service cannot be asked is left out, and the request is served."""
         found: list[MirrorClaim] = []
-        for each in rule.filters:
+        for each in asked.rule.filters:
             if each.type != "RequestMirror" or each.request_mirror is None:
                 continue
             said = each.request_mirror
             bare = RouteBackend(said.backend_ref.name, said.backend_ref.group, said.backend_ref.kind)
             backend = msgspec.structs.replace(bare, namespace=said.backend_ref.namespace, port=said.backend_ref.port)
-            branch = self._branch(read, backend, owner, Overrides(), is_grpc=isinstance(rule, GrpcRule))
+            branch = self._branch(asked, backend, Overrides())
             if branch.port is not None:
                 found.append(MirrorClaim(branch, *share_of(said)))
         return tuple(each for each in found if each.numerator > 0)[:MIRRORS_MOST]
 
-    def _branches(self, read: ReadRoute, rule: _Rule, owner: Owner, overrides: Overrides) -> tuple[BranchClaim, ...]:
+    def _branches(self, asked: _AskedRule, overrides: Overrides) -> tuple[BranchClaim, ...]:
         """A branch for each backend with a share. Without any, every request gets an error."""
-        is_grpc, affinity = isinstance(rule, GrpcRule), session_affinity(rule)
-        shares = (each for each in rule.backend_refs if each.weight > 0)
-        made = (self._branch(read, each, owner, overrides, is_grpc=is_grpc, affinity=affinity) for each in shares)
-        return tuple(made) or (_nowhere(owner),)
+        affinity = session_affinity(asked.rule)
+        shares = (each for each in asked.rule.backend_refs if each.weight > 0)
+        made = (self._branch(asked, each, overrides, affinity=affinity) for each in shares)
+        return tuple(made) or (_nowhere(asked.owner),)
 
     def _branch(
-        self,
-        read: ReadRoute,
-        backend: RouteBackend,
-        owner: Owner,
-        overrides: Overrides,
-        *,
-        is_grpc: bool,
-        affinity: Affinity | None = None,
+        self, asked: _AskedRule, backend: RouteBackend, overrides: Overrides, *, affinity: Affinity | None = None
     ) -> BranchClaim:
-        port = read.resolved[plain(backend)]
-        service = ServiceName(backend.namespace or owner.namespace, backend.name)
+        port = asked.read.resolved[plain(backend)]
+        service = ServiceName(backend.namespace or asked.owner.namespace, backend.name)
         branch = Branch(
             None,
-            owner,
+            asked.owner,
             service,
             weight=backend.weight,
             error=ErrorKind.BACKEND_INVALID,
@@ -170,9 +174,16 @@ class RouteClaims:
         is_bad = filters_problem(backend.filters, prefix_only=False, of_backend=True) is not None
         if not isinstance(port, NamedPort) or is_bad or (port in self._ways and self._ways[port] is None):
             return BranchClaim(branch, None)
-        reference = ServicePortReference(number=port.port)
-        http2 = True if is_grpc else None
-        return BranchClaim(branch, reference, tls=self._ways.get(port), http2=http2, overrides=overrides)
+        zones = asked.zones_of(asked.rule.name, port, overrides)
+        http2 = True if isinstance(asked.rule, GrpcRule) else None
+        return BranchClaim(
+            branch,
+            ServicePortReference(number=port.port),
+            tls=self._ways.get(port),
+            http2=http2,
+            overrides=zones.strong,
+            defaults=zones.weak,
+        )
 
 
 def places_of(rule: _Rule) -> Iterator[MatchPlace]:
@@ -182,6 +193,10 @@ def places_of(rule: _Rule) -> Iterator[MatchPlace]:
     else:
         found = [grpc_place(each) for each in rule.matches or (GrpcMatch(),)]
     yield from (each for each in found if each is not None)
+
+
+def _as_said(_rule: str, _port: NamedPort, overrides: Overrides) -> BranchZones:
+    return BranchZones(strong=overrides)
 
 
 def _nowhere(owner: Owner) -> BranchClaim:

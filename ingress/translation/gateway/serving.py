@@ -6,6 +6,7 @@ Each port is an entry point with a route configuration of its own, and each list
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -69,7 +70,7 @@ def gateway_parts(
     ]
     listeners = [_listener(each) for each in bound]
     ways = {key: ways_of(gateways, key) for key in gateways.gateways}
-    claims = {key: RouteClaims(settings, ways[key], ()) for key in gateways.gateways}
+    claims = {key: RouteClaims(settings, ways[key]) for key in gateways.gateways}
     by_key = {each.key: each for each in bound}
     return EntryParts(
         tuple(sorted(entry_points, key=lambda each: each.key)),
@@ -82,6 +83,7 @@ def gateway_parts(
             settings,
             ways=ways,
             overrides=overrides,
+            zones=gateways.zones,
             configurations={key: each.configuration for key, each in by_key.items()},
         ),
     )
@@ -145,13 +147,15 @@ def _hosts(
             continue
         metadata = read.route.metadata
         said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), NO_SETTINGS)
-        made: dict[tuple[str, str], list[Ranked]] = {}
+        made: dict[tuple[str, str, str], list[Ranked]] = {}
         for listener, hostname in _names(read.parents, bound):
-            gateway = bound[listener].gateway
-            if gateway not in made:
-                made[gateway] = claims[gateway].of(read, said)
+            known = bound[listener]
+            # A policy of a listener is for its requests only, and all others of a Gateway share their claims.
+            key = *known.gateway, listener if gateways.zones.names_listener(known) else ""
+            if key not in made:
+                made[key] = claims[known.gateway].of(read, said, partial(gateways.zones.for_branch, known, read))
             place = found.setdefault((listener, hostname), [])
-            place.extend(((*each.rank, age, each.number), each.claim) for each in made[gateway])
+            place.extend(((*each.rank, age, each.number), each.claim) for each in made[key])
     return tuple(_host(bound[key], name, found[key, name]) for key, name in sorted(found))
 
 

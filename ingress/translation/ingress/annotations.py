@@ -38,6 +38,7 @@ from ingress.translation.claims import StandInClaim
 from ingress.translation.cluster.tracing import note_obstacle
 from ingress.translation.ingress.canaries import check_rules
 from ingress.translation.ingress.cors import cors_rules
+from ingress.translation.ingress.passing import TlsPassing, read_passing
 from ingress.translation.ingress.policing import forbidden
 from ingress.translation.ingress.redirections import checked_targets, target_redirect
 from ingress.translation.ingress.refusals import Refusals, Refused, refuse
@@ -56,7 +57,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     that are not carried out. `gates` judge the requests, and `response_rules` edit the responses. The gates that need
     Secrets are not among them: `sign_in`, `access` and `client_tls` say what they shall be. `targets` and `aliases` are
     about the hosts. `custom_fields` say which ConfigMap holds further edits. `stand_in` says what answers instead of
-    the Service, `hooks` which hooks are asked, `snippets` what its lines of nginx do.
+    the Service, `hooks` which hooks are asked, `snippets` what its lines of nginx do, `passing` whether TLS passes.
     """
 
     route_policy: RoutePolicy = RoutePolicy()
@@ -79,6 +80,7 @@ class IngressOptions(msgspec.Struct, frozen=True):
     stand_in: StandInClaim = StandInClaim()
     hooks: HookChoice = HookChoice()
     snippets: OwnSnippets = OwnSnippets()
+    passing: TlsPassing = TlsPassing()
     refused: Refused = Refused()
 
     @property
@@ -135,7 +137,10 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     snippets = OwnSnippets() if options.canary else _snippets(overrides, settings, report)
     if snippets.is_refused:
         refused = refused.closing_paths()
-    options = msgspec.structs.replace(options, snippets=snippets)
+    passing = read_passing(annotations, settings, report) if options.host_tls.passes else TlsPassing()
+    if passing.is_refused:
+        refused = refused.closing_paths()
+    options = msgspec.structs.replace(options, snippets=snippets, passing=passing)
     if _note_forbidden(annotations, settings, canary=options.canary, report=report):
         refused = refused.closing_paths()
     return msgspec.structs.replace(options, refused=refused) if refused != options.refused else options

@@ -224,6 +224,7 @@ class _Reader:
             ciphers=self._options.host_tls.ciphers,
             aliases=self._options.aliases,
             server_snippet=self._options.snippets.server,
+            passing=self._options.passing,
             twin_status=self._options.redirects.status if self._options.targets.www else 0,
             certificates=tuple(CertificateClaim(self._owner, each.host, each.secret_name) for each in named.tls),
             config_maps=self._config_maps(),

@@ -28,16 +28,26 @@ class CannotPlace(Exception):
     """A snippet does not fit what else is said about a path. The text is a clause."""
 
 
-class Levels(msgspec.Struct, frozen=True):
-    """What holds around the snippet of an Ingress. `location` stands behind that snippet.
+class Levels:
+    """What holds around the snippet of an Ingress, for all paths of one host. `location` stands behind that snippet.
 
-    `redirects_root`: an app-root redirects the path / of the host.
+    `redirects_root`: an app-root redirects the path / of the host. `underscores`: requests have fields whose names have
+    `_`. `server_steps` are those of `server`, and `server_variables` the names that those set.
     """
 
-    http: Level
-    server: Level
-    location: Level
-    redirects_root: bool = False
+    __slots__ = ("http", "location", "redirects_root", "server", "server_steps", "server_variables", "underscores")
+
+    def __init__(
+        self, http: Level, server: Level, location: Level, *, redirects_root: bool = False, underscores: bool = False
+    ) -> None:
+        self.http = http
+        self.server = server
+        self.location = location
+        self.redirects_root = redirects_root
+        self.underscores = underscores
+        steps = tuple(_host_steps(server.steps))
+        self.server_steps = steps
+        self.server_variables = variables_of(steps)
 
 
 class Meaning(msgspec.Struct, frozen=True):
@@ -52,12 +62,11 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
     form = claim.url_form
     outer = levels.server.fields.within(levels.http.fields)
     gates: list[GateRule] = []
-    if levels.server.steps:
+    if levels.server_steps:
         if levels.redirects_root:
             raise CannotPlace("the host has an app-root, and server-snippet answers requests, too")
-        steps = tuple(_host_steps(levels.server.steps))
-        _check_statuses(claim, steps)
-        gates.append(HostScript(steps, outer.edits, form))
+        _check_statuses(claim, levels.server_steps)
+        gates.append(HostScript(levels.server_steps, outer.edits, form, levels.underscores))
     if any(isinstance(rule, SlashRedirect) for rule in claim.gates):
         return Meaning(tuple(gates))
     location = claim.snippet.followed_by(levels.location)
@@ -69,14 +78,14 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
     ranges = _ranges(claim, location.access, levels.server.access or levels.http.access)
     gates += ranges
     edits, steps = fields.edits, tuple(_steps(location.steps, fields))
-    for name in sorted(variables_of(steps) & variables_of(_host_steps(levels.server.steps))):
+    for name in sorted(levels.server_variables.intersection(variables_of(steps))):
         # Both levels have variables of their own here, and nginx has one of that name for both.
         raise CannotPlace(f"${name} is set by server-snippet and at the location")
     if not steps and not location.request_fields and _is_fixed(edits):
         rules: tuple[ResponseRule, ...] = (edits,) if edits != OrderedEdits() else ()
         return Meaning(tuple(gates), rules)
     _check_steps(claim, steps)
-    return Meaning((*gates, Script(steps, location.request_fields, edits, form)))
+    return Meaning((*gates, Script(steps, location.request_fields, edits, form, levels.underscores)))
 
 
 def _host_steps(steps: Iterable[LevelStep]) -> Iterator[Step]:

@@ -6,12 +6,14 @@ Does not know how a backend is made, nor who asks for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.objects.kinds import Kind
+from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.translation.cluster.zone_findings import GivenZone
 from ingress.translation.memory import InventoryView, Memory, Notes
@@ -81,10 +83,12 @@ class MadeBackend(msgspec.Struct, frozen=True):
 class BackendMemories:
     """What is remembered of backends: as they were made, placed on Nodes, and what findings are about their slices."""
 
-    __slots__ = ("_given", "_stamp", "_used", "_view", "made", "placed", "sliced")
+    __slots__ = ("_given", "_overrides", "_settings", "_stamp", "_used", "_view", "made", "placed", "sliced")
 
     def __init__(self) -> None:
         self._given: tuple[object, ...] = ()
+        self._overrides: Mapping[BackendKey, Overrides] = {}
+        self._settings: ClusterSettings | None = None
         self._used = UsedBackends()
         self._stamp = 0
         self._view: InventoryView | None = None
@@ -98,7 +102,25 @@ class BackendMemories:
             memory.begin(view)
         if self._view is not None and self._view.stamps is not view.stamps:
             self._given = ()
+            self._settings = None
         self._view = view
+
+    def others(
+        self, settings: ClusterSettings, overrides: Mapping[BackendKey, Overrides]
+    ) -> AbstractSet[BackendKey] | None:
+        """The keys for which `overrides` say something else than in the last translation.
+
+        None: Services or settings have changed as well, so each backend has to be looked at.
+        """
+        assert self._view is not None
+        before, is_quiet = self._overrides, settings is self._settings
+        self._overrides = overrides
+        self._settings = settings
+        if not is_quiet or Kind.SERVICE in self._view.changed_after(self._stamp):
+            return None
+        if overrides == before:
+            return frozenset()
+        return {key for key in overrides.keys() | before.keys() if overrides.get(key) != before.get(key)}
 
     def used(self, given: tuple[object, ...], make: Callable[[], UsedBackends]) -> UsedBackends:
         """What `make` makes of `given` and of the Services, slices and Nodes."""

@@ -21,6 +21,8 @@ from ingress.settings.table.zones import ZoneSettings
 from ingress.settings.zone_values import ANY_ENDPOINT, PolicyChoice
 from ingress.translation.cluster.zones import follows_hints
 
+_NOTHING = Overrides()
+
 
 def policy_origin(
     settings: ClusterSettings, data: Mapping[str, str], *, service: Overrides, ingress: Overrides
@@ -84,19 +86,25 @@ class BackendZones:
             self._services[key] = service, overrides
             self.note(key, policy)
 
-    def route_policy(self, backend: Backend, overrides: Overrides) -> ZonePolicy | None:
+    def route_policy(self, backend: Backend, overrides: Overrides, defaults: Overrides = _NOTHING) -> ZonePolicy | None:
         """The policy of a route instead of its backend's; None if the Ingress changes nothing or the flag is off.
 
-        `backend` was noted, with its own policy. `overrides` are what the Ingress sets.
+        `backend` was noted, with its own policy. `overrides` are what the owner of the route sets, `defaults` what
+        counts where the Service says nothing.
         """
-        if not self._settings.zone_aware_routing or not overrides.of(ZoneSettings):
+        says_nothing = not overrides.of(ZoneSettings) and not defaults.of(ZoneSettings)
+        if not self._settings.zone_aware_routing or says_nothing:
             return None
         service, said = self._services[backend.key]
-        zones = self._settings.zones.overridden(said).overridden(overrides)
+        zones = self._settings.zones.overridden(defaults).overridden(said).overridden(overrides)
         policy = zones.policy(follows_hints=follows_hints(service))
         return None if policy == backend.zone_policy else self.note(backend.key, policy)
 
     def note(self, key: BackendKey, policy: ZonePolicy) -> ZonePolicy:
         """Notes that a backend or a route to it has this policy."""
-        self._policies.setdefault(key, set()).add(policy)
+        policies = self._policies.get(key)
+        if policies is None:
+            self._policies[key] = {policy}
+        else:
+            policies.add(policy)
         return policy

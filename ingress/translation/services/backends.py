@@ -83,6 +83,7 @@ class Backends:
         "_made",
         "_memories",
         "_names",
+        "_others",
         "_overrides",
         "_ports",
         "_settings",
@@ -115,6 +116,7 @@ class Backends:
         self._slice_findings: dict[tuple[str, str], list[Notes]] = {}
         self._zones = BackendZones(settings)
         self._memories = memories
+        self._others = memories.others(settings, overrides)
         self.asked: list[AskedBackend] = []
 
     def resolve(
@@ -162,6 +164,8 @@ class Backends:
 
     def leads_there_again(self, asked: AskedBackend) -> bool:
         """Asks again what an earlier translation has asked. Returns whether it leads to the same."""
+        if self._others is not None and asked.place not in self._others:
+            return self._is_there_still(asked)
         service = self._service(asked.namespace, asked.name)
         if service is not asked.service and service != asked.service:
             return False
@@ -172,6 +176,21 @@ class Backends:
         if made is None:
             made = self._backend(last.key, asked.place, service, asked.port, last.tls, http2=last.http2)
         return made is last or made == last
+
+    def _is_there_still(self, asked: AskedBackend) -> bool:
+        """`leads_there_again` while no Service has changed, nor what is set for this backend."""
+        self._looked_for.add((asked.namespace, asked.name))
+        last, service, port = asked.made, asked.service, asked.port
+        if last is None or service is None or port is None:
+            return True
+        backend = self._made.get(last.key)
+        if backend is None:
+            made = self._memories.made.again(last.key, self._findings)
+            if made is None:
+                backend = self._backend(last.key, asked.place, service, port, last.tls, http2=last.http2)
+            else:
+                backend = self._note(last.key, service, port, made)
+        return backend is last or backend == last
 
     def note_policy(self, key: BackendKey, policy: ZonePolicy) -> None:
         """Notes that a route to a backend has this policy, as `route_policy` does."""
@@ -184,12 +203,13 @@ class Backends:
         ports = service.spec.ports if service else ()
         return ServicePortReference(number=next((port.port for port in ports if port.protocol == "TCP"), 0))
 
-    def route_policy(self, backend: Backend, overrides: Overrides) -> ZonePolicy | None:
+    def route_policy(self, backend: Backend, overrides: Overrides, defaults: Overrides = _NOTHING) -> ZonePolicy | None:
         """The zone policy of a route instead of the policy of its `backend`; None if `overrides` change nothing.
 
-        `backend` comes from `resolve`. `overrides` are what the Ingress of the route sets.
+        `backend` comes from `resolve`. `overrides` are what the owner of the route sets, `defaults` what counts where
+        the Service says nothing.
         """
-        return self._zones.route_policy(backend, overrides)
+        return self._zones.route_policy(backend, overrides, defaults)
 
     def used(self, *, counts_zones: bool = False) -> UsedBackends:
         """Every backend that was resolved. `counts_zones`: the zones of the endpoints of each Service are wanted."""
@@ -197,8 +217,8 @@ class Backends:
             self._made.copy(),
             frozenset(self._names),
             frozenset(self._looked_for),
-            {place: dict(ports) for place, ports in self._ports.items()},
-            {place: tuple(notes) for place, notes in self._slice_findings.items()},
+            self._ports,  # which changes with `_made` only, as the next
+            self._slice_findings,
             self._zones.noted,
             counts_zones,
         )
@@ -279,14 +299,24 @@ class Backends:
             return self._make(inventory, findings, backend=backend, service=service, port=port, overrides=overrides)
 
         made = self._memories.made.of(key, given, make, self._findings)
-        backend = self._made[key] = made.backend
+        return self._note(key, service, port, made)
+
+    def _note(self, key: BackendKey, service: Service, port: ServicePort, made: MadeBackend) -> Backend:
+        """Notes that a backend is used, and what follows from it for its Service."""
+        backend = made.backend
+        self._made[key] = backend
         self._zones.note_backend(key, service, made.said, backend.zone_policy)
         name = (backend.namespace, backend.service)
         if made.external_name:
             self._names.add((backend.namespace, made.external_name))
         elif made.slice_findings is not None:
-            self._ports.setdefault(name, {})[key] = port
-            self._slice_findings.setdefault(name, []).append(made.slice_findings)
+            ports = self._ports.get(name)
+            if ports is None:
+                self._ports[name] = {key: port}
+                self._slice_findings[name] = [made.slice_findings]
+            else:
+                ports[key] = port
+                self._slice_findings[name].append(made.slice_findings)
         return backend
 
     def _make(

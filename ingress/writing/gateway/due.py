@@ -16,6 +16,7 @@ from ingress.objects.gateway import BackendTlsPolicy, Gateway, GatewayClass, Lis
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.objects.kinds import Kind, KubernetesObject, key_of
 from ingress.objects.metadata import Reported
+from ingress.objects.zone_policy import ZonePolicyObject
 from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.resources import RESOURCES, path_of
 from ingress.translation.gateway.standings import Status
@@ -42,6 +43,7 @@ _KINDS: Final[tuple[type[KubernetesObject], ...]] = (
     TlsRoute,
     TcpRoute,
     BackendTlsPolicy,
+    ZonePolicyObject,
 )
 _ENTRIES: Final = {
     Kind.HTTP_ROUTE: "parents",
@@ -49,6 +51,7 @@ _ENTRIES: Final = {
     Kind.TLS_ROUTE: "parents",
     Kind.TCP_ROUTE: "parents",
     Kind.BACKEND_TLS_POLICY: "ancestors",
+    Kind.ZONE_POLICY: "ancestors",
 }
 
 

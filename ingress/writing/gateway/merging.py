@@ -36,10 +36,12 @@ OWN_TYPES: Final = frozenset(
         "Accepted",
         "Conflicted",
         "InsecureFrontendValidationMode",
+        "PartiallyInForce",
         "PartiallyInvalid",
         "Programmed",
         "ResolvedRefs",
         "SupportedVersion",
+        "zonal-ingress.io/ZonePolicyAffected",
     )
 )
 """The types of conditions that are ours, in whatever object of ours they stand."""

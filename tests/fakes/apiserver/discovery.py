@@ -82,7 +82,11 @@ def _custom_documents(custom: Collection[tuple[str, str]]) -> Mapping[str, Docum
     documents = {_path_of(resources[0]): _resource_list(resources) for resources in lists.values()}
     for resources in lists.values():
         group = resources[0].group
-        named = [{"groupVersion": f"{group}/{version}", "version": version} for version in lists]
+        named = [
+            {"groupVersion": f"{group}/{version}", "version": version}
+            for version, known in lists.items()
+            if known[0].group == group
+        ]
         documents[f"/apis/{group}"] = {
             "kind": "APIGroup",
             "apiVersion": "v1",

@@ -16,7 +16,7 @@ from aiohttp import web
 from tests.fakes.apiserver import discovery, writes
 from tests.fakes.apiserver.faults import Fault, Faults
 from tests.fakes.apiserver.forwarding import forward
-from tests.fakes.apiserver.kinds import GATEWAY_GROUP, Resource
+from tests.fakes.apiserver.kinds import CUSTOM_GROUPS, Resource
 from tests.fakes.apiserver.listing import list_body, view_of
 from tests.fakes.apiserver.rbac import Rule, forbidden, is_granted
 from tests.fakes.apiserver.requests import Call, form_of, place
@@ -97,7 +97,7 @@ class Handler:
             return await forward(request, call, self.store)
         resource = call.known_resource()
         if resource is None or (
-            resource.group == GATEWAY_GROUP and (resource.version, resource.kind) not in self.custom
+            resource.group in CUSTOM_GROUPS and (resource.version, resource.kind) not in self.custom
         ):
             return _of_no_resource(call, self.custom)
         if call.verb == "watch":

@@ -162,20 +162,25 @@ _GATEWAY_KINDS = {
     "BackendTLSPolicy": "backendtlspolicies",
 }
 
-CUSTOM_RESOURCES = tuple(
-    Resource(
-        GATEWAY_GROUP,
-        version,
-        plural,
-        kind,
-        is_namespaced=kind != "GatewayClass",
-        has_status=True,
-        has_generation=True,
-    )
-    for version in ("v1beta1", "v1")
-    for kind, plural in _GATEWAY_KINDS.items()
+CUSTOM_RESOURCES = (
+    *(
+        Resource(
+            GATEWAY_GROUP,
+            version,
+            plural,
+            kind,
+            is_namespaced=kind != "GatewayClass",
+            has_status=True,
+            has_generation=True,
+        )
+        for version in ("v1beta1", "v1")
+        for kind, plural in _GATEWAY_KINDS.items()
+    ),
+    Resource("zonal-ingress.io", "v1alpha1", "zonepolicies", "ZonePolicy", has_status=True, has_generation=True),
 )
 """Resources that are served only if a test says so. All versions of a kind show one store."""
+
+CUSTOM_GROUPS = frozenset(resource.group for resource in CUSTOM_RESOURCES)
 
 BY_PATH = {
     (resource.group, resource.version, resource.plural): resource for resource in (*RESOURCES, *CUSTOM_RESOURCES)

@@ -20,7 +20,13 @@ from tests.features.ingress_nginx.stage import Stage
 from tests.integration.manifests import Document, ManifestFolder
 from tests.integration.running import Zonal
 
-_OPTIONS = ("--allow-local-endpoints", "--allow-external-name", "--workers=1", "--shutdown-grace-period=0")
+_OPTIONS = (
+    "--allow-local-endpoints",
+    "--allow-external-name",
+    "--enable-ssl-passthrough",
+    "--workers=1",
+    "--shutdown-grace-period=0",
+)
 _FINDINGS_SECONDS = 0.1  # between two looks; a case asks again until a change is served
 
 

@@ -176,7 +176,9 @@ def _options(flags: Sequence[str]) -> tuple[TranslationContext, AccessLogFormat]
     given = dict(zip(flags[::2], flags[1::2], strict=True))
     log_format = AccessLogFormat(given.pop("--access-log", "json"))
     options = {name.removeprefix("--").replace("-", "_"): value for name, value in given.items()}
-    context = TranslationContext(allow_local_endpoints=True, allow_external_name=True, http_port=0, https_port=0)
+    context = TranslationContext(
+        allow_local_endpoints=True, allow_external_name=True, enable_ssl_passthrough=True, http_port=0, https_port=0
+    )
     return msgspec.structs.replace(context, **options), log_format
 
 

@@ -123,6 +123,27 @@ def lax_utf8(target: bytes) -> bytes | None:
     return windows(decoded.replace(b"%", b"%25").replace(b"?", b"%3f"))
 
 
+def careless_utf8(target: bytes) -> bytes | None:
+    """A decoder of UTF-8 that checks nothing: it counts by the first byte, and takes six bits of each further one."""
+    rest = list(unquote_to_bytes(target.partition(b"?")[0]))
+    found = bytearray()
+    while rest:
+        first = rest.pop(0)
+        size = next(
+            (size for size, mark in ((5, 0xFC), (4, 0xF8), (3, 0xF0), (2, 0xE0), (1, 0xC0)) if first >= mark), 0
+        )
+        if size == 0 or len(rest) < size:
+            found.append(first)
+            continue
+        value = first & (0x3F >> size)
+        for _ in range(size):
+            value = value << 6 | rest.pop(0) & 0x3F
+        found += (
+            value.to_bytes(4, "big")[-1:] if value < 0x100 else chr(min(value, 0x10FFFF)).encode("utf-8", "replace")
+        )
+    return windows(bytes(found).replace(b"%", b"%25").replace(b"?", b"%3f"))
+
+
 def _cleaned(path: bytes) -> bytes:
     """Go `path.Clean` of a rooted path, which keeps the final slash in `cleanPath`."""
     clean = posixpath.normpath(b"/" + path.lstrip(b"/"))
@@ -155,4 +176,5 @@ READERS: tuple[Reader, ...] = (
     behind_a_decoding_proxy,
     windows,
     lax_utf8,
+    careless_utf8,
 )

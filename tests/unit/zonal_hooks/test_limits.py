@@ -32,6 +32,8 @@ def ended(code: str) -> subprocess.CompletedProcess[str]:
         ("os.posix_spawn('/bin/true', ['true'], {})", "Error"),
         ("socket.socket()", "PermissionError"),
         ("os.kill(os.getppid(), 0)", "PermissionError"),
+        ("import resource; resource.prlimit(os.getppid(), resource.RLIMIT_CPU)", "PermissionError"),
+        ("os.setpriority(os.PRIO_PROCESS, os.getppid(), 19)", "PermissionError"),
         ("bytearray(1 << 30)", "MemoryError"),
         ("[os.dup(0) for _ in range(100)]", "Too many open files"),
         ("open('/tmp/zonal-hooks-limit', 'wb').write(b'x' * (1 << 22))", "File too large"),
@@ -41,6 +43,24 @@ def test_a_confined_process_is_refused(code: str, error: str) -> None:
     done = ended(code)
     assert done.returncode != 0
     assert error in done.stderr
+
+
+@pytest.mark.parametrize("name", ["mem", "environ", "fd/0"])
+def test_a_confined_process_reaches_nothing_of_one_that_refuses_tracing(name: str) -> None:
+    other = "from zonal_hooks.limits import refuse_tracing; refuse_tracing(); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", other], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdout.readline()
+        done = ended(f"open('/proc/{process.pid}/{name}', 'r+b')")
+        process.stdin.close()
+    assert "PermissionError" in done.stderr
+
+
+def test_a_confined_process_may_set_its_own_limits() -> None:
+    code = "import resource; resource.prlimit(0, resource.RLIMIT_NOFILE, (9, 9)); print('well')"
+    assert ended(code).stdout == "well\n"
 
 
 def test_a_confined_process_may_think_and_read() -> None:

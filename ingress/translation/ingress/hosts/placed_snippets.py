@@ -21,6 +21,8 @@ from ingress.translation.ingress.hosts.settled import Elsewhere, OwnClaims, Plac
 from ingress.translation.ingress.snippet_meanings import CannotPlace, Levels, meaning_of
 
 _EFFECT = "The path answers 503."
+_NO_EFFECT = "The server-snippet of this Ingress has no effect for that host, in ingress-nginx neither."
+_APART = "The server-snippet of this Ingress holds for the paths of its namespace alone."
 _NOBODY = Owner("", "", "")
 
 
@@ -32,31 +34,86 @@ def place_snippets(
     for name, settled in hosts.items():
         if settled.alias_of is not None or _is_twin(settled):
             continue
-        own = servers.get(name)
-        server = cluster.server if own is None else own.followed_by(cluster.server)
+        own = servers.get(name, _NO_SNIPPETS)
         asking = (*settled.paths.values(), *(() if settled.default is None else (settled.default,)))
-        if cluster.says_nothing and own is None and all(each.snippet.is_empty for each in asking):
+        if cluster.says_nothing and own is _NO_SNIPPETS and all(each.snippet.is_empty for each in asking):
             continue
         has_root = any(each.app_root is not None for each in asking)
-        levels = Levels(cluster.http, server, cluster.location, redirects_root=has_root)
-        _place(settled, levels, findings)
+        _place(settled, _HostLevels(cluster, own, has_root), findings)
 
 
-def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, Level]:
-    """What the oldest snippet of each host says."""
-    servers: dict[str, Level] = {}
+class _ServerSnippets(msgspec.Struct, frozen=True):
+    """What server-snippets say for a host: for all of it, or for the paths of single namespaces."""
+
+    whole: Level | None = None
+    apart: Mapping[str, Level] = {}
+
+
+_NO_SNIPPETS = _ServerSnippets()
+
+
+class _HostLevels:
+    """What holds on one host around the snippets of its Ingresses, made once for all paths of a namespace."""
+
+    __slots__ = ("_cluster", "_made", "_redirects_root", "_server")
+
+    def __init__(self, cluster: ClusterLevels, server: _ServerSnippets, redirects_root: bool) -> None:
+        """`redirects_root`: an app-root redirects the path / of the host."""
+        self._cluster = cluster
+        self._server = server
+        self._redirects_root = redirects_root
+        self._made: dict[Level | None, Levels] = {}
+
+    def around(self, namespace: str) -> Levels:
+        """What holds around the snippet of an Ingress of `namespace`."""
+        said, cluster = self._server, self._cluster
+        own = said.apart.get(namespace) if said.whole is None else said.whole
+        found = self._made.get(own)
+        if found is None:
+            found = self._made[own] = Levels(
+                cluster.http,
+                cluster.server if own is None else own.followed_by(cluster.server),
+                cluster.location,
+                redirects_root=self._redirects_root,
+                underscores=cluster.underscores,
+            )
+        return found
+
+
+def _server_levels(claims: Iterable[OwnClaims], findings: Findings) -> dict[str, _ServerSnippets]:
+    """What the oldest snippet of each host says.
+
+    Who has claimed a host first may say something for all of it. Without such a snippet that of another namespace holds
+    for the paths of that namespace.
+    """
+    first: dict[str, str] = {}
+    said: dict[str, list[OwnClaims]] = {}
     for each in claims:
-        for name in each.hosts if each.server_snippet is not None else ():
-            snippet = each.server_snippet or Level()
-            if servers.setdefault(name, snippet) != snippet:
-                findings.add(
-                    subject_of_owner(each.owner),
-                    reason="Conflict",
-                    message=f"An older Ingress has the server-snippet of host {quote(name)}.",
-                    severity=Severity.DEGRADED,
-                    effect="The server-snippet of this Ingress has no effect for that host, in ingress-nginx neither.",
-                )
-    return servers
+        for name in each.hosts:
+            first.setdefault(name, each.owner.namespace)
+            if each.server_snippet is not None:
+                said.setdefault(name, []).append(each)
+    return {name: _server(name, asking, first[name], findings) for name, asking in said.items()}
+
+
+def _server(name: str, asking: list[OwnClaims], first: str, findings: Findings) -> _ServerSnippets:
+    """What holds on the host `name`, which the namespace `first` has claimed first. `asking` have snippets, by age."""
+    whole = next((each.server_snippet for each in asking if each.owner.namespace == first), None)
+    apart: dict[str, Level] = {}
+    for each in asking:
+        snippet, namespace = each.server_snippet or Level(), each.owner.namespace
+        counts = whole if whole is not None else apart.setdefault(namespace, snippet)
+        if counts != snippet:
+            _note(each, f"An older Ingress has the server-snippet of host {quote(name)}.", _NO_EFFECT, findings)
+        elif whole is None:
+            _note(each, f"An older Ingress of another namespace has host {quote(name)}.", _APART, findings)
+    return _ServerSnippets(whole, apart)
+
+
+def _note(claim: OwnClaims, message: str, effect: str, findings: Findings) -> None:
+    findings.add(
+        subject_of_owner(claim.owner), reason="Conflict", message=message, severity=Severity.DEGRADED, effect=effect
+    )
 
 
 def _is_twin(settled: SettledHost) -> bool:
@@ -64,7 +121,7 @@ def _is_twin(settled: SettledHost) -> bool:
     return not settled.paths and settled.default is not None and settled.default.is_redirected
 
 
-def _place(settled: SettledHost, levels: Levels, findings: Findings) -> None:
+def _place(settled: SettledHost, levels: _HostLevels, findings: Findings) -> None:
     changed = {id(each): _placed(each, levels, findings) for each in settled.paths.values()}
     settled.paths = {place: changed[id(each)] for place, each in settled.paths.items()}
     if settled.expressions is not None:
@@ -75,14 +132,14 @@ def _place(settled: SettledHost, levels: Levels, findings: Findings) -> None:
     if settled.default is not None:
         settled.default = _placed(settled.default, levels, findings)
     else:
-        settled.elsewhere = _elsewhere(levels)
+        settled.elsewhere = _elsewhere(levels.around(_NOBODY.namespace))
 
 
-def _placed(claim: PlaceClaim, levels: Levels, findings: Findings) -> PlaceClaim:
+def _placed(claim: PlaceClaim, levels: _HostLevels, findings: Findings) -> PlaceClaim:
     if claim.closed:
         return claim
     try:
-        meaning = meaning_of(claim, levels)
+        meaning = meaning_of(claim, levels.around(claim.owner.namespace))
     except CannotPlace as problem:
         findings.add(
             subject_of_owner(claim.owner),

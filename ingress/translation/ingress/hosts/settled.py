@@ -12,7 +12,8 @@ from balancer.model.gates import GateRule
 from balancer.model.redirects import AppRoot, SlashRedirect, UrlForm
 from balancer.model.routes import PathKind
 from ingress.settings.snippets.levels import Level
-from ingress.translation.claims import CertificateClaim, Claim, Claims, HostClaim
+from ingress.translation.claims import CertificateClaim, Claim, Claims, HostClaim, RelayClaim
+from ingress.translation.ingress.passing import TlsPassing
 
 
 class PlaceClaim(Claim, frozen=True):
@@ -44,6 +45,7 @@ class OwnClaims(Claims, frozen=True):
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
     of each host, with or without `www.`, redirects to the host with this status.
     `server_snippet` is what the Ingress says for its hosts in lines of nginx, None: nothing.
+    `passing` says whether the TLS of these hosts passes to endpoints.
     `is_canary`: the Ingress claims only places that others have; its claims have one branch, which they may get.
     """
 
@@ -56,6 +58,7 @@ class OwnClaims(Claims, frozen=True):
     twin_status: int = 0
     certificates: tuple[CertificateClaim, ...] = ()
     server_snippet: Level | None = None
+    passing: TlsPassing = TlsPassing()
     is_canary: bool = False
 
 
@@ -72,8 +75,8 @@ class SettledHost:
     `has_tls`: an Ingress wants TLS for the host. `expressions` are the winners in the order in which they are tried,
     None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
     default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
-    says that this cannot be read. `elsewhere` is what judges and edits requests that no path matches, if there is no
-    default: gates and response rules.
+    says that this cannot be read. `passed_to` is where its TLS passes to, None: TLS ends here. `elsewhere` is what
+    judges and edits requests that no path matches, if there is no default: gates and response rules.
     """
 
     __slots__ = (
@@ -86,6 +89,7 @@ class SettledHost:
         "expressions",
         "has_tls",
         "is_denied",
+        "passed_to",
         "paths",
     )
 
@@ -99,6 +103,7 @@ class SettledHost:
         self.ciphers = ""
         self.client_certificates: ClientCertificates | None = None
         self.is_denied = False
+        self.passed_to: RelayClaim | None = None
         self.elsewhere: Elsewhere | None = None
 
     def winner(self, claim: PlaceClaim) -> PlaceClaim | None:
@@ -132,6 +137,7 @@ class SettledHost:
             ciphers=served.ciphers,
             client_certificates=served.client_certificates,
             is_denied=served.is_denied,
+            passed_to=None if served.passed_to is None else msgspec.structs.replace(served.passed_to, name=name),
             unmatched_gates=served.elsewhere.gates if served.elsewhere is not None else (),
             unmatched_rules=served.elsewhere.response_rules if served.elsewhere is not None else (),
         )

@@ -16,6 +16,7 @@ from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.expressions import find_expressions
 from ingress.translation.ingress.hosts.host_protection import protect_hosts
 from ingress.translation.ingress.hosts.other_names import add_other_names, served_as
+from ingress.translation.ingress.hosts.passed_hosts import pass_hosts
 from ingress.translation.ingress.hosts.placed_snippets import place_snippets
 from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.slashes import add_slash_redirects
@@ -42,6 +43,7 @@ def settled_hosts(
     note_uncovered_hosts(main, hosts, findings)
     find_expressions(hosts, readings, findings)
     protect_hosts(hosts, main, findings)
+    pass_hosts(hosts, main, findings)
     add_other_names(hosts, main, findings, listed=listed)
     add_slash_redirects(hosts.values())
     place_snippets(hosts, main, snippets, findings)

@@ -18,7 +18,7 @@ from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
 from tests.unit.zonal_hooks.test_messages import request
 from zonal_hooks.loading import digest_of
-from zonal_hooks.messages import Response
+from zonal_hooks.messages import Request, Response
 from zonal_hooks.verdicts import Denied, Failed, Verdict
 
 TEXT = """
@@ -68,6 +68,16 @@ async def hosting() -> AsyncIterator[Host]:
         yield host
     finally:
         host.host.close()
+
+
+async def test_a_namespace_with_many_calls_leaves_others_room() -> None:
+    async with hosting() as host:
+        asked = Request(b"GET", b"shop.test", b"/", b"/", (), route="greedy/x")
+        told: list[Verdict] = []
+        greedy = [host.caller.call("request", asked, told.append) for _ in range(2000)]
+        refused = [each for each in greedy if isinstance(each, Failed)]
+        assert len(refused) == 2000 - 512
+        assert await host.ask() == Denied(451)
 
 
 async def test_calls_that_come_before_the_process_are_answered() -> None:

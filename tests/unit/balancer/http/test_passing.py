@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.http.passing import is_of_proxies, is_said_by_us, name_onward, nominated, passes_as_trailer, passing
+from balancer.http.passing import (
+    is_of_proxies,
+    is_said_by_us,
+    name_onward,
+    nominated,
+    passes_as_trailer,
+    passing,
+    written_alike,
+)
 
 OF_PROXIES = (
     b"X-Forwarded-Prefix",
@@ -42,6 +50,10 @@ OF_PROXIES = (
     b"Fastly-Client-IP",
     b"X-Azure-ClientIP",
     b"X-Originating-IP",
+    b"CloudFront-Forwarded-Proto",
+    b"Fly-Forwarded-Ssl",
+    b"X-Vercel-Forwarded-For",
+    b"CF-Visitor",
 )
 OURS = (
     b"Forwarded",
@@ -68,6 +80,10 @@ OURS = (
         (b"X_Forwarded_User", True, b""),
         (b"True_Client-IP", True, b""),
         (b"x.a", True, b""),
+        (b"X!Forwarded!For", True, b""),
+        (b"x|user", False, b""),
+        (b"X-User~", False, b""),
+        (b"X-Ok-2", False, b"X-Ok-2"),
         (b"x-forwarded-for", False, b"X-Original-Forwarded-For"),
     ],
 )
@@ -100,6 +116,12 @@ def test_a_family_is_a_rule_about_names(name: bytes) -> None:
 def test_other_fields_are_no_word_of_proxies(name: bytes) -> None:
     assert not is_of_proxies(name)
     assert name_onward(name, passing()) == name
+
+
+def test_a_name_with_underscores_is_another_spelling() -> None:
+    fields = ((b"x_user", b"root"), (b"x-user", b"a"), (b"x_other", b"b"), (b"x_us-er", b"c"))
+    assert written_alike(fields, frozenset((b"x-user",))) == {b"x_user"}
+    assert written_alike(((b"x-user", b"a"),), frozenset((b"x-user",))) == frozenset()
 
 
 def test_equal_rules_are_one_object() -> None:

@@ -122,6 +122,14 @@ def test_a_pattern_is_found_anywhere_and_otherwise_the_next_rule_decides() -> No
     assert [taken("User-Agent: " + "x" * size, by=costly) for size in (500, 1000)] == ["next", "cart"]
 
 
+def test_searches_for_all_canaries_of_a_path_are_counted_together() -> None:
+    """A tenant may have a thousand canaries, and a client one value that is searched for each of them."""
+    many = [canary(header="x-try", pattern=f"(a|b)*a(a|b){{100}}{number}") for number in range(50)]
+    junction = Junction(route(*many, canary(LATER, header="x-try", pattern="b$")))
+    assert taken("X-Try: " + "ab" * 10, by=junction) == "later"
+    assert taken("X-Try: " + "ab" * 400, by=junction) == "cart"
+
+
 def test_a_pattern_that_does_not_compile_ends_the_decision_for_whoever_sends_the_header() -> None:
     junction = Junction(route(canary(header="x-try", pattern="(a", cookie="try", weight=100)))
     assert taken("X-Try: a", "Cookie: try=always", by=junction, lot=0) == "cart"

@@ -121,3 +121,18 @@ def test_query_parameters_are_decoded_once_and_the_first_value_counts(query: str
 def test_an_expression_that_cannot_be_compiled_is_refused() -> None:
     with pytest.raises(PatternError):
         candidate("bad", by_field("a", "(", is_expression=True))
+
+
+def test_searches_for_all_conditions_of_a_place_are_counted_together() -> None:
+    """16 rules with 64 matches are one route, and a client decides how long the value is."""
+    fields = [by_field("x-try", f"(a|b)*a(a|b){{100}}{number}", is_expression=True) for number in range(50)]
+    queries = [by_query("x", f"(a|b)*a(a|b){{100}}{number}", is_expression=True) for number in range(50)]
+    for many, ending in (
+        (fields, by_field("x-try", "b$", is_expression=True)),
+        (queries, by_query("x", "b$", is_expression=True)),
+    ):
+        choice = RouteChoice(
+            [*(candidate("none", each) for each in many), candidate("found", ending), candidate("rest")]
+        )
+        assert chosen(choice, "X-Try: " + "ab" * 10, target="/?x=" + "ab" * 10) == "found"
+        assert chosen(choice, "X-Try: " + "ab" * 400, target="/?x=" + "ab" * 400) == "rest"

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from balancer.matching.regexes import (
     CHARACTERS_MAX,
     INSTRUCTIONS_MAX,
+    STEPS_MOST,
     PatternError,
     PatternSet,
+    Searches,
     compile_pattern,
     pattern_problem,
 )
@@ -166,3 +168,10 @@ def test_a_set_with_much_text_is_made_in_steps_and_finds_the_same() -> None:
     for place in (0, 49, 50, 249):
         assert made.first(texts[place].removeprefix("^").encode()) == place
     assert made.first(b"/none") is None
+
+
+def test_a_request_affords_a_few_long_searches() -> None:
+    pattern, searches = compile_pattern("(a|b)*a(a|b){100}c"), Searches()
+    most = STEPS_MOST // pattern.instructions
+    affords = [searches.afford(pattern, size) for size in (most + 1, most, most, most, 1)]
+    assert affords == [False, True, True, False, False]

@@ -6,7 +6,7 @@ import pytest
 
 from balancer.http.messages import RequestHead
 from balancer.http1.heads import RequestHeadReader
-from balancer.matching.variables import UnknownVariable, compile_text, cookies_of, header_of, variable_name
+from balancer.matching.variables import Cookies, UnknownVariable, compile_text, cookies_of, header_of, variable_name
 from balancer.model.settings import ProxySettings
 
 PEER = "192.0.2.7"
@@ -69,3 +69,21 @@ def test_the_first_of_several_fields_counts() -> None:
 def test_all_cookies_of_a_name_are_found_and_none_that_only_looks_alike() -> None:
     found = request("Cookie: xid=0; id=1;id = 2 ; idx=3; other=id=4", "Cookie: id=5; id")
     assert cookies_of(found, b"id") == [b"1", b"2", b"5"]
+    assert Cookies(found).named(b"id") == [b"1", b"2", b"5"]
+    assert list(Cookies(found).named(b"i")) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "value"),
+    [
+        ("/?xa=0&A=1&a=2", b"1"),
+        ("/?a", b""),
+        ("/?a=", b""),
+        ("/?b=a=1&aa=2", b""),
+        ("/?&&a=%31=2&b", b"%31=2"),
+        ("/a=1", b""),
+        ("/?a=1?a=2", b"1?a=2"),
+    ],
+)
+def test_an_argument_is_the_first_of_its_name(target: str, value: bytes) -> None:
+    assert compile_text("$arg_a")(request(target=target), PEER) == value

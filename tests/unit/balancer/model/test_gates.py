@@ -14,6 +14,7 @@ from balancer.model.gates import (
     BlockedClients,
     CorsPreflight,
     GateRule,
+    PassedTls,
     SourceRanges,
     access_rules,
     any_of,
@@ -45,7 +46,7 @@ def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
     first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight, Script)
     redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
-    assert (Tracing, BlockedClients, HostScript, *redirects, *checks, HookRule) == PHASES
+    assert (Tracing, PassedTls, BlockedClients, HostScript, *redirects, *checks, HookRule) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:

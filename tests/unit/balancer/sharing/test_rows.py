@@ -76,6 +76,41 @@ def test_who_has_no_row_hears_and_is_not_heard(memory: bytearray) -> None:
     assert listeners[silent[0]].states(), "a row that nobody wrote for a minute is free"
 
 
+def test_a_namespace_that_talks_of_everything_leaves_a_row_to_each_other(memory: bytearray) -> None:
+    table = RowTable(memory, SHAPE, start=0, seats=SEATS, seat=0, secret=b"s")
+    greedy = [table.talk(f"greedy/{number}") for number in range(1000)]
+    modest = [table.talk(f"{name}/cart:80") for name in ("shop", "blog", "mail")]
+    hearing = RowTable(memory, SHAPE, start=0, seats=SEATS, seat=1, secret=b"s")
+    for now in (1.0, 2.0, 3.0):
+        for talk in (*greedy, *modest, *greedy):
+            talk.tell((now, 0.0), now)
+    for name in ("shop", "blog", "mail"):
+        heard = hearing.talk(f"{name}/cart:80")
+        heard.hear(3.0)
+        assert heard.states() == [(3.0, [3.0, 0.0])]
+
+
+def test_a_row_that_changes_hands_is_no_news_of_who_had_it(memory: bytearray) -> None:
+    table = RowTable(memory, SHAPE, start=0, seats=SEATS, seat=0)
+    hearing = RowTable(memory, SHAPE, start=0, seats=SEATS, seat=1)
+    greedy, heard = [[each.talk(f"greedy/{number}") for number in range(64)] for each in (table, hearing)]
+    for talk in greedy:
+        talk.tell((0.0, 0.0), 1.0)
+    for talk in heard:
+        talk.hear(1.0)
+    for number in range(64):
+        table.talk(f"other-{number}/cart:80").tell((0.0, 0.0), 1.1, (5.0, 5.0, 5.0))
+    assert {tuple(talk.hear(1.2)) for talk in heard} == {(0.0, 0.0, 0.0)}
+
+
+def test_where_a_thing_has_its_rows_follows_from_the_secret(memory: bytearray) -> None:
+    one, other = (RowTable(memory, SHAPE, start=0, seats=SEATS, seat=seat, secret=b"%d" % seat) for seat in (0, 1))
+    one.talk("shop/cart:80").tell((1.0, 1.0), 1.0)
+    stranger = other.talk("shop/cart:80")
+    stranger.hear(1.0)
+    assert stranger.states() == []
+
+
 def test_memory_that_is_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="too short"):
         RowTable(bytearray(SHAPE.table_bytes(1) - 8), SHAPE, start=0, seats=1, seat=0)

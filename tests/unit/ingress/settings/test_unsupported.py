@@ -38,8 +38,8 @@ def test_what_protects_or_decides_who_answers_closes_something() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "is_asked_for"),
     [
-        ("ssl-passthrough", "true", True),
-        ("ssl-passthrough", "False", False),
+        ("enable-modsecurity", "true", True),
+        ("enable-modsecurity", "False", False),
         ("proxy-buffering", "off", False),
         ("proxy-buffering", "on", True),
         ("global-rate-limit", "0", False),

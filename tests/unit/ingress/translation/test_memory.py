@@ -6,7 +6,7 @@ from ingress.findings import ALIKE_LIMIT, Findings, Severity, Subject
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.memory import FindingNotes, InventoryView, Memory, repeat
-from tests.unit.ingress.cluster import inventory, service
+from tests.unit.ingress.cluster import ingress, inventory, service
 
 ASKER = Subject("Ingress", "shop", "web")
 
@@ -101,3 +101,19 @@ def test_findings_beyond_the_limit_are_not_kept() -> None:
     repeat(notes.notes, findings)
     assert findings.frozen() == notes.frozen()
     assert len(findings.frozen()) == ALIKE_LIMIT + 1
+
+
+def test_who_would_give_the_same_gets_it_again_while_the_kinds_it_saw_are_quiet() -> None:
+    making, known = Making(), inventory(service())
+    making.translate(known, 1)
+    known.apply(Upserted(ingress("web")))
+    making.memory.begin(InventoryView(known))
+    findings = Findings()
+    assert making.memory.again("key", findings) == "ClusterIP"
+    assert len(findings.frozen()) == 1
+    assert making.memory.again("another", findings) is None
+    known.apply(Upserted(service("pay")))
+    making.memory.begin(InventoryView(known))
+    assert making.memory.again("key", findings) is None
+    assert making.memory.of("key", (1,), making.make, findings) == "ClusterIP"
+    assert making.count == 1

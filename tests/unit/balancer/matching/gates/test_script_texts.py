@@ -12,9 +12,9 @@ from balancer.model.entry_points import HTTP
 from tests.questions import question_of
 
 
-def run() -> ScriptRun:
+def run(*fields: str, underscores: bool = False) -> ScriptRun:
     origin = Origin(peer="192.0.2.1", entry_point=HTTP)
-    made = ScriptRun(Asked(question_of("http://shop.test/a?b=c").request, origin, False))
+    made = ScriptRun(Asked(question_of("http://shop.test/a?b=c", fields).request, origin, False), underscores)
     made.variables["own"] = b"mine"
     made.captures = (b"one", b"two")
     return made
@@ -39,6 +39,23 @@ def test_values(text: str, expected: bytes) -> None:
 def test_unknown_names_are_refused(text: str) -> None:
     with pytest.raises(UnknownVariable):
         compile_script_text(text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "underscores", "value"),
+    [
+        (("X-A: 1", "X-B: 0", "x-a: 2"), False, b"1, 2"),
+        (("X_A: 1", "X-A: 2"), False, b"2"),
+        (("X_A: 1", "X-A: 2"), True, b"1, 2"),
+        ((), True, b""),
+    ],
+)
+def test_a_field_is_read_as_nginx_reads_it(fields: tuple[str, ...], underscores: bool, value: bytes) -> None:
+    assert compile_script_text("$http_x_a")(run(*fields, underscores=underscores)) == value
+
+
+def test_cookies_are_those_of_all_fields() -> None:
+    assert compile_script_text("$cookie_a/$cookie_b/$cookie_c")(run("Cookie: a=1; b = 2", "Cookie: a=3")) == b"1/2/"
 
 
 def test_values_end_no_field() -> None:

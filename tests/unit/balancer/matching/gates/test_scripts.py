@@ -72,6 +72,21 @@ def test_a_text_that_is_too_long_to_be_searched_is_refused() -> None:
     assert judged(Script((step,)), "http://shop.test/" + "a" * 8000) == Deny(ErrorKind.TARGET_TOO_LONG)
 
 
+def test_many_searches_of_one_request_are_refused_together() -> None:
+    tests = [Criterion("$request_uri", Comparing.FOUND, f"[ab]*a[ab]{{60}}{number}") for number in range(100)]
+    steps = tuple(Conditional(test, (AnswerWith(403),)) for test in tests)
+    assert judged(Script(steps[:1]), "http://shop.test/" + "ab" * 400) is PASSED
+    assert judged(Script(steps), "http://shop.test/" + "ab" * 400) == Deny(ErrorKind.TARGET_TOO_LONG)
+    assert judged(Script(steps), "http://shop.test/ab") is PASSED
+
+
+def test_a_text_that_repeats_what_a_client_sent_is_bounded() -> None:
+    text, url = "$request_uri" * 100, "http://shop.test/" + "a" * 4000
+    compared = Conditional(Criterion("$host", Comparing.EQUAL, text), ())
+    for step in (AnswerWith(200, text), AnswerWith(301, text), SetVariable("a", text), compared):
+        assert judged(Script((step,)), url) == Deny(ErrorKind.HEAD_TOO_LARGE)
+
+
 def test_values_that_grow_with_each_line_are_refused() -> None:
     doubling = [SetVariable("a", "$a$a") for _ in range(20)]
     verdict = judged(Script((SetVariable("a", "a" * 16), *doubling, AnswerWith(200, "$a"))))

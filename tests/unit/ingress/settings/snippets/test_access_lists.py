@@ -30,6 +30,20 @@ def test_lists(entries: list[tuple[bool | str, ...]], expected: SourceRanges) ->
     assert ranges_of(AccessEntry(bool(allows), tuple(map(str, nets))) for allows, *nets in entries) == expected
 
 
+@pytest.mark.parametrize(
+    "places",
+    [[f"10.{n}.7.{n}/32" for n in range(100)], [f"2001:db8:{n:x}::{n:x}/128" for n in range(1, 101)]],
+)
+def test_a_hundred_lines_become_a_hundred_networks_and_not_what_lies_between_them(places: list[str]) -> None:
+    """A list that says everything but these would have thousands of networks, for each of which every worker pays."""
+    lines = [AccessEntry(False, (place,)) for place in places]
+    found = ranges_of([*lines, AccessEntry(True, ALL)])
+    assert (found.allowed, sorted(found.denied)) == ((), sorted(places))
+    lines = [AccessEntry(True, (place,)) for place in places]
+    found = ranges_of([*lines, AccessEntry(False, ALL)])
+    assert (sorted(found.allowed), found.denied) == (sorted(places), ())
+
+
 _NETWORKS = st.sampled_from(["10.0.0.0/30", "10.0.0.1/32", "10.0.0.2/31", "10.0.0.0/8", "0.0.0.0/0", "::/0", "::1/128"])
 
 

@@ -36,6 +36,7 @@ def test_nothing_is_nothing() -> None:
         ("return 200;\nadd_header X-A \u00e4;", 2),
         ("add_header X-A \u00a01;", 1),
         ("a" * 20_000, 1),
+        ("return 200 '" + "$host" * 201 + "';", 1),
         ("return 200;\n# \x00", 2),
     ],
 )

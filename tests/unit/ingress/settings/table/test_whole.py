@@ -181,5 +181,5 @@ def test_the_maps_hold_each_option_by_its_name_there() -> None:
 def test_what_would_weaken_closes() -> None:
     closing = {option.name for option in OPTIONS if option.closes}
     others = {"force-ssl-redirect", "canary", "backend-protocol", "proxy-ssl-verify", "x-forwarded-prefix"}
-    snippets = {"configuration-snippet", "server-snippet"}
+    snippets = {"configuration-snippet", "server-snippet", "ssl-passthrough"}
     assert closing == others | snippets | GUARDS | FIELDS | FORWARDING | LIMITS | POLICY | REDIRECTS | AUTH

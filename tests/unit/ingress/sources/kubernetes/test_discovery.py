@@ -64,7 +64,12 @@ async def test_what_does_not_change_is_reported_once(tmp_path: Path) -> None:
             followed = {kind: version for kind, version in heard.changes[0].items() if version}
             assert followed == {Kind.GATEWAY: "v1", Kind.HTTP_ROUTE: "v1beta1", Kind.NAMESPACE: "v1"}
             assert heard.failures == []
-            assert {call.path for call in server.calls} == {GROUP_PATH, f"{GROUP_PATH}/v1", f"{GROUP_PATH}/v1beta1"}
+            assert {call.path for call in server.calls} == {
+                GROUP_PATH,
+                f"{GROUP_PATH}/v1",
+                f"{GROUP_PATH}/v1beta1",
+                "/apis/zonal-ingress.io/v1alpha1",
+            }
 
 
 async def test_without_the_group_there_is_one_request_for_each_look(tmp_path: Path) -> None:

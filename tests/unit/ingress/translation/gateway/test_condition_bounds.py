@@ -29,3 +29,14 @@ def test_routes_without_room_are_refused_and_smaller_ones_still_fit() -> None:
     assert big.refused is not None
     assert (big.refused.reason, small.refused) == ("UnsupportedValue", None)
     assert [each.refused is None for each in bounded(routes, most=16)] == [True, False]
+
+
+def test_a_namespace_with_many_conditions_refuses_no_route_of_another() -> None:
+    rules = [{"matches": MATCHES, "backendRefs": [{"name": "web", "port": 80}]}]
+    everybody = listener(allowedRoutes={"namespaces": {"from": "All"}})
+    old = http_route("a-old", rules=rules, hostnames=["a.test", "b.test"], namespace="greedy")
+    web = service("web", namespace="greedy"), service("web", namespace="infra")
+    routes = read_all(gateway(everybody), old, http_route("b-young", namespace="infra"), *web).routes
+    by_namespace = {each.route.metadata.namespace: each.refused for each in bounded(routes, most=4)}
+    assert by_namespace["infra"] is None
+    assert by_namespace["greedy"] is not None

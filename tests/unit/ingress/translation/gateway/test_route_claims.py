@@ -23,7 +23,7 @@ WEB = service("web", ServicePort(80, "http"), namespace="infra")
 def claims(*rules: dict[str, Any], kind: str = "HTTPRoute", closed: bool = False, **settings: Any) -> list[Claim]:
     route = read(kind, "route", parentRefs=[{"name": "gw"}], rules=rules)
     (found,) = read_all(gateway(), route, WEB).routes
-    making = RouteClaims(ClusterSettings(**settings), {PORT: None} if closed else {}, ())
+    making = RouteClaims(ClusterSettings(**settings), {PORT: None} if closed else {})
     return [each.claim for each in making.of(found, RouteSettings())]
 
 

@@ -33,7 +33,7 @@ def test_what_protects_or_decides_who_answers_closes_the_paths(name: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ssl-passthrough", "true"), ("enable-modsecurity", "true")],
+    [("enable-owasp-core-rules", "true"), ("enable-modsecurity", "true")],
 )
 def test_a_switch_closes_only_where_it_is_on(name: str, value: str) -> None:
     assert refused({name: value})[0].paths

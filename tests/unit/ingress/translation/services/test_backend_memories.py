@@ -5,10 +5,16 @@ from __future__ import annotations
 from balancer.model.endpoints import Backend, BackendKey
 from ingress.findings import Findings
 from ingress.objects.kinds import KubernetesObject
+from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.option import Overrides
 from ingress.sources.events import Upserted
 from ingress.translation.memory import InventoryView
 from ingress.translation.services.backend_memories import BackendMemories, UsedBackends
 from tests.unit.ingress.cluster import endpoint, endpoint_slice, ingress, inventory, node, rule, service
+from tests.unit.ingress.said import said
+
+_Said = dict[BackendKey, Overrides]
+_Step = tuple[KubernetesObject, ClusterSettings, _Said, set[BackendKey] | frozenset[BackendKey] | None]
 
 
 class Using:
@@ -63,3 +69,25 @@ def test_what_is_kept_as_a_whole_is_kept_in_its_parts() -> None:
             using.memories.placed.of("key", (), make, Findings())
         using.memories.used(("a",), using.make)
     assert len(made) == 1
+
+
+def test_what_differs_for_backends_is_known_while_services_and_settings_stay() -> None:
+    memories, known, settings = BackendMemories(), inventory(service()), ClusterSettings()
+    cart, pay = BackendKey("shop/cart:80"), BackendKey("shop/pay:80")
+    some, others = said({"max-concurrency": "1"}), said({"max-concurrency": "2"})
+    steps: list[_Step] = [
+        (ingress("a"), settings, {cart: some}, None),
+        (ingress("b"), settings, {cart: some}, frozenset()),
+        (ingress("c"), settings, {cart: others, pay: some}, {cart, pay}),
+        (ingress("d"), settings, {pay: some}, {cart}),
+        (service("pay"), settings, {pay: some}, None),
+        (ingress("e"), ClusterSettings(), {pay: some}, None),
+        (ingress("f"), settings, {pay: some}, None),
+    ]
+    for item, given, overrides, expected in steps:
+        known.apply(Upserted(item))
+        memories.begin(InventoryView(known))
+        assert memories.others(given, overrides) == expected
+        memories.used((), UsedBackends)
+    memories.begin(InventoryView(inventory(service())))
+    assert memories.others(settings, {pay: some}) is None

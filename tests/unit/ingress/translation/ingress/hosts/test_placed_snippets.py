@@ -30,6 +30,32 @@ def test_the_oldest_snippet_of_a_host_holds_for_the_paths_of_all() -> None:
     assert (conflict.name, conflict.severity) == ("b", Severity.DEGRADED)
 
 
+def test_a_snippet_of_another_tenant_than_the_first_on_a_host_holds_for_its_own_paths_alone() -> None:
+    first = ingress("a", rule("a.test", path("/a")))
+    lost = ingress(
+        "b",
+        rule("a.test", path("/a")),
+        namespace="other",
+        created="2026-01-01T00:00:00Z",
+        annotations=nginx(server_snippet="deny 10.0.0.1;"),
+    )
+    younger = ingress(
+        "c",
+        rule("a.test", path("/c")),
+        namespace="third",
+        created="2026-02-01T00:00:00Z",
+        annotations=nginx(server_snippet="deny 10.0.0.1;"),
+    )
+    made = translated(first, lost, younger, service(), service(namespace="third"), config_map(**ALLOWED))
+    host = hosts_of(made)["a.test"]
+    assert {route.path: DENIED in route.gates for route in host.routes} == {"/a": False, "/c": True}
+    assert host.default is None
+    assert {each.name for each in made.findings if "of another namespace has host" in each.message} == {"b", "c"}
+    own = ingress("o", rule("a.test", path("/o")), annotations=nginx(server_snippet="deny 10.0.0.1;"))
+    made = translated(first, own, younger, service(), service(namespace="third"), config_map(**ALLOWED))
+    assert all(DENIED in route.gates for route in hosts_of(made)["a.test"].routes)
+
+
 def test_requests_that_no_path_matches_are_judged_too() -> None:
     web = ingress("a", rule("a.test", path("/a")), annotations=nginx(server_snippet="return 403;"))
     host = hosts_of(translated(web, service(), config_map(**ALLOWED)))["a.test"]

@@ -1,0 +1,20 @@
+"""Refuses requests over TLS for a host whose TLS passes to its endpoints. No I/O."""
+
+from __future__ import annotations
+
+from balancer.errors import ErrorKind
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Resume
+
+
+class PassedTlsGate:
+    """The gate of a route whose host is passed through. Its clients belong on a connection of their own."""
+
+    __slots__ = ()
+
+    def describe(self) -> About:
+        """Nothing but the connection decides."""
+        return FORESEEN
+
+    def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
+        """421 if TLS has ended here (RFC 9110 15.5.20)."""
+        return Deny(ErrorKind.MISDIRECTED) if asked.secure else PASSED

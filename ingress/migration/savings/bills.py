@@ -1,0 +1,45 @@
+"""Says on which line of a cloud's bill traffic between zones is, and how exact an estimate of it can be.
+
+Pure. The prices are those of public price lists; a contract may have others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+
+class Bill(msgspec.Struct, frozen=True):
+    """The line of a bill, and the dollars for a gigabyte (10^9 bytes) that goes from one zone to another."""
+
+    line: str
+    dollars_per_gigabyte: float
+
+
+BILLS: Final[Mapping[str, Bill]] = {
+    "aws": Bill(
+        "EC2-Other, usage type REGION-DataTransfer-Regional-Bytes: each gigabyte is on it twice, once as sent and once "
+        "as received, for 0.01 dollars each",
+        0.02,
+    ),
+    "gcp": Bill(
+        "Compute Engine, SKUs named Network Inter Zone Data Transfer Out (before: Inter Zone Egress): only the "
+        "sender pays",
+        0.01,
+    ),
+    "azure": Bill("none: Azure does not bill traffic between availability zones of a region", 0.0),
+}
+"""By cloud, as `--cloud` takes them."""
+
+MOST_OVERHEAD: Final = 0.08
+"""What counted bytes lack at most, as a share of them: heads of packets (40 of 1,460 bytes), acknowledgements, TLS
+records. Requests with small bodies lack more, because their heads are not bodies."""
+
+
+def line_of(cloud: str) -> str:
+    """The line of the bill in words; for an unknown cloud, those of all."""
+    if cloud in BILLS:
+        return BILLS[cloud].line
+    return "; ".join(f"{name}: {bill.line}" for name, bill in BILLS.items())

@@ -1,0 +1,145 @@
+"""The table of bounds in docs/security.md knows every bound that tenants share, and its numbers are the code's."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+
+import pytest
+
+from tests.unit.sources import ROOT, SOURCES
+
+SHARED = frozenset(("FairShares", "FairCache", "Semaphore", "ThreadPoolExecutor", "fair_shares", "fairly_held"))
+"""What divides or limits something that several tenants use."""
+
+ROWS = {
+    "balancer.connections.asking_contexts": "contexts that ask for client certificates",
+    "balancer.connections.auth_services": "requests to auth services",
+    "balancer.connections.endpoint_contexts": "authorities and certificates for endpoints",
+    "balancer.connections.hook_hosts": "calls of isolated hooks under way",
+    "balancer.connections.kept": "connections to endpoints",
+    "balancer.connections.names": "look-ups of names for auth services",
+    "balancer.connections.shown_contexts": "contexts that show a certificate",
+    "balancer.logs.accesslog": "access log",
+    "balancer.logs.tracing.outbox": "spans that wait for the collector",
+    "balancer.matching.gates.external_auth.cache": "remembered answers of auth services",
+    "balancer.matching.password_checks": "requests that wait for a password check",
+    "balancer.metrics.slots": "series of metrics",
+    "balancer.picking.budget": "retries over time",
+    "balancer.picking.checking": "active checks",
+    "balancer.picking.failing": "endpoints that fail, as replicas tell each other",
+    "balancer.proxy.body_room": "bodies received first, and bodies kept for another try: memory",
+    "balancer.proxy.hash_threads": "threads for passwords",
+    "balancer.proxy.mirroring": "copies to mirrors",
+    "balancer.relays.room": "bytes of streams",
+    "balancer.workers.judging": "unhealthy endpoints in reports of a worker",
+    "ingress.admin.pages": "pages of metrics",
+    "ingress.following.finding_log": "log lines of findings",
+    "ingress.sources.name_turns": "look-ups of `externalName`",
+    "ingress.translation.gateway.condition_bounds": "conditions of HTTPRoutes",
+    "ingress.translation.ingress.hosts.expression_reading": "characters of all expressions",
+    "ingress.translation.needs": "ConfigMaps that Ingresses",
+    "ingress.translation.secrets.authority_shares": "authorities and revocation lists of clients",
+    "ingress.writing.notices": "Events that wait",
+}
+"""The row of each module, by how it begins."""
+
+OF_ONE = {
+    "balancer.workers.spawning": "one thread that starts processes for the parent",
+    "ingress.cli.terminal.asking": "threads of a command in a terminal",
+}
+"""Modules whose bounds no tenant can fill, and why."""
+
+NUMBERS = (
+    ("calls of isolated hooks under way", "balancer.connections.hook_hosts", "_PENDING_MOST"),
+    ("contexts that show a certificate", "balancer.connections.shown_contexts", "_BYTES_MOST"),
+    ("contexts that ask for client certificates", "balancer.connections.asking_contexts", "_CONTEXTS_BYTES"),
+    ("authorities and revocation lists", "ingress.translation.secrets.material.bounds", "AUTHORITIES_TOGETHER_BYTES"),
+    ("size of a chain", "ingress.translation.secrets.material.bounds", "CHAIN_BYTES"),
+    ("size of a chain", "ingress.translation.secrets.material.bounds", "CHAIN_LENGTH"),
+    ("remembered answers of auth services", "balancer.matching.gates.external_auth.cache", "_BYTES_MOST"),
+    ("bodies received first, and bodies kept", "balancer.proxy.body_room", "MEMORY_BYTES_MOST"),
+    ("bodies received first: files", "balancer.proxy.body_room", "FILE_BYTES_MOST"),
+    ("bodies received first: open files", "balancer.proxy.body_room", "FILES_MOST"),
+    ("copies to mirrors", "balancer.proxy.mirroring", "HELD_BYTES"),
+    ("one search for a subject", "balancer.matching.regexes", "STEPS_MOST"),
+    ("compiled patterns", "balancer.matching.regexes", "INSTRUCTIONS_MAX"),
+    ("compiled patterns", "balancer.matching.regexes", "CHARACTERS_MAX"),
+    ("values of a snippet", "balancer.matching.gates.script_texts", "BYTES_MOST"),
+    ("values of a snippet", "ingress.settings.snippets.lexing", "_VARIABLES_MOST"),
+    ("readings of one path", "balancer.matching.path_readings", "READINGS_MOST"),
+    ("readings of one path", "balancer.matching.path_readings", "_BYTES_MOST"),
+    ("characters of all expressions", "ingress.translation.ingress.hosts.expressions", "_CHARACTERS_MOST"),
+    ("path that is searched", "balancer.model.routes", "SEARCHED_BYTES_WIDE"),
+    ("size of a ClientHello", "balancer.connections.clienthello", "HELLO_BYTES_MAX"),
+    ("size of a ClientHello", "balancer.connections.clienthello", "RECORDS_MOST"),
+    ("connections that owe their ClientHello", "balancer.connections.entrances", "WAITING_MOST"),
+    ("access log", "balancer.logs.accesslog", "_ALL_BYTES_MAX"),
+    ("endpoints that fail", "balancer.picking.failing", "FAILING_MOST"),
+    ("endpoints that fail", "ingress.replicas.messages", "FAILURES_MOST"),
+    ("clients of limits that replicas share", "balancer.sharing.spending", "SPENDING_ROWS"),
+    ("connections to the peers' port", "ingress.replicas.port", "_CONNECTIONS_MOST"),
+    ("connections to the peers' port", "ingress.replicas.others", "REPLICAS_MOST"),
+    ("unhealthy endpoints in reports", "balancer.workers.judging", "_UNWELL_MOST"),
+    ("zones that are left", "balancer.workers.judging", "_ZONES_MOST"),
+    ("conditions of HTTPRoutes", "ingress.translation.gateway.condition_bounds", "CONDITIONS_MOST"),
+    ("bound ports for Gateways", "ingress.settings.gateway_ports", "_PORTS_MOST"),
+    ("ConfigMaps that Ingresses", "ingress.translation.needs", "_CONFIG_MAPS_MOST"),
+    ("watches of Secrets", "ingress.translation.needs", "_SECRETS_MOST"),
+    ("judging new keys", "ingress.following.controller", "_JUDGED_MOST"),
+    ("connections of the admin port", "ingress.admin.doors", "PORT_MOST"),
+    ("pages of metrics", "ingress.admin.pages", "_SCRAPES_MOST"),
+    ("pages of `/ui`", "ingress.admin.overview.viewers", "_VIEWERS_MOST"),
+    ("findings of one object", "ingress.findings", "ALIKE_LIMIT"),
+)
+"""The beginning of a row, and a constant whose value the row names."""
+
+
+UNITS = ((1024, "KiB"), (1024**2, "MiB"), (1024**3, "GiB"))
+
+
+def rows() -> list[str]:
+    text = (ROOT / "docs/security.md").read_text()
+    begin = text.index("## What one tenant can cost another")
+    return [
+        line[2:]
+        for line in text[begin : text.index("## What is not protected against")].split("\n")
+        if line[:2] == "| "
+    ]
+
+
+def row_of(beginning: str) -> str:
+    (found,) = [row for row in rows() if row.startswith(beginning)] or [""]
+    assert found, f"no row of the table begins with {beginning!r}"
+    return found
+
+
+def makers() -> set[str]:
+    """The modules that make or divide a shared bound."""
+    found = set()
+    for module, path in SOURCES.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if name in SHARED:
+                    found.add(module)
+    return found - {"ingress.translation.sharing"}
+
+
+def test_every_shared_bound_has_a_row() -> None:
+    assert makers() == ROWS.keys() | OF_ONE.keys()
+    for beginning in ROWS.values():
+        row_of(beginning)
+
+
+@pytest.mark.parametrize(("beginning", "module", "name"), NUMBERS, ids=[f"{each[1]}.{each[2]}" for each in NUMBERS])
+def test_the_table_names_the_numbers_of_the_code(beginning: str, module: str, name: str) -> None:
+    value: int = getattr(importlib.import_module(module), name)
+    told = [f"{value:,}", *(f"{value // unit} {word}" for unit, word in UNITS if value % unit == 0)]
+    assert any(re.search(rf"(?<!\d)(?<!\d,){re.escape(each)}(?!,?\d)", row_of(beginning)) for each in told), told
+
+
+def test_every_row_says_who_sees_what() -> None:
+    for row in rows():
+        assert row.count(" | ") == 5, row
