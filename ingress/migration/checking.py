@@ -13,10 +13,11 @@ import msgspec
 from ingress.migration.adopting import Adoption
 from ingress.migration.arguments import argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
-from ingress.migration.controllers import OtherController, find_controllers
+from ingress.migration.controllers import OtherController, find_controllers, find_service
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.gateway.checked import ports_of
 from ingress.migration.judging import review
+from ingress.migration.services import name_of, service_reviews
 from ingress.migration.verdicts import ControllerReview, Review
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Service, key_of
 from ingress.settings.context import TranslationContext
@@ -41,12 +42,15 @@ def check_dump(
     if controller is None:
         return judged_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
     found = judged_dump(dump, with_arguments(context, controller, given=given), now_epoch_seconds=now_epoch_seconds)
+    service = find_service(place, controller)
     reviewed = ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,
         name=controller.name,
         file=controller.file,
         arguments=argument_reviews(controller, _tcp_services(dump, controller)),
+        service=name_of(service) if service is not None else "",
+        service_fields=service_reviews(service) if service is not None else (),
     )
     return msgspec.structs.replace(found, controller=reviewed)
 

@@ -23,7 +23,7 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 class OtherController(msgspec.Struct, frozen=True):
     """A workload that runs ingress-nginx. `arguments` are names without dashes and their values, the last one of each.
 
-    A flag without a value has `true`. `$(POD_NAMESPACE)` stands for the namespace.
+    A flag without a value has `true`. `$(POD_NAMESPACE)` stands for the namespace. `labels` are those of its pods.
     """
 
     kind: str
@@ -31,6 +31,7 @@ class OtherController(msgspec.Struct, frozen=True):
     name: str
     file: str
     arguments: Mapping[str, str]
+    labels: Mapping[str, str] = {}
 
     def get(self, name: str) -> str:
         """The value of an argument, empty if it is not given."""
@@ -39,14 +40,52 @@ class OtherController(msgspec.Struct, frozen=True):
 
 def find_controllers(source: Path) -> tuple[OtherController, ...]:
     """The controllers in a folder or file, in the order of their files. What cannot be read has none."""
-    files = sorted(each for each in source.rglob("*") if each.suffix in _SUFFIXES) if source.is_dir() else [source]
     found: list[OtherController] = []
-    for file in files:
+    for file in _files(source):
         data = _read(file)
         if _PROGRAM in data or any(image.encode() in data for image in _IMAGES):
             name = str(file.relative_to(source)) if source.is_dir() else file.name
             found += _controllers(data, name, is_json=file.suffix == ".json")
     return tuple(found)
+
+
+def find_service(source: Path, controller: OtherController) -> Mapping[str, Any] | None:
+    """The Service by which clients reach a controller: `publish-service`, or else the one in front of its pods that is
+    no ClusterIP. None: the source has none.
+    """
+    told = controller.get("publish-service")
+    for file in _files(source):
+        data = _read(file)
+        if b"Service" not in data or controller.namespace.encode() not in data:
+            continue
+        for document in _documents(data, is_json=file.suffix == ".json"):
+            if document.get("kind") == "Service" and _leads_to(document, controller, told):
+                return document
+    return None
+
+
+def _leads_to(service: Mapping[str, Any], controller: OtherController, told: str) -> bool:
+    metadata, spec = _mapping(service.get("metadata")), _mapping(service.get("spec"))
+    namespace = str(metadata.get("namespace") or "default")
+    if told:
+        return f"{namespace}/{metadata.get('name')}" == told
+    selector = _mapping(spec.get("selector"))
+    is_before_it = bool(selector) and all(controller.labels.get(name) == value for name, value in selector.items())
+    return namespace == controller.namespace and is_before_it and spec.get("type") in {"LoadBalancer", "NodePort"}
+
+
+def _files(source: Path) -> list[Path]:
+    return sorted(each for each in source.rglob("*") if each.suffix in _SUFFIXES) if source.is_dir() else [source]
+
+
+def _documents(data: bytes, *, is_json: bool) -> Iterator[Mapping[str, Any]]:
+    try:
+        documents = parse(data, is_json=is_json)
+    except Unparsable:
+        return
+    for document in (item for each in documents for item in flattened(each)):
+        if isinstance(document, Mapping):
+            yield document
 
 
 def _read(file: Path) -> bytes:
@@ -57,12 +96,8 @@ def _read(file: Path) -> bytes:
 
 
 def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[OtherController]:
-    try:
-        documents = parse(data, is_json=is_json)
-    except Unparsable:
-        return
-    for document in (item for each in documents for item in flattened(each)):
-        if isinstance(document, Mapping) and document.get("kind") in _KINDS:
+    for document in _documents(data, is_json=is_json):
+        if document.get("kind") in _KINDS:
             metadata = _mapping(document.get("metadata"))
             for container in _containers(document):
                 words = [str(word) for field in ("command", "args") for word in _items(container.get(field))]
@@ -76,13 +111,16 @@ def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[OtherCont
                         str(metadata.get("name", "")),
                         file,
                         dict(_arguments(words)),
+                        _mapping(_mapping(_pod(document).get("metadata")).get("labels")),
                     )
 
 
+def _pod(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return document if document["kind"] == "Pod" else _mapping(_mapping(document.get("spec")).get("template"))
+
+
 def _containers(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    spec = _mapping(document.get("spec"))
-    pod = spec if document["kind"] == "Pod" else _mapping(_mapping(spec.get("template")).get("spec"))
-    return (_mapping(each) for each in _items(pod.get("containers")))
+    return (_mapping(each) for each in _items(_mapping(_pod(document).get("spec")).get("containers")))
 
 
 def _arguments(words: Iterable[str]) -> Iterator[tuple[str, str]]:

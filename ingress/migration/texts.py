@@ -73,7 +73,10 @@ def _controller(review: Review) -> list[str]:
     if controller is None:
         return []
     name = f"{controller.kind} {controller.namespace}/{controller.name} ({controller.file})"
-    return [f"{name}: the arguments of ingress-nginx", *_names(controller.arguments)]
+    lines = [f"{name}: the arguments of ingress-nginx", *_names(controller.arguments)]
+    if controller.service:
+        lines += [f"Service {controller.service}: how clients reach ingress-nginx", *_names(controller.service_fields)]
+    return lines
 
 
 def _same(findings: Iterable[Finding]) -> Iterator[str]:

@@ -125,13 +125,18 @@ class RegexHostReview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ControllerReview(msgspec.Struct, frozen=True, kw_only=True):
-    """The workload that runs the other controller, and what becomes of its arguments."""
+    """The workload that runs the other controller, and what becomes of its arguments and of the fields of its Service.
+
+    `service` is `namespace/name`, empty if none is known.
+    """
 
     kind: str
     namespace: str
     name: str
     file: str
     arguments: tuple[NameReview, ...] = ()
+    service: str = ""
+    service_fields: tuple[NameReview, ...] = ()
 
 
 class Review(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ingress.migration.controllers import OtherController, find_controllers
+from ingress.migration.controllers import OtherController, find_controllers, find_service
 
 
 def workload(*args: str, image: str = "registry.test/ingress-nginx/controller:v1.15.1", **more: Any) -> dict[str, Any]:
@@ -44,3 +44,37 @@ def test_other_workloads_and_broken_files_have_none(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("kind: Deployment\nspec: nginx-ingress-controller\n")
     assert find_controllers(tmp_path) == ()
     assert OtherController("Pod", "a", "b", "c", {}).get("x") == ""
+
+
+def front(name: str = "front", *, selector: object = None, kind: str = "LoadBalancer") -> dict[str, Any]:
+    spec = {"type": kind, "selector": {"app": "nginx"} if selector is None else selector}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": "ingress-nginx"},
+        "spec": spec,
+    }
+
+
+def found_service(place: Path, *services: dict[str, Any], publish: str = "") -> str:
+    (place / "services.json").write_text(json.dumps({"kind": "List", "items": list(services)}))
+    arguments = {"publish-service": publish} if publish else {}
+    controller = OtherController(
+        "Deployment", "ingress-nginx", "controller", "a", arguments, {"app": "nginx", "x": "y"}
+    )
+    service = find_service(place, controller)
+    return "" if service is None else str(service["metadata"]["name"])
+
+
+def test_the_published_service_is_the_one_that_clients_reach(tmp_path: Path) -> None:
+    assert found_service(tmp_path, front(), front("other"), publish="$(POD_NAMESPACE)/other") == "other"
+    assert found_service(tmp_path, front(), publish="elsewhere/front") == ""
+
+
+def test_otherwise_it_is_the_one_before_the_pods(tmp_path: Path) -> None:
+    assert (
+        found_service(tmp_path, front("admission", kind="ClusterIP"), front("x", selector={"app": "y"}), front())
+        == "front"
+    )
+    assert found_service(tmp_path, front(selector={})) == ""
+    assert found_service(tmp_path, front(selector={"app": ["odd"]}), front("no", selector="odd")) == ""
