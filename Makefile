@@ -43,7 +43,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo docs test unit test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fuzz faults soak chaos shop-backends lock
+.PHONY: help demo docs test unit test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-steps screenshots simulate fleet-figures fuzz faults soak chaos shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
@@ -70,6 +70,7 @@ help:
 	@echo 'make bench-steps    time the steps of the hot path'
 	@echo 'make screenshots    pictures of every page of /ui, into bench-results/screenshots (needs Chromium; ARGS="FOLDER" for another place)'
 	@echo 'make simulate       replay the zone policies under load, and write docs/zones-simulation.md'
+	@echo 'make fleet-figures  simulate and measure what replicas that act as one are worth and cost, and write docs/fleet-figures.md'
 	@echo 'make shop-backends  start the backends of deploy/examples/shop'
 	@echo 'make lock           resolve requirements/*.txt anew'
 
@@ -157,6 +158,9 @@ screenshots: $(READY)
 
 simulate: $(READY)
 	@$(BIN)/python -m tests.bench.zones
+
+fleet-figures: $(READY)
+	@$(BIN)/python -m tests.bench.fleet
 
 shop-backends: $(RUNS)
 	@$(BIN)/python deploy/examples/shop/backends.py

@@ -38,19 +38,22 @@ from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from ingress.admin.answers import Answers
 from ingress.admin.doors import port_bound
+from ingress.admin.overview.fleet import flows_told
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
+from ingress.fleet_trust import FleetTrust
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.build_findings import findings_of_build
 from ingress.following.controller import Controller
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.hook_following import HookFollowing
+from ingress.following.observed import Observed
 from ingress.following.publishing import Published
-from ingress.following.sick_zones import SickZones
 from ingress.following.telling import ModeTelling
 from ingress.replicas.members import places_of
-from ingress.replicas.picks import picks_by_service
+from ingress.replicas.messages import FlowRow
+from ingress.replicas.picks import answers_by_namespace, picks_by_service
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
@@ -59,7 +62,6 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
-    from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,11 +73,12 @@ _NO_OBJECTS = Inventory()
 class App:
     """The parent of a serving fleet: control plane and admin port. Must be made inside the running loop."""
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions, trust: FleetTrust) -> None:
         self._options = options
         self._log_pipes = LogPipes(sys.stdout.fileno())
-        self._credentials = _credentials(options)
-        self._fleet = _fleet(options, self._log_pipes, self._credentials.row_secret if self._credentials else None)
+        self._trust = trust
+        key_secret = trust.credentials.row_secret if trust.credentials is not None else None
+        self._fleet = _fleet(options, self._log_pipes, key_secret)
         self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
@@ -92,7 +95,7 @@ class App:
         self._watching = Watching(self._answers, totals, on_report=self._reported)
         self._answers.expected_loads = self._watching.expected_loads
         self._answers.tried_text = self._watching.tried_text
-        self._sick_zones = SickZones()
+        self._observed = Observed()
         self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
@@ -130,6 +133,7 @@ class App:
         """Starts everything, in order. `stack` gets what stops it."""
         controller = await self._open()
         self._controller = controller
+        self._observed.see = controller.see
         stack.push_async_callback(self._close, controller)
         runner, admin_port = await self._start_admin()
         stack.push_async_callback(runner.cleanup)
@@ -169,8 +173,7 @@ class App:
         return ClusterStanding(cluster.leading, cluster.problem, ages)
 
     def _reported(self, report: FleetReport) -> None:
-        if self._controller is not None:
-            self._controller.see(self._sick_zones.follow(report.zones, at_epoch_seconds=time.time()))
+        self._observed.reported(report.zones, at_epoch_seconds=time.time())
 
     # Starting and stopping.
 
@@ -216,10 +219,11 @@ class App:
 
     async def _start_conversation(self, stack: AsyncExitStack) -> None:
         """Begins to converse with other replicas, if the options say so."""
-        options, credentials = self._options, self._credentials
+        options, credentials = self._options, self._trust.credentials
         if options.peer_port is None or credentials is None:
             return
-        from ingress.replicas.conversation import Conversation, ConversationOptions, Ends
+        from ingress.replicas.conversation import Conversation, ConversationOptions
+        from ingress.replicas.sharing import Ends
 
         conversation = Conversation(
             ConversationOptions(
@@ -227,20 +231,33 @@ class App:
             ),
             credentials,
             Ends(
-                self._picks,
-                self._answers.served,
-                self._published.use_traffic,
-                self._fleet.limits,
-                self._fleet.failing,
-                self._fleet.suspect,
-                self._places,
+                totals=self._picks,
+                answers=lambda: answers_by_namespace(self._totals, self._fleet.tables()),
+                model=self._answers.served,
+                use=self._published.use_fleet,
+                memory=self._fleet.among_replicas,
+                failing=self._fleet.failing,
+                suspect=self._fleet.suspect,
+                left=lambda: self._observed.left,
+                events=lambda events: self._observed.sick_for_all(event.zone for event in events),
+                flows=self._flows,
+                places=self._places,
             ),
         )
         await conversation.start()
         stack.push_async_callback(conversation.close)
         self._answers.fleet_facts = conversation.facts
+        self._answers.told_about = conversation.told_about
         conversing = asyncio.create_task(conversation.run())
         stack.callback(conversing.cancel)
+        if (leased := self._trust.leased) is not None:
+            stack.push_async_callback(leased.api.close)
+            leased.leases.on_findings = self._observed.leases
+            keeping = asyncio.create_task(kept_at_work(leased.run, what="keeping Leases of replicas", told=_not_told))
+            stack.callback(keeping.cancel)
+
+    def _flows(self) -> dict[tuple[str, str], FlowRow]:
+        return flows_told(self._watching.flows())
 
     def _places(self) -> tuple[str, ...]:
         """Where other replicas are, as the Service of all of them tells."""
@@ -294,15 +311,6 @@ class App:
 
 def _not_told(_problem: str) -> None:
     """The log has it."""
-
-
-def _credentials(options: RunOptions) -> ReplicaCredentials | None:
-    """What this replica proves itself with to others; None without others. Raises `PeerSecretUnusable`."""
-    if options.peer_port is None or options.peer_secret is None:
-        return None
-    from ingress.replicas.trust import credentials_in
-
-    return credentials_in(options.peer_secret)
 
 
 def _ports(options: RunOptions) -> tuple[Port, ...]:

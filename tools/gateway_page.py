@@ -43,6 +43,7 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 | `--gateway-ports 20000-20063` | as many ports of Gateways as the range has; beyond, listeners say `PortUnavailable` |
 | `--gateway-addresses load-balancer` | the type of the Services; also `node-port`, `cluster-ip`, `shared` |
 | `--gateway-external-ips 203.0.113.0/28` | addresses that `spec.addresses` may name, for externalIPs |
+| `--one-namespace-per-hostname` | a hostname, with narrower ones, belongs to the namespace of the oldest route |
 | `--publish-service NS/NAME` | the Service of zonal's pods, whose selector the Services of Gateways have |
 
 * The leader writes the statuses once every worker of its replica serves the model. `Programmed` is true with a port

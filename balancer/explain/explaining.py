@@ -35,6 +35,7 @@ from balancer.explain.telling import (
     own_zone_step,
     policy_text,
     rollout_steps,
+    sick_steps,
     traffic_steps,
     zone_steps,
 )
@@ -179,6 +180,7 @@ def _endpoint(told: Explanation, to: Destination, moment: _Moment) -> Draft:
             OpenStep(Gap.POLICY),
             *rollout_steps(policy, facts),
             *traffic_steps(facts, policy, f"{backend.namespace}/{backend.service}"),
+            *sick_steps(facts, policy),
             *load_steps(backend.endpoints, around, policy),
             *(zone_steps(runtime, now) if live else ()),
             *affinity_steps(to, question, outcomes),

@@ -18,7 +18,7 @@ from balancer.matching.certificates import CertificateFacts
 from balancer.matching.destinations import Destination
 from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
 from balancer.model.routes import Branch
-from balancer.model.zones import FleetUse, OwnZone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import State, cause_of
 from balancer.picking.health import awaits_probe
@@ -160,6 +160,13 @@ def traffic_steps(facts: ZoneFacts, policy: ZonePolicy, service: str) -> list[st
     zones = ", ".join(f"{share / 100:.0f} % at {zone}" for zone, share in shares)
     use = "" if facts.fleet is FleetUse.ON else ' The key fleet is "dry-run", so this decides nothing.'
     return [f"Replicas tell each other where requests come in: {zones}.{use}"]
+
+
+def sick_steps(facts: ZoneFacts, policy: ZonePolicy) -> list[str]:
+    """Which zones are sick for the fleet, if requests of this policy may leave them."""
+    if not facts.sick or policy.evacuation is ZoneEvacuation.OFF:
+        return []
+    return [f"Replicas agree that {', '.join(facts.sick)} is sick, so less evidence is enough to leave it."]
 
 
 def load_steps(endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy) -> list[str]:

@@ -140,7 +140,15 @@ def name_onward(name: bytes, rules: Passing) -> bytes:
         dashed = lower.replace(b"_", b"-")
         if not rules.underscores or dashed in _NOT_WITH_UNDERSCORES or is_of_proxies(dashed):
             return b""
-    return b"" if lower.translate(None, _PLAIN) else name
+    return b"" if has_other_signs(lower) else name
+
+
+def has_other_signs(name: bytes) -> bool:
+    """Whether a name in lower case holds anything else but letters, digits, `-` and `_`.
+
+    Some reader takes each other sign for `_` or `-`, so such a name could be any other.
+    """
+    return bool(name.translate(None, _PLAIN))
 
 
 def written_alike(fields: Fields, names: frozenset[bytes]) -> frozenset[bytes]:

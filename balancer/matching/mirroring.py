@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field, RequestHead, field_value
-from balancer.http.passing import is_of_proxies, like_dashes
+from balancer.http.passing import has_other_signs, is_of_proxies, like_dashes
 from balancer.http.streams import Outgoing
 from balancer.matching.gates.external_auth.requests import AuthRequest
 from balancer.matching.gates.external_auth.texts import compile_asked_text, safe
@@ -133,7 +133,7 @@ def _copied(asked: Asked) -> list[Field]:
     return [
         field
         for field in asked.request.fields
-        if field[0] not in _NOT_COPIED and not is_of_proxies(like_dashes(field[0]))
+        if field[0] not in _NOT_COPIED and not is_of_proxies(like_dashes(field[0])) and not has_other_signs(field[0])
     ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from balancer.metrics.fleet_metrics import FLEET_BYTES, FLEET_MESSAGES, FLEET_PEERS, FLEET_REFUSED
+from balancer.metrics.fleet_metrics import FLEET_METRICS
 from balancer.metrics.kinds import Definition, MetricKind
 from balancer.metrics.process_metrics import (
     PROCESS_CPU,
@@ -339,10 +339,7 @@ DEFINITIONS: Final = (
     EJECTIONS,
     WORKER_RESTARTS,
     EVENT_LOOP_LAG,
-    FLEET_PEERS,
-    FLEET_MESSAGES,
-    FLEET_REFUSED,
-    FLEET_BYTES,
+    *FLEET_METRICS,
     WORKER_CPU,
     WORKER_MEMORY,
     WORKER_OPEN_FDS,

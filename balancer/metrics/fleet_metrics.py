@@ -30,5 +30,24 @@ FLEET_BYTES: Final = Definition(
     labels=("direction",),
     help="Bytes of messages between replicas: heard or sent.",
 )
-FLEET_METRICS: Final = (FLEET_PEERS, FLEET_MESSAGES, FLEET_REFUSED, FLEET_BYTES)
+FLEET_SICK_ZONES: Final = Definition(
+    name="zonal_fleet_zone_sick_ratio",
+    kind=MetricKind.GAUGE,
+    labels=("zone",),
+    help="Of the backends of a zone that is sick for the fleet, the share that requests leave there.",
+)
+FLEET_SICK_LINKS: Final = Definition(
+    name="zonal_fleet_sick_links",
+    kind=MetricKind.GAUGE,
+    labels=(),
+    help="1 while what this replica asks fails, and the same answers other replicas, in every zone; else 0.",
+)
+FLEET_METRICS: Final = (
+    FLEET_PEERS,
+    FLEET_MESSAGES,
+    FLEET_REFUSED,
+    FLEET_BYTES,
+    FLEET_SICK_ZONES,
+    FLEET_SICK_LINKS,
+)
 """What is told of the conversation with other replicas. Without peers there are no series."""

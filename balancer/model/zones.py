@@ -119,8 +119,10 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     `drained` are zones that the operator drains now, over `drain_ramp_seconds`. `drained_replicas_leave`: replicas in
     them ask load balancers to leave, too. `leaving` are zones where at least half of the nodes are said to go away or
     to be lost, sorted: a hint, and no proof. `traffic` are the requests of Services (`namespace/name`, sorted) by zone,
-    as all replicas tell; `fleet` says whether they decide. `fleet_failures` says that for failures that others have
-    seen, if `fleet` is on.
+    as all replicas tell; `fleet` says whether they decide. The other `fleet_` fields say that of one fact each, if
+    `fleet` is on: failures that others have seen, the load that replicas of the own zone see, zones that are sick for
+    others, and whether a replica whose own links fail says that it is not ready. `sick` are zones that are sick for the
+    fleet, sorted.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -133,3 +135,19 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     traffic: tuple[tuple[str, ZoneTraffic], ...] = ()
     fleet: FleetUse = FleetUse.ON
     fleet_failures: FleetUse = FleetUse.ON
+    fleet_loads: FleetUse = FleetUse.ON
+    fleet_zones: FleetUse = FleetUse.ON
+    fleet_readiness: FleetUse = FleetUse.DRY_RUN
+    sick: tuple[Zone, ...] = ()
+
+    @property
+    def suspect(self) -> tuple[Zone, ...]:
+        """Zones that are left with less evidence."""
+        return (*self.leaving, *self.sick)
+
+    def use_of(self, fact: FleetUse) -> FleetUse:
+        """How far one fact counts: no further than `fleet` itself."""
+        return min(self.fleet, fact, key=_FURTHER.index)
+
+
+_FURTHER = (FleetUse.OFF, FleetUse.DRY_RUN, FleetUse.ON)

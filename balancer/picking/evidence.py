@@ -28,6 +28,8 @@ _PRESENT = 0.5  # of an answer makes a client present
 _ALONE_SECONDS = 1.0  # in which others would have come
 _OTHERS_MOST = 5.0  # good answers of other clients, as of one that looks by now and then, leave a single one believed
 
+_NOBODY: Final[list[float]] = []  # one for all: thousands of endpoints never fail, and a list is replaced, not filled
+
 
 class Experience:
     """What clients met at one endpoint. Only `Witness` changes it, but for `answers`.
@@ -60,8 +62,8 @@ class Experience:
         self.blame = 0.0
         self.blamed_at = 0.0
         self.doubted_until = 0.0
-        self.good_by: list[float] = []
-        self.bad_by: list[float] = []
+        self.good_by = _NOBODY
+        self.bad_by = _NOBODY
         self.is_watched = False
         self.is_out = False
 
@@ -164,8 +166,8 @@ class Witness:
         one.bad = 0.0
         one.blame = 0.0
         one.counted = one.answers
-        one.good_by = []
-        one.bad_by = []
+        one.good_by = _NOBODY
+        one.bad_by = _NOBODY
         one.is_out = False
         one.is_watched = False
 
@@ -241,8 +243,8 @@ def _fade(one: Experience, weight: float, now: float) -> None:
     if one.bad < _FAINT and now >= one.doubted_until:
         one.bad = 0.0
         one.blame = 0.0
-        one.good_by = []
-        one.bad_by = []
+        one.good_by = _NOBODY
+        one.bad_by = _NOBODY
         return
     one.good_by = [count * weight for count in one.good_by]
     one.bad_by = [count * weight for count in one.bad_by]

@@ -17,7 +17,7 @@ from balancer.picking.health import BackendHealth
 from balancer.picking.leaving import SpillingBalancer, Spillway, dearnesses, elsewhere
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow, TurnMaker, Turns
-from balancer.sharing.peers import NO_OTHERS, Others, Peers
+from balancer.sharing.peers import NO_OTHERS, Others, Peers, load_key
 from balancer.zones.adaptive import SpillController
 from balancer.zones.cost import tariffs
 from balancer.zones.evacuation import Evacuation
@@ -84,7 +84,7 @@ class BalancerMaker:
 
     def peers(self, policy: ZonePolicy) -> Peers:
         """Returns the other controllers of this backend under `policy` in the same zone."""
-        return self._others.peers_of(f"{self._backend.key} {self._around.own.zone} {policy!r}")
+        return self._others.peers_of(load_key(self._backend.key, self._around.own.zone, policy))
 
     def balancer(self, pools: Pools, after: Turns, policy: ZonePolicy) -> PoolBalancer:
         """Makes a balancer over `pools`, which `policy` chose. Its turns continue those of `after`."""

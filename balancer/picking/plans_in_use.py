@@ -131,7 +131,7 @@ class PlansInUse:
         """Which zones are judged from now on: those of the endpoints, if a policy in use may leave any."""
         endpoints = self.site.endpoints if self._evacuations() - {ZoneEvacuation.OFF} else ()
         zones = (each.zone or UNKNOWN_ZONE for each in endpoints)
-        self._evacuation.follow(zones, leaving=self.site.around.zones.leaving)
+        self._evacuation.follow(zones, leaving=self.site.around.zones.suspect)
 
     def _evacuations(self) -> set[ZoneEvacuation]:
         return {evacuation_in_force(policy, self.site.endpoints) for policy in self.policies()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Final
+from typing import Final, NamedTuple
 
 from balancer.sharing.books import SharedLimits
 from balancer.sharing.counting import Counting, CountingTables
@@ -19,11 +19,27 @@ from balancer.sharing.guards import Beyond, Buffer, Guard
 from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
 from balancer.sharing.peers import Others
 from balancer.sharing.rate_table import SET_BYTES, RateTable
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.spending import SPENDING_BYTES, Spending
 from balancer.sharing.zone_peers import PLACES
 from balancer.sharing.zone_table import ZoneTable, vacate_zones, zone_table_bytes
 
 SECRET_BYTES: Final = 32
+
+
+class RowRelays(NamedTuple):
+    """Carries what workers tell each other of load (`adaptive`), and of failures in zones, between replicas."""
+
+    loads: RowRelay
+    zones: RowRelay
+
+
+class AmongReplicas(NamedTuple):
+    """What replicas share: limits, and what carries rows of workers between them. For the control process."""
+
+    limits: SharedLimits
+    relays: RowRelays
+
 
 _TABLES_AT: Final = 64
 # 262,144 entries with a due time in the future, 4 MiB.
@@ -96,6 +112,15 @@ def others_in(buffer: Buffer, *, seats: int, seat: int) -> Others:
         PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat, secret=secret).peers,
         ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat, secret=secret).peers,
         place_of,
+    )
+
+
+def relays_in(buffer: Buffer, *, seats: int, seat: int) -> RowRelays:
+    """What carries rows to and from other replicas, for the control process, which has `seat`."""
+    secret = bytes(buffer[:SECRET_BYTES])
+    return RowRelays(
+        PeerTable(buffer, start=_PEERS_AT, seats=seats, seat=seat, secret=secret).relay(),
+        ZoneTable(buffer, start=_zones_at(seats), seats=seats, seat=seat, secret=secret).relay(),
     )
 
 

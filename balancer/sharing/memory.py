@@ -5,18 +5,20 @@ from __future__ import annotations
 import mmap
 import os
 import time
+from contextlib import suppress
 from typing import Final, NamedTuple
 
-from balancer.sharing.books import SharedLimits
 from balancer.sharing.counting import Counting
 from balancer.sharing.guards import Unguarded
 from balancer.sharing.layout import (
     SECRET_BYTES,
+    AmongReplicas,
     begin_memory,
     counting_in,
     limits_in,
     memory_bytes,
     others_in,
+    relays_in,
     vacate_seat,
 )
 from balancer.sharing.locks import RangeLocks
@@ -24,6 +26,7 @@ from balancer.sharing.peers import Others
 
 # A place may have several workers that drain, beside the one that serves.
 _SEATS_A_WORKER: Final = 4
+_ALONE_SEATS: Final = 2
 
 
 class Seat(NamedTuple):
@@ -41,8 +44,8 @@ class SharedMemory:
 
     def __init__(self, workers: int, *, secret: bytes | None = None) -> None:
         """`secret` of `SECRET_BYTES` makes the keys of clients; None: a random one. Raises OSError without memory."""
-        self._seats = _SEATS_A_WORKER * (workers + 1)
-        self._free = list(range(self._seats))
+        self._seats = _SEATS_A_WORKER * (workers + 1) + 1
+        self._free = list(range(self._seats - 1))  # the last one is that of the parent
         self._descriptor = os.memfd_create("zonal-shared", os.MFD_CLOEXEC)
         try:
             size = memory_bytes(self._seats)
@@ -66,14 +69,18 @@ class SharedMemory:
         vacate_seat(self._memory, seats=self._seats, seat=seat.number)
         self._free.append(seat.number)
 
-    def limits(self) -> SharedLimits:
-        """The limits that replicas share."""
+    def among_replicas(self) -> AmongReplicas:
+        """What replicas share."""
         guard = RangeLocks(self._descriptor)
-        return limits_in(self._memory, seats=self._seats, guard=guard, now=time.monotonic_ns)
+        return AmongReplicas(
+            limits_in(self._memory, seats=self._seats, guard=guard, now=time.monotonic_ns),
+            relays_in(self._memory, seats=self._seats, seat=self._seats - 1),
+        )
 
     def close(self) -> None:
-        """Closes the memory. Workers that still map it are not affected."""
-        self._memory.close()
+        """Closes the memory, unless rows of it are in use still. Workers that map it are not affected."""
+        with suppress(BufferError):
+            self._memory.close()
         os.close(self._descriptor)
 
 
@@ -95,18 +102,23 @@ def join(seat: Seat) -> Joined:
 
 
 class Alone(NamedTuple):
-    """The memory of one process that serves and is the control process as well."""
+    """The memory of one process that serves and is the control process as well, with a seat for each of both."""
 
     counting: Counting
-    limits: SharedLimits
+    others: Others
+    among_replicas: AmongReplicas
 
 
 def alone(*, secret: bytes | None = None) -> Alone:
     """Memory that no other process shares; `secret` is that of `SharedMemory`."""
-    memory = mmap.mmap(-1, memory_bytes(1))
+    memory = mmap.mmap(-1, memory_bytes(_ALONE_SEATS))
     begin_memory(memory, secret if secret is not None else os.urandom(SECRET_BYTES))
     guard, now = Unguarded(), time.monotonic_ns
     return Alone(
-        counting_in(memory, seats=1, seat=0, guard=guard, now=now),
-        limits_in(memory, seats=1, guard=guard, now=now),
+        counting_in(memory, seats=_ALONE_SEATS, seat=0, guard=guard, now=now),
+        others_in(memory, seats=_ALONE_SEATS, seat=0),
+        AmongReplicas(
+            limits_in(memory, seats=_ALONE_SEATS, guard=guard, now=now),
+            relays_in(memory, seats=_ALONE_SEATS, seat=1),
+        ),
     )

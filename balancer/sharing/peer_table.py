@@ -10,11 +10,14 @@ from typing import Final
 
 from balancer.sharing.guards import Buffer
 from balancer.sharing.peers import Heard, Peers, Seen
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.rows import RowShape, RowTable, Talk, vacate_rows
 
 _SHAPE: Final = RowShape(sets=2048, state=2, totals=len(Seen._fields))
 # A share and a baseline that are older say nothing about now. Running totals cannot be too old.
 _FRESH_SECONDS: Final = 2.0
+# What another replica tells at once came within half a second, so controllers hear it in parts and see no bursts.
+_PARTS: Final = 5
 
 
 def peer_table_bytes(seats: int) -> int:
@@ -42,6 +45,10 @@ class PeerTable:
     def peers(self, key: str) -> Peers:
         """The peers of a controller. They are alone if the table has no room."""
         return _TablePeers(self._rows.talk(key))
+
+    def relay(self) -> RowRelay:
+        """Carries what controllers of other replicas saw: a state is a share and a baseline, 0 if unknown."""
+        return RowRelay(self._rows, state=(0.0, 0.0), parts=_PARTS)
 
 
 class _TablePeers:

@@ -64,6 +64,11 @@ def alone(_: str) -> Peers:
     return ALONE
 
 
+def load_key(backend: str, zone: str | None, policy: object) -> str:
+    """The key of controllers of a backend under a policy, in replicas of one zone."""
+    return f"{backend} {zone} {policy!r}"
+
+
 def _own_place(client: bytes) -> int:
     return hash(client) % PLACES
 

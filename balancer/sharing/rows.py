@@ -56,6 +56,12 @@ def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat
                     words[tag] = 0.0
 
 
+def tag_of(key: str) -> int:
+    """The number under which replicas tell each other of `key`. Where its rows lie follows from a secret instead."""
+    hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES).digest(), "big")
+    return (hashed >> (64 - _TAG_BITS)) or 1
+
+
 class RowTable:
     """The memory as one process sees it, from its seat."""
 
@@ -79,6 +85,11 @@ class RowTable:
         self._seat = seat
         self._secret = secret
         self._holders: dict[int, str] = {}
+
+    @property
+    def width(self) -> int:
+        """How many totals a row has."""
+        return self._shape.totals
 
     def talk(self, key: str) -> Talk:
         """What this process tells about `key`, which begins with a namespace and a slash, and hears of the others."""

@@ -59,6 +59,11 @@ ZonePeersOf = Callable[[str], ZonePeers]
 """The others that see the backend and zone with this key."""
 
 
+def zone_key(backend: str, zone: str) -> str:
+    """The key of those who judge a zone of a backend."""
+    return f"{backend} {zone}"
+
+
 def nobody_else(_: str) -> ZonePeers:
     """A `ZonePeersOf` without others."""
     return _NOBODY_ELSE

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from balancer.sharing.guards import Buffer
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.rows import RowShape, RowTable, Talk, vacate_rows
 from balancer.sharing.zone_peers import PLACES, STATE_WORDS, ZonePeers, ZoneSeen
 
@@ -45,6 +46,10 @@ class ZoneTable:
     def peers(self, key: str) -> ZonePeers:
         """The other workers that see a zone. Nobody hears this one if the table has no room."""
         return _TableZonePeers(self._rows.talk(key))
+
+    def relay(self) -> RowRelay:
+        """Carries what workers of other replicas saw. Their steps stay theirs."""
+        return RowRelay(self._rows, state=_summed(_NO_STATE))
 
 
 class _TableZonePeers:

@@ -12,7 +12,7 @@ from balancer.explain.drafts import Draft
 from balancer.metrics.slots import Buffer
 from balancer.model.publication import Publication
 from balancer.picking.failing import EndpointPlace, FailingRow
-from balancer.sharing.books import SharedLimits
+from balancer.sharing.layout import AmongReplicas
 from balancer.workers.messages import SuspectRow
 from balancer.workers.reports import FleetReport
 
@@ -29,8 +29,8 @@ class Fleet(Protocol):
         """The ports in use by the names of their sockets, once open."""
 
     @property
-    def limits(self) -> SharedLimits:
-        """The limits that replicas share."""
+    def among_replicas(self) -> AmongReplicas:
+        """What replicas share."""
 
     def open(self) -> None:
         """Binds the ports and begins to start workers. Raises `CannotListen`."""

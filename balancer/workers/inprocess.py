@@ -23,6 +23,7 @@ from balancer.picking.failing import EndpointPlace, FailingRow, FailingRows
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.turns import in_turns
 from balancer.sharing.memory import alone as memory_alone
+from balancer.sharing.peers import NO_OTHERS
 from balancer.workers.messages import SuspectRow
 from balancer.workers.reports import FleetReport
 from balancer.workers.swapping import Swaps
@@ -58,9 +59,10 @@ class InProcessFleet:
         self._log = new_log()
         self._access_log = AccessLog(self._log, access_log, recorder.access_log_dropped)
         memory = memory_alone(secret=key_secret)
-        self.limits = memory.limits
+        self.among_replicas = memory.among_replicas
         self._worker = Worker(
             counting=memory.counting,
+            others=memory.others if key_secret is not None else NO_OTHERS,
             recorder=recorder,
             access_log=self._access_log,
             fallback=fallback,

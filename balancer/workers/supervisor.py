@@ -82,7 +82,7 @@ class ProcessFleet:
         self._loop = asyncio.get_running_loop()
         self._lag = LoopLag()
         shared = SharedMemory(options.count, secret=options.key_secret)
-        self.limits = shared.limits()
+        self.among_replicas = shared.among_replicas()
         self._own_counters = bytearray(MINIMUM_BYTES)
         self._recorder = Recorder(SlotTable(self._own_counters))
         self._dispatch = Dispatch(fallback, let_in=give_way)

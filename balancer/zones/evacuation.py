@@ -14,6 +14,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.sharing.zone_peers import zone_key
 from balancer.zones.departure import DepartureStep
 from balancer.zones.failures import FailureCount, FailureWindow, total
 from balancer.zones.judged import Beginning, JudgedZone
@@ -116,7 +117,7 @@ class Evacuation:
         return tuple(self._state(name, zone, now) for name, zone in self._zones.items())
 
     def _judged(self, zone: str) -> JudgedZone:
-        return JudgedZone(self._sharing.zone_peers_of(f"{self._key} {zone}"))
+        return JudgedZone(self._sharing.zone_peers_of(zone_key(self._key, zone)))
 
     def _state(self, name: str, zone: JudgedZone, now: float) -> ZoneState:
         departure = zone.departure

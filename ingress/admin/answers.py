@@ -25,7 +25,8 @@ from balancer.runtime.build import build_told
 from balancer.workers.fleet import Fleet
 from balancer.workers.reports import FleetReport
 from balancer.zones.draining import leaves_load_balancers
-from ingress.admin.overview.document import ReplicaFacts, SettingRow
+from ingress.admin.overview.document import FleetPart, Flow, ReplicaFacts, SettingRow
+from ingress.admin.overview.fleet import fleet_part
 from ingress.admin.overview.in_force import setting_rows
 from ingress.admin.overview.listing import peer_rows
 from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_facts
@@ -67,6 +68,8 @@ class Answers:
         self.draining = False
         self.fleet_facts: Callable[[], FleetFacts] = FleetFacts
         """What is known about the conversation with other replicas. Who runs the conversation sets it."""
+        self.told_about: Callable[[str], list[str]] = lambda _: []
+        """What other replicas told about a Service, in sentences. Who runs the conversation sets it."""
         self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
         """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
         self.tried_text: Callable[[tuple[str, str]], Awaitable[str]] = _untried
@@ -83,6 +86,8 @@ class Answers:
         own, zones = publication.model.own_zone, publication.model.zones
         if leaves_load_balancers(own, zones):
             return f"zone {own.zone} is drained, and zone-drain-replicas lets its replicas leave load balancers"
+        if self.fleet_facts().is_away:
+            return "what this replica asks fails in all zones and answers other replicas (fleet-readiness)"
         return self._fleet.readiness()
 
     async def metrics(self) -> list[bytes]:
@@ -119,6 +124,8 @@ class Answers:
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
         draft = await self._fleet.explain(url, fields, client=client)
         told = complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
+        if told.service is not None and (more := self.told_about(told.service)):
+            told = msgspec.structs.replace(told, steps=(*told.steps, *more))
         if told.service is None or told.dry_run_reason is msgspec.UNSET:
             return told
         namespace, _, name = told.service.partition("/")
@@ -147,6 +154,11 @@ class Answers:
         namespace, _, name = self._options.context.configmap.partition("/")
         config_map = self.objects().config_map(namespace, name)
         return setting_rows(config_map.data if config_map is not None else {}, self._options)
+
+    def fleet(self, own: tuple[Flow, ...]) -> FleetPart:
+        served = self.served()
+        name = self._options.cluster.pod_name or socket.gethostname()
+        return fleet_part(self.fleet_facts(), name, served.own_zone.zone or "", own, served.zones.prices)
 
     async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
         now = asyncio.get_running_loop().time()

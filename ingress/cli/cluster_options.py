@@ -33,6 +33,11 @@ EXTERNAL_NAME = switch("--allow-external-name", help="Serve Services of type Ext
 PASSTHROUGH = switch("--enable-ssl-passthrough", help="Pass the TLS of hosts to endpoints where an Ingress says so.")
 
 
+ONE_NAMESPACE = switch(
+    "--one-namespace-per-hostname", help="The namespace of the oldest route owns a hostname of a listener."
+)
+
+
 def context_of(given: Mapping[str, Any]) -> TranslationContext:
     """How the cluster is read, by the options that were given. Not every command has every option.
 
@@ -64,6 +69,7 @@ def context_of(given: Mapping[str, Any]) -> TranslationContext:
             (port, str(bound)) for port, bound in gateway_ports_of(given.get("gateway_ports", "")).by_client_port
         ),
         gateway_services=_gateway_services(given),
+        one_namespace_per_hostname=given["one_namespace_per_hostname"],
     )
 
 

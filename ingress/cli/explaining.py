@@ -50,6 +50,7 @@ _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless
     cluster_options.LOCAL_ENDPOINTS,
     cluster_options.EXTERNAL_NAME,
     cluster_options.PASSTHROUGH,
+    cluster_options.ONE_NAMESPACE,
     option("--gateway-ports", default="", help="Ports for Gateways: PORT=BOUND,...; none by default."),
 )
 def explain(**given: Any) -> None:

@@ -8,6 +8,7 @@ import os
 from balancer.logs.stderr import configure_logs
 from balancer.runtime.loops import loop_factory
 from ingress.app import App
+from ingress.fleet_trust import fleet_trust
 from ingress.settings.options import RunOptions
 
 
@@ -20,4 +21,4 @@ def run_app(options: RunOptions) -> None:
 
 
 async def _serve(options: RunOptions) -> bool:
-    return await App(options).run()
+    return await App(options, await fleet_trust(options)).run()

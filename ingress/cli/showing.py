@@ -131,7 +131,17 @@ def findings(**given: Any) -> None:
     _end(show_findings, _view(given))
 
 
-COMMANDS = (top, status, routes, endpoints, certs, findings)
+@click.command(cls=Command)
+@section("Whom to ask", _admin)
+@section("Answer", _output)
+def fleet(**given: Any) -> None:
+    """Show all replicas, as one of them knows the others. Exit 1 unless each hears every other one."""
+    from ingress.cli.terminal.commands import show_fleet
+
+    _end(show_fleet, _view(given))
+
+
+COMMANDS = (top, status, fleet, routes, endpoints, certs, findings)
 
 
 def _end(show: Callable[[Any], int], options: object) -> None:

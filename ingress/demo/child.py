@@ -123,15 +123,16 @@ async def start_ingress(command: Sequence[str]) -> IngressProcess:
     return ingress
 
 
-def ingress_command(folder: Path, *, zone: str, http_port: int) -> list[str]:
+def ingress_command(folder: Path, *, zone: str, http_port: int, gateway_port: int = 0) -> list[str]:
     """The command line of an ingress in `zone` that serves `folder` on loopback. With `http_port` 0 it takes any free
-    port.
+    port. Port 80 of Gateways stands on `gateway_port`; 0: there are none.
     """
     return [
         *(sys.executable, "-m", "ingress", "run"),
         *("--source", str(folder), "--zone", zone, "--workers", "0", "--allow-local-endpoints"),
         *("--bind-address", "127.0.0.1", "--http-port", str(http_port), "--https-port", "0", "--admin-port", "0"),
         *("--access-log", "off", "--log-level", "warning"),
+        *(("--gateway-ports", f"80={gateway_port}") if gateway_port else ()),
     ]
 
 

@@ -57,18 +57,20 @@ class Situation(msgspec.Struct, frozen=True):
     zone_down: str | None = None
 
 
-def manifests(endpoints: Sequence[DemoEndpoint], situation: Situation) -> dict[str, list[Document]]:
-    """File names with their objects: the cluster of `endpoints` in this situation."""
+def manifests(
+    endpoints: Sequence[DemoEndpoint], situation: Situation, *, gateway: bool = False
+) -> dict[str, list[Document]]:
+    """File names with their objects: the cluster of `endpoints` in this situation. `gateway`: with a Gateway and routes
+    in the place of Ingresses.
+    """
     zones = sorted({endpoint.zone for endpoint in endpoints})
     nodes = {endpoint.node: endpoint.zone for endpoint in endpoints}
     return {
         "settings.yaml": [_config_map(situation)],
         "cluster.yaml": [
-            _ingress_class(),
             *(_node(name, zone) for name, zone in nodes.items()),
             *map(_service, _SERVICES),
-            _ingress(SERVICE, path="/"),
-            _ingress(CALLS_SERVICE, path=CALL_PATH, annotations={_BACKEND_PROTOCOL: "GRPC"}),
+            *(_gateway_objects() if gateway else _ingress_objects()),
         ],
     } | {
         f"endpoints-{zone}.yaml": [
@@ -123,6 +125,33 @@ def _config_map(situation: Situation) -> Document:
             "zone-aware-routing": "true" if situation.zone_aware else "false",
         },
     }
+
+
+def _ingress_objects() -> tuple[Document, ...]:
+    calls = _ingress(CALLS_SERVICE, path=CALL_PATH, annotations={_BACKEND_PROTOCOL: "GRPC"})
+    return _ingress_class(), _ingress(SERVICE, path="/"), calls
+
+
+def _gateway_objects() -> tuple[Document, ...]:
+    service, _, method = CALL_PATH.removeprefix("/").partition("/")
+    listener = {"name": "http", "port": PORT, "protocol": "HTTP"}
+    return (
+        _gateway_object("GatewayClass", "zonal", {"controllerName": "zonal-ingress.io/controller"}, namespace=""),
+        _gateway_object("Gateway", "demo", {"gatewayClassName": "zonal", "listeners": [listener]}),
+        _route("HTTPRoute", SERVICE, {}),
+        _route("GRPCRoute", CALLS_SERVICE, {"matches": [{"method": {"service": service, "method": method}}]}),
+    )
+
+
+def _route(kind: str, service: str, rule: Document) -> Document:
+    rules = [{**rule, "backendRefs": [{"name": service, "port": PORT}]}]
+    return _gateway_object(kind, service, {"parentRefs": [{"name": "demo"}], "hostnames": [HOST], "rules": rules})
+
+
+def _gateway_object(kind: str, name: str, spec: Document, *, namespace: str = NAMESPACE) -> Document:
+    place = {"namespace": namespace} if namespace else {}
+    metadata = {"name": name, **place}
+    return {"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
 def _ingress_class() -> Document:

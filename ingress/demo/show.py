@@ -59,9 +59,10 @@ def run_demo(
     zone: str,
     http_port: int,
     stays: bool = False,
+    gateway: bool = False,
     phase_seconds: float = _PHASE_SECONDS,
 ) -> int:
-    """Runs the demo with its ingress in `zone`. Returns the exit status.
+    """Runs the demo with its ingress in `zone`. Returns the exit status. `gateway`: routes of a Gateway serve.
 
     With `requests`, sends so many in each phase and prints a summary: 0 if none failed, 1 if any failed, 128 plus the
     signal's number if stopped before. Without `requests`, the live view shows each phase for `phase_seconds`. On a
@@ -71,9 +72,10 @@ def run_demo(
     if problem := _problem(requests, as_json, zone, stays):
         return _complain(problem, status=2)
     if requests is None:
-        work = _live(zone, http_port, stays=stays or sys.stdout.isatty(), phase_seconds=phase_seconds)
+        stays = stays or sys.stdout.isatty()
+        work = _live(zone, http_port, stays=stays, gateway=gateway, phase_seconds=phase_seconds)
     else:
-        work = _measured(zone, http_port, requests, as_json=as_json)
+        work = _measured(zone, http_port, requests, as_json=as_json, gateway=gateway)
     try:
         return asyncio.run(until_signal(work))
     except StoppedBySignal as stop:
@@ -119,8 +121,8 @@ async def until_signal(work: Coroutine[Any, Any, int]) -> int:
     raise StoppedBySignal(told[0])
 
 
-async def _measured(zone: str, http_port: int, requests: int, *, as_json: bool) -> int:
-    async with open_stage(own_zone=zone, http_port=http_port) as stage:
+async def _measured(zone: str, http_port: int, requests: int, *, as_json: bool, gateway: bool) -> int:
+    async with open_stage(own_zone=zone, http_port=http_port, gateway=gateway) as stage:
         summary = await stage.ingress.guard(_measure_phases(stage, requests))
     print(msgspec.json.encode(summary).decode() if as_json else summary_table(summary), flush=True)
     return 1 if summary.has_failures else 0
@@ -135,8 +137,8 @@ async def _measure_phases(stage: Stage, requests: int) -> Summary:
     return Summary(stage.own_zone, phases, grpc)
 
 
-async def _live(zone: str, http_port: int, *, stays: bool, phase_seconds: float) -> int:
-    async with open_stage(own_zone=zone, http_port=http_port) as stage:
+async def _live(zone: str, http_port: int, *, stays: bool, gateway: bool, phase_seconds: float) -> int:
+    async with open_stage(own_zone=zone, http_port=http_port, gateway=gateway) as stage:
         return await stage.ingress.guard(_Show(stage, stays=stays, phase_seconds=phase_seconds).run())
 
 

@@ -5,6 +5,7 @@ Orders how they start, change and stop, and leaves nothing of them at the end. D
 
 from __future__ import annotations
 
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -31,7 +32,7 @@ CALLS_A_PHASE = 60
 class Stage:
     """A running demo. Made by `open_stage`."""
 
-    __slots__ = ("_backends", "_caller", "_session", "admin", "folder", "ingress", "own_zone")
+    __slots__ = ("_backends", "_caller", "_gateway", "_session", "admin", "folder", "ingress", "own_zone")
 
     def __init__(
         self,
@@ -42,6 +43,7 @@ class Stage:
         ingress: IngressProcess,
         session: aiohttp.ClientSession,
         caller: CallClient,
+        gateway: bool = False,
     ) -> None:
         self.own_zone = own_zone
         self.folder = folder
@@ -50,6 +52,7 @@ class Stage:
         self._backends = backends
         self._session = session
         self._caller = caller
+        self._gateway = gateway
 
     @property
     def url(self) -> str:
@@ -68,7 +71,7 @@ class Stage:
     async def tell(self, situation: Situation) -> None:
         """Writes the manifests and waits until the ingress serves them. Raises `ObservingFailed`."""
         endpoints = self._backends.endpoints
-        write_manifests(self.folder, manifests(endpoints, situation))
+        write_manifests(self.folder, manifests(endpoints, situation, gateway=self._gateway))
         await self.admin.wait_until_model(lambda model: is_shown(model, endpoints, situation))
 
     def steps(self, phase: DemoPhase) -> tuple[Callable[[], Awaitable[None]], ...]:
@@ -108,8 +111,8 @@ class Stage:
 
 
 @asynccontextmanager
-async def open_stage(*, own_zone: str, http_port: int) -> AsyncIterator[Stage]:
-    """Sets everything up with the flag off. After the block nothing of it is left.
+async def open_stage(*, own_zone: str, http_port: int, gateway: bool = False) -> AsyncIterator[Stage]:
+    """Sets everything up with the flag off. After the block nothing of it is left. `gateway`: a Gateway has the port.
 
     If `http_port` is taken, any free port is used. Raises `IngressEnded` or `ObservingFailed`.
     """
@@ -118,8 +121,8 @@ async def open_stage(*, own_zone: str, http_port: int) -> AsyncIterator[Stage]:
         backends = DemoBackends()
         stack.push_async_callback(backends.close)
         await backends.start(ZONES)
-        write_manifests(folder, manifests(backends.endpoints, Situation()))
-        ingress = await _start(folder, zone=own_zone, http_port=http_port)
+        write_manifests(folder, manifests(backends.endpoints, Situation(), gateway=gateway))
+        ingress = await _start(folder, zone=own_zone, http_port=http_port, gateway=gateway)
         stack.push_async_callback(ingress.stop)
         session = await stack.enter_async_context(
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS))
@@ -127,13 +130,21 @@ async def open_stage(*, own_zone: str, http_port: int) -> AsyncIterator[Stage]:
         caller = CallClient("127.0.0.1", ingress.http_port, seconds=_REQUEST_SECONDS)
         stack.callback(caller.close)
         stage = Stage(
-            own_zone=own_zone, folder=folder, backends=backends, ingress=ingress, session=session, caller=caller
+            own_zone=own_zone,
+            folder=folder,
+            backends=backends,
+            ingress=ingress,
+            session=session,
+            caller=caller,
+            gateway=gateway,
         )
         await ingress.guard(stage.tell(Situation()))  # it accepts connections before it has read the folder
         yield stage
 
 
-async def _start(folder: Path, *, zone: str, http_port: int) -> IngressProcess:
+async def _start(folder: Path, *, zone: str, http_port: int, gateway: bool) -> IngressProcess:
+    if gateway:
+        return await _start_with_gateway(folder, zone=zone, http_port=http_port)
     try:
         return await start_ingress(ingress_command(folder, zone=zone, http_port=http_port))
     except IngressEnded as refusal:
@@ -142,3 +153,23 @@ async def _start(folder: Path, *, zone: str, http_port: int) -> IngressProcess:
         # A port can be taken between a check and its use, so the only reliable check is to try.
         print(f"zonal: port {http_port} cannot be used ({refusal}): taking a free one", file=sys.stderr, flush=True)
         return await start_ingress(ingress_command(folder, zone=zone, http_port=0))
+
+
+async def _start_with_gateway(folder: Path, *, zone: str, http_port: int) -> IngressProcess:
+    """An ingress whose port for clients is that of a Gateway."""
+    for port in (http_port, _free_port()) if http_port else (_free_port(),):
+        try:
+            ingress = await start_ingress(ingress_command(folder, zone=zone, http_port=0, gateway_port=port))
+        except IngressEnded as refusal:
+            problem = refusal
+            continue
+        ingress.http_port = port
+        return ingress
+    raise problem
+
+
+def _free_port() -> int:
+    """A port that nobody has now. Ports of Gateways have to be named."""
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])

@@ -19,7 +19,7 @@ from balancer.model.certificates import Certificate
 from balancer.model.endpoints import Backend
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from balancer.model.routes import Route
-from balancer.model.zones import UNKNOWN_ZONE, ZoneTraffic
+from balancer.model.zones import UNKNOWN_ZONE, Zone, ZoneTraffic
 from balancer.runtime.build import build
 from balancer.workers.reports import FleetReport, failure_ratios
 from ingress.findings import Finding, with_changes
@@ -34,7 +34,7 @@ _Service = tuple[str, str]
 class Published:
     """The newest publication and its findings: those of its translation, and those that requests have shown.
 
-    Only one task may call `publish`; `use_traffic` is called between its calls.
+    Only one task may call `publish`; `use_fleet` is called between its calls.
     """
 
     __slots__ = (
@@ -43,6 +43,7 @@ class Published:
         "_own",
         "_seen",
         "_serve",
+        "_sick",
         "_snapshot",
         "_traffic",
         "_translated",
@@ -71,6 +72,7 @@ class Published:
         self._counted = RoutingModel()
         self._model = RoutingModel()  # as the last translation made it
         self._traffic: tuple[tuple[str, ZoneTraffic], ...] = ()
+        self._sick: tuple[Zone, ...] = ()
 
     @property
     def version(self) -> str:
@@ -97,18 +99,23 @@ class Published:
             self._translated = translation.findings
             self._put_together()
         self._model = translation.model
-        model = self._with_traffic()
+        model = self._with_fleet()
         changed = last is None or model != last.model
         if changed:
             self._publish(model)
         self._snapshot = msgspec.structs.replace(self._snapshot, translation_seconds=translation_seconds)
         return changed
 
-    def use_traffic(self, traffic: tuple[tuple[str, ZoneTraffic], ...]) -> None:
-        """Serves the last model with the requests of Services by zone, as all replicas tell; see `ZoneFacts`."""
-        self._traffic = traffic
-        if self.publication is not None and self.publication.model.zones.traffic != traffic:
-            self._publish(self._with_traffic())
+    def use_fleet(
+        self, traffic: tuple[tuple[str, ZoneTraffic], ...] | None = None, sick: tuple[Zone, ...] | None = None
+    ) -> None:
+        """Serves the last model with the requests of Services by zone, and with zones that are sick for the fleet; see
+        `ZoneFacts`. None: as before.
+        """
+        self._traffic = traffic if traffic is not None else self._traffic
+        self._sick = sick if sick is not None else self._sick
+        if self.publication is not None and self.publication.model.zones != (model := self._with_fleet()).zones:
+            self._publish(model)
 
     def see(self, findings: tuple[Finding, ...]) -> bool:
         """Takes all findings that requests have shown, in place of the last ones. Returns whether they differ."""
@@ -118,11 +125,12 @@ class Published:
         self._put_together()
         return True
 
-    def _with_traffic(self) -> RoutingModel:
+    def _with_fleet(self) -> RoutingModel:
         model = self._model
-        if not self._traffic:
+        if not self._traffic and not self._sick:
             return model
-        return msgspec.structs.replace(model, zones=msgspec.structs.replace(model.zones, traffic=self._traffic))
+        zones = msgspec.structs.replace(model.zones, traffic=self._traffic, sick=self._sick)
+        return msgspec.structs.replace(model, zones=zones)
 
     def _publish(self, model: RoutingModel) -> None:
         generation = self.publication.generation + 1 if self.publication is not None else 1

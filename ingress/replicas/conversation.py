@@ -9,25 +9,19 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from aiohttp import web
 
-from balancer.model.publication import RoutingModel
-from balancer.model.zones import FleetUse
-from balancer.picking.failing import EndpointPlace, FailingRow
-from balancer.sharing.books import SharedLimits
-from balancer.workers.messages import SuspectRow
 from ingress.replicas.facts import FleetFacts
-from ingress.replicas.failures import FailureSharing, ReplicaView
-from ingress.replicas.limiting import TURN_SECONDS, LimitSharing
-from ingress.replicas.messages import FailureRow, MessageRefusal, encode
-from ingress.replicas.others import OtherReplicas, ReplicaState
+from ingress.replicas.limiting import TURN_SECONDS
+from ingress.replicas.messages import MessageRefusal, encode
+from ingress.replicas.other_replica import ReplicaState
+from ingress.replicas.others import OtherReplicas
 from ingress.replicas.outbox import Outbox, Sections
 from ingress.replicas.port import NotHeard, Teller, open_port
+from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
-from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing, UseTraffic
 from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
@@ -40,6 +34,9 @@ _EARLY_SECONDS: Final = 1.0
 _FAILING_SECONDS: Final = 0.2
 
 
+_now = time.perf_counter  # the clock of picks
+
+
 class ConversationOptions(NamedTuple):
     """Where to hear others, where others are (`HOST:PORT`), and what this replica calls itself."""
 
@@ -47,24 +44,6 @@ class ConversationOptions(NamedTuple):
     port: int
     places: tuple[str, ...]
     name: str
-
-
-class Ends(NamedTuple):
-    """What the conversation reads and whom it tells.
-
-    `places` returns where other replicas are now, beside those of the options; the own place may be among them.
-    `failing` returns how endpoints do that failed lately, by worker; `suspect` tells workers what others say.
-    `totals` returns the requests of these Services so far. `model` returns the model in use. `use` makes the requests
-    by zone count. `limits` are those that replicas share.
-    """
-
-    totals: TotalsOf
-    model: Callable[[], RoutingModel]
-    use: UseTraffic
-    limits: SharedLimits
-    failing: Callable[[], Sequence[Mapping[EndpointPlace, FailingRow]]]
-    suspect: Callable[[tuple[SuspectRow, ...]], None]
-    places: Callable[[], tuple[str, ...]]
 
 
 class _Addressee:
@@ -89,16 +68,12 @@ class Conversation:
         self._credentials = credentials
         self._ends = ends
         self._members = OtherReplicas(credentials.identity)
-        self._traffic = TrafficSharing(ends.totals, ends.use)
-        self._limits = LimitSharing(ends.limits)
-        self._failures = FailureSharing()
+        self._sharing = FleetSharing(ends, credentials.identity)
         self._places: dict[str, _Addressee] = {}
         self._found_at = float("-inf")
         self._counted = Counter[str]()
         self._bytes = Counter[str]()
-        self._failing: tuple[FailureRow, ...] = ()
         self._number = 0
-        self._model = RoutingModel()
         self._runner: web.AppRunner
         self._teller: Teller
 
@@ -107,14 +82,14 @@ class Conversation:
         options, credentials = self._options, self._credentials
         runner, port = await open_port(options.address, options.port, credentials=credentials, hear=self._hear)
         self._runner = runner
-        self._teller = Teller(credentials.client)
+        self._teller = Teller(credentials)
         _LOG.info("other replicas are heard on port %d", port)
 
     async def run(self) -> None:
         """Converses without end. A turn that fails is logged, and the next one comes all the same."""
         while True:
             try:
-                self._turn(time.monotonic())
+                self._turn(_now())
             except Exception:
                 _LOG.exception("the conversation with other replicas failed")
             await asyncio.sleep(TICK_SECONDS)
@@ -128,9 +103,13 @@ class Conversation:
         await self._teller.close()
         await self._runner.cleanup()
 
+    def told_about(self, service: str) -> list[str]:
+        """What other replicas told about a Service, in sentences."""
+        return self._sharing.told_about(service)
+
     def facts(self) -> FleetFacts:
         """What is shown about the conversation now."""
-        now = time.monotonic()
+        now = _now()
         states = self._members.states(now)
         up, distrusted = states[ReplicaState.UP], states[ReplicaState.DISTRUSTED]
         expected = sum(not place.is_own for place in self._places.values())
@@ -140,39 +119,28 @@ class Conversation:
             messages={result: self._counted[result] for result in ("heard", "sent", "failed")},
             refused={refusal.value: self._members.refused[refusal] for refusal in MessageRefusal},
             bytes={direction: self._bytes[direction] for direction in ("heard", "sent")},
-            ages_seconds=self._members.ages(now),
+            replicas=self._members.seen(now),
+            sick_zones={event.zone: (event.sick, event.backends) for event in self._sharing.events.events},
+            is_away=self._sharing.is_away,
+            has_sick_links=self._sharing.judge.is_away,
         )
 
     def _hear(self, identity: str, data: bytes) -> str:
-        now = time.monotonic()
+        now = _now()
         self._bytes["heard"] += len(data)
         member = self._members.hear(identity, data, now)
         self._counted["heard"] += 1
-        self._traffic.hear(identity, member.picks, now)
-        self._limits.hear(identity, member.news)
-        return self._zone()
-
-    def _zone(self) -> str:
-        return self._ends.model().own_zone.zone or ""
+        self._sharing.hear(identity, member, now)
+        return self._sharing.own_zone
 
     def _turn(self, now: float) -> None:
         self._members.forget(now)
         if now - self._found_at >= _FIND_SECONDS:
             self._found_at = now
             self._find()
-        model = self._ends.model()
-        if model is not self._model:
-            self._model = model
-            self._traffic.follow(model)
-            self._limits.follow(model)
-        believed = dict(self._members.up(now))
-        up = {identity: member.last.zone for identity, member in believed.items()}
-        self._limits.turn(now, others=len(up), counts=model.zones.fleet is FleetUse.ON)
-        self._share_failures([ReplicaView(member.last.zone, member.failing) for member in believed.values()], now)
-        if model.zones.fleet is FleetUse.OFF:
-            self._traffic.end(now)
+        self._sharing.turn(dict(self._members.up(now)), now)
+        if self._sharing.is_off:
             return
-        self._traffic.turn(now, up=up, own_zone=self._zone())
         for name, place in self._places.items():
             if place.sending is None and not place.is_own:
                 sections = self._due(place, now)
@@ -189,43 +157,37 @@ class Conversation:
         for place in sorted(wanted - self._places.keys()):
             self._places[place] = _Addressee()
 
-    def _share_failures(self, others: Sequence[ReplicaView], now: float) -> None:
-        facts = self._model.zones
-        if FleetUse.OFF in (facts.fleet, facts.fleet_failures):
-            self._failing = ()
-            return
-        suspects = self._failures.turn(self._ends.failing(), others, self._zone(), now)
-        self._failing = tuple(self._failures.rows.values())
-        if suspects and facts.fleet is facts.fleet_failures is FleetUse.ON:
-            self._ends.suspect(suspects)
-
     def _due(self, place: _Addressee, now: float) -> Sections | None:
         """What to tell now; None if nothing is due. Of new clients of limits everybody hears at once."""
-        since = now - place.told_at
+        since, sharing, outbox = now - place.told_at, self._sharing, place.outbox
         is_due = (
-            since >= place.outbox.seconds
-            or (since >= TURN_SECONDS and place.outbox.has_news("spent", self._limits.spent))
-            or (since >= _EARLY_SECONDS and self._traffic.has_moved(place.rates))
+            since >= outbox.seconds
+            or (since >= TURN_SECONDS and outbox.has_news("spent", sharing.limits.spent))
+            or (since >= _EARLY_SECONDS and sharing.traffic.has_moved(place.rates))
         )
         if is_due:
             place.told_at = now
-            place.rates = self._traffic.rates()
-            return {"picks": self._traffic.picks, "spent": self._limits.spent}
-        if self._limits.fresh:
-            return {"spent": self._limits.fresh}
-        return {} if place.outbox.has_failing_news(self._failing) and since >= _FAILING_SECONDS else None
+            place.rates = sharing.traffic.rates()
+            return sharing.sections(is_near=outbox.is_near)
+        if sharing.limits.fresh:
+            return {"spent": sharing.limits.fresh}
+        return {} if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None
 
     async def _tell(self, name: str, place: _Addressee, sections: Sections) -> None:
         self._number += 1
         message = place.outbox.message(
-            self._number, name=self._options.name, zone=self._zone(), sections=sections, failing=self._failing
+            self._number,
+            name=self._options.name,
+            zone=self._sharing.own_zone,
+            sections=sections,
+            wholes=self._sharing.wholes,
         )
         data = encode(message)
         self._bytes["sent"] += len(data)
         try:
             heard = await self._teller.tell(name, data)
             place.outbox.arrived()
-            place.outbox.is_near = heard.zone == self._zone()
+            place.outbox.is_near = heard.zone == self._sharing.own_zone
             if heard.identity != place.identity:
                 place.outbox.forget()  # another replica is there, or it has started anew
                 place.identity = heard.identity

@@ -16,6 +16,8 @@ SCHEMA: Final = 1
 MESSAGE_BYTES_MOST: Final = 1024 * 1024
 ROWS_MOST: Final = 4096
 FAILURES_MOST: Final = 1024
+LEFT_MOST: Final = 1024
+FLOWS_MOST: Final = 256
 
 _WORD_MOST: Final = 2**53
 Total = Annotated[int, Meta(ge=0, le=_WORD_MOST)]
@@ -61,6 +63,19 @@ class SpentRow(msgspec.Struct, frozen=True, array_like=True):
     passed: Total
 
 
+class SeenRow(msgspec.Struct, frozen=True, array_like=True):
+    """What the workers of a replica saw of one thing (`tag`, below 2**52): running totals, and a state if it has one.
+
+    Under `loads` the totals are the six of `balancer.sharing.peers.Seen`, and the state a share of 10,000 and a
+    baseline. Under `zones` they are answers and failures of `ZoneSeen` by place, and the time of good answers. Times
+    are microseconds.
+    """
+
+    tag: Annotated[int, Meta(ge=1, lt=2**52)]
+    totals: Annotated[tuple[Total, ...], Meta(min_length=6, max_length=33)]
+    state: Annotated[tuple[Total, ...], Meta(max_length=2)] = ()
+
+
 class FailureRow(msgspec.Struct, frozen=True, array_like=True):
     """How an endpoint (`address:port`) of a backend does at a replica: failures in a row, and whether it answered since
     the first of them, or since others suspect it.
@@ -72,11 +87,41 @@ class FailureRow(msgspec.Struct, frozen=True, array_like=True):
     answers: bool
 
 
+class LeftRow(msgspec.Struct, frozen=True, array_like=True):
+    """A zone that requests of a backend leave at a replica, because its answers fail."""
+
+    backend: _Name
+    zone: Annotated[str, Meta(min_length=1, max_length=63)]
+
+
+class HealthRow(msgspec.Struct, frozen=True, array_like=True):
+    """The answers of a replica to requests for a namespace, and how many of them failed for want of an endpoint's."""
+
+    namespace: Annotated[str, Meta(min_length=1, max_length=63)]
+    answers: Total
+    failed: Total
+
+
+class FlowRow(msgspec.Struct, frozen=True, array_like=True):
+    """The requests of a replica from its zone to a zone: how many, how many answers were errors, and bytes of bodies to
+    and from endpoints. Only shown.
+    """
+
+    from_zone: Annotated[str, Meta(min_length=1, max_length=63)]
+    to_zone: Annotated[str, Meta(min_length=1, max_length=63)]
+    requests: Total
+    errors: Total
+    sent_bytes: Total
+    received_bytes: Total
+
+
 class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a replica knows. `number` grows with each message of a replica.
 
     `name` is for people. `zone` is where the replica runs, empty if unknown. The next message comes within `seconds`.
-    `failing` are all endpoints that fail or are suspected; None: the same as before.
+    `failing` are all endpoints that fail or are suspected, `left` all zones that requests leave; None: the same as
+    before. `loads` and `zones` go to replicas of the same zone only. `away`: the replica says that it is not ready,
+    because its links are sick.
     """
 
     schema: Annotated[int, Meta(ge=1, le=_WORD_MOST)] = SCHEMA
@@ -86,7 +131,13 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     seconds: Annotated[float, Meta(ge=0.1, le=5.0)] = 5.0
     picks: Annotated[tuple[Picks, ...], Meta(max_length=ROWS_MOST)] = ()
     spent: Annotated[tuple[SpentRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    loads: Annotated[tuple[SeenRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    zones: Annotated[tuple[SeenRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    health: Annotated[tuple[HealthRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    flows: Annotated[tuple[FlowRow, ...], Meta(max_length=FLOWS_MOST)] = ()
     failing: Annotated[tuple[FailureRow, ...], Meta(max_length=FAILURES_MOST)] | None = None
+    left: Annotated[tuple[LeftRow, ...], Meta(max_length=LEFT_MOST)] | None = None
+    away: bool = False
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

@@ -5,7 +5,6 @@ Does not know what a message means.
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, NamedTuple
@@ -41,27 +40,32 @@ async def open_port(
 ) -> tuple[web.AppRunner, int]:
     """Hears other replicas on a port. Returns what `cleanup()` stops, and the port. Raises `CannotListen`."""
     app = web.Application()
-    app.router.add_post(_PATH, _Hearing(hear, credentials.identity).answer)
+    app.router.add_post(_PATH, _Hearing(hear, credentials).answer)
     listener = listen(address, port, purpose="peer")
     bound = port_of(listener)
     return await open_doors(app, listener, bound=_CONNECTIONS_MOST, tls=credentials.server, times=_TIMES), bound
 
 
 class _Hearing:
-    def __init__(self, hear: Hear, identity: str) -> None:
+    def __init__(self, hear: Hear, credentials: ReplicaCredentials) -> None:
         self._hear = hear
-        self._identity = identity
+        self._credentials = credentials
 
     async def answer(self, request: web.Request) -> web.Response:
-        """204 for a message that counts, 409 for one of this replica itself, else 400."""
+        """204 for a message that counts, 409 for one of this replica itself, else 400; 403 for one who is believed no
+        longer.
+        """
         shown = request.transport.get_extra_info("peercert") if request.transport is not None else None
+        identity, believed = identity_in(shown), self._credentials.believed
+        if believed is not None and identity not in believed:
+            return web.Response(status=HTTPStatus.FORBIDDEN)
         body = await _beginning(request.content)
         try:
-            zone = self._hear(identity_in(shown), body)
+            zone = self._hear(identity, body)
         except MessageRefused as refused:
             status = HTTPStatus.CONFLICT if refused.refusal is MessageRefusal.OWN else HTTPStatus.BAD_REQUEST
             return web.Response(status=status)
-        fields = {_IDENTITY_FIELD: self._identity} | ({_ZONE_FIELD: zone} if zone else {})
+        fields = {_IDENTITY_FIELD: self._credentials.identity} | ({_ZONE_FIELD: zone} if zone else {})
         return web.Response(status=HTTPStatus.NO_CONTENT, headers=fields)
 
 
@@ -86,8 +90,9 @@ class NotHeard(Exception):
 class Teller:
     """Sends messages to other replicas, over one connection to each."""
 
-    def __init__(self, tls: ssl.SSLContext) -> None:
-        connector = aiohttp.TCPConnector(ssl=tls, limit_per_host=1)
+    def __init__(self, credentials: ReplicaCredentials) -> None:
+        self._credentials = credentials
+        connector = aiohttp.TCPConnector(limit_per_host=1)
         self._session = aiohttp.ClientSession(
             connector=connector, timeout=aiohttp.ClientTimeout(total=_TELL_SECONDS), trust_env=False
         )
@@ -96,7 +101,13 @@ class Teller:
         """Sends a message to `place` (`HOST:PORT`). Returns who took it. Raises `NotHeard`."""
         try:
             url = f"https://{place}{_PATH}"
-            async with self._session.post(url, data=message, server_hostname=PEER_NAME, allow_redirects=False) as heard:
+            async with self._session.post(
+                url,
+                data=message,
+                ssl=self._credentials.client,
+                server_hostname=PEER_NAME,
+                allow_redirects=False,
+            ) as heard:
                 if heard.status != HTTPStatus.NO_CONTENT:
                     is_own = heard.status == HTTPStatus.CONFLICT
                     raise NotHeard(f"answered {heard.status}", is_own=is_own)

@@ -10,7 +10,7 @@ import secrets
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -27,18 +27,26 @@ PEER_NAME: Final = "replica.zonal.internal"
 """The name in every certificate. What tells replicas apart is the identity, which is the subject."""
 
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
-_AUTHORITY: Final = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "zonal replicas")])
+_AUTHORITY_NAME: Final = "zonal replicas"
 # Clocks of hosts differ, and a certificate lives as long as its process.
 _FROM, _UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
 
 
-class ReplicaCredentials(NamedTuple):
-    """What one replica proves itself with: its identity, the contexts of both sides, and a secret for keys of rows."""
+class ReplicaCredentials:
+    """What one replica proves itself with: its identity, the contexts of both sides, and a secret for keys of rows.
 
-    identity: str
-    server: ssl.SSLContext
-    client: ssl.SSLContext
-    row_secret: bytes
+    `client` is another one when others are believed. `believed` are the identities of those who are; None: whoever has
+    a certificate.
+    """
+
+    __slots__ = ("believed", "client", "identity", "row_secret", "server")
+
+    def __init__(self, identity: str, server: ssl.SSLContext, client: ssl.SSLContext, row_secret: bytes) -> None:
+        self.identity = identity
+        self.server = server
+        self.client = client
+        self.row_secret = row_secret
+        self.believed: frozenset[str] | None = None
 
 
 def credentials_in(file: Path) -> ReplicaCredentials:
@@ -59,12 +67,12 @@ def credentials_of(secret: bytes) -> ReplicaCredentials:
     authority_key = ec.derive_private_key(number, ec.SECP256R1())
     identity = secrets.token_hex(16)
     own_key = ec.generate_private_key(ec.SECP256R1())
-    authority = _certificate(_AUTHORITY, authority_key, authority_key, is_authority=True)
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, identity)])
-    own = _certificate(subject, own_key, authority_key, is_authority=False)
+    issuer = named(_AUTHORITY_NAME)
+    authority = certificate(issuer, authority_key, authority_key, issuer=issuer, is_authority=True)
+    own = certificate(named(identity), own_key, authority_key, issuer=issuer)
     key_pem = own_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     contexts = [
-        _context(protocol, authority.public_bytes(Encoding.PEM), own.public_bytes(Encoding.PEM), key_pem)
+        context(protocol, authority.public_bytes(Encoding.PEM), own.public_bytes(Encoding.PEM), key_pem)
         for protocol in (ssl.PROTOCOL_TLS_SERVER, ssl.PROTOCOL_TLS_CLIENT)
     ]
     return ReplicaCredentials(identity, contexts[0], contexts[1], _derived(secret, b"zonal rows", 32))
@@ -80,13 +88,24 @@ def _derived(secret: bytes, purpose: bytes, length: int) -> bytes:
     return HKDF(algorithm=hashes.SHA256(), length=length, salt=None, info=purpose).derive(secret)
 
 
-def _certificate(
-    subject: x509.Name, key: ec.EllipticCurvePrivateKey, signer: ec.EllipticCurvePrivateKey, *, is_authority: bool
+def named(common_name: str) -> x509.Name:
+    """A name for a certificate."""
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def certificate(
+    subject: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    signer: ec.EllipticCurvePrivateKey,
+    *,
+    issuer: x509.Name,
+    is_authority: bool = False,
 ) -> x509.Certificate:
+    """A certificate of `subject`, who has `key`."""
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .issuer_name(_AUTHORITY)
+        .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(_FROM)
@@ -99,10 +118,11 @@ def _certificate(
     )
 
 
-def _context(protocol: int, authority_pem: bytes, certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
-    context = ssl.SSLContext(protocol)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    context.load_verify_locations(cadata=authority_pem.decode("ascii"))
-    context.verify_mode = ssl.CERT_REQUIRED
-    load_certificate(context, certificate_pem, key_pem)
-    return context
+def context(protocol: int, authorities_pem: bytes, certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
+    """A context for one side of connections that trusts these authorities alone."""
+    made = ssl.SSLContext(protocol)
+    made.minimum_version = ssl.TLSVersion.TLSv1_3
+    made.load_verify_locations(cadata=authorities_pem.decode("ascii"))
+    made.verify_mode = ssl.CERT_REQUIRED
+    load_certificate(made, certificate_pem, key_pem)
+    return made

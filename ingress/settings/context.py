@@ -22,7 +22,8 @@ class TranslationContext(msgspec.Struct, frozen=True):
     `enable_ssl_passthrough`: the TLS of hosts passes to endpoints where an Ingress says so.
     `gateway_ports` are the ports that Gateways may open, and the names of their sockets. With `gateway_services` each
     Gateway has a Service and any port instead. Without either, Gateway API is not read. `hooks` are those that the
-    operator has registered, sorted by name.
+    operator has registered, sorted by name. `one_namespace_per_hostname`: the namespace of the oldest route owns a
+    hostname of a listener.
     """
 
     controller_class: str = "zonal-ingress.io/controller"
@@ -46,6 +47,7 @@ class TranslationContext(msgspec.Struct, frozen=True):
     gateway_ports: tuple[tuple[int, str], ...] = ()
     gateway_services: GatewayServices | None = None
     hooks: tuple[RegisteredHook, ...] = ()
+    one_namespace_per_hostname: bool = False
 
     @property
     def reads_gateways(self) -> bool:

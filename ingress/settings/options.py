@@ -30,6 +30,7 @@ class ClusterAccess(msgspec.Struct, frozen=True, kw_only=True):
     election_id: str = "zonal-leader"
     pod_name: str | None = None
     pod_namespace: str | None = None
+    pod_uid: str | None = None
     webhook_port: int = 0
     webhook_certificate_dir: Path | None = None
     time_scale: float = 1.0
@@ -78,8 +79,11 @@ def conflict_of(options: RunOptions) -> str | None:
     webhook_port = options.cluster.webhook_port
     if options.peers and options.peer_port is None:
         return "--peer needs --peer-port, because replicas tell each other in both directions"
-    if options.peer_port is not None and options.peer_secret is None:
-        return "--peer-port needs --peer-secret, a file that all replicas have, because others must not be believed"
+    if options.peer_port is not None and options.peer_secret is None and options.source is not None:
+        return (
+            f"--peer-port needs --peer-secret with --source {options.source}, a file that all replicas have, because "
+            "others must not be believed"
+        )
     if webhook_port and options.source is not None:
         return (
             f"--webhook-port {webhook_port} needs a cluster, because only an API server calls the webhook: "

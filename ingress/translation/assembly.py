@@ -204,6 +204,7 @@ def _gateways(
         context.gateway_services,
         allow_external=context.allow_external_name,
         hooks=context.hooks,
+        one_namespace_per_hostname=context.one_namespace_per_hostname,
     )
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)

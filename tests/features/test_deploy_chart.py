@@ -80,6 +80,7 @@ def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubern
         ("{workers: many}", "workers"),
         ("{podLabels: {app.kubernetes.io/name: other}}", "app.kubernetes.io/name"),
         ("{extraEnv: [{name: POD_ZONE, value: zone-a}]}", "extraEnv"),
+        ("{fleet: {enabled: true}, status: {fromNodes: true}}", "fleet.enabled: replicas find each other"),
         ('settings: {zone-aware-ruting: "true"}', "zone-aware-ruting is no key: did you mean zone-aware-routing?"),
         ('settings: {zoneAwareRouting: "true"}', "did you mean zone-aware-routing?"),
         ('settings: {banana: "true"}', "settings.banana is no key: docs/settings.md lists the keys"),

@@ -47,6 +47,11 @@ def _writing(*namespaces: str) -> Iterator[Grant]:
     yield from _each("zonal-leader", "zonal", (_LEASES,), ("get", "update"), names=("zonal-leader",))
 
 
+def _fleet() -> Iterator[Grant]:
+    """Leases by which replicas believe each other."""
+    return _each("zonal-fleet", "zonal", (_LEASES,), ("create", "list"))
+
+
 def _secrets(namespace: str, *names: str) -> Iterator[Grant]:
     return _each("zonal-secrets", namespace, ("secrets",), _READ, names=names)
 
@@ -62,7 +67,7 @@ def _own_service() -> Iterator[Grant]:
 EXPECTED: dict[str, list[Grant]] = {
     "default": [*_core(), *_nodes(), *_writing()],
     "daemonset": [*_core(), *_nodes(), *_writing()],
-    "monitored": [*_core(), *_nodes(), *_writing()],
+    "monitored": [*_core(), *_nodes(), *_writing(), *_fleet()],
     "least": [*_core()],
     "everything": [
         *(*_core(), *_nodes(), *_writing(), *_secrets("shop"), *_config_maps("shop")),

@@ -149,6 +149,29 @@ async def test_the_busy_zone_keeps_what_it_can_carry(tmp_path: Path, zones: tupl
             assert await load.share(quiet) == 0.0, "what comes in at zone-b finds room there"
 
 
+async def test_each_replica_knows_the_traffic_of_all(tmp_path: Path) -> None:
+    ports = free_ports(2)
+    async with (
+        shop(tmp_path, {"zone-a": 1, "zone-b": 1}, zone_aware_routing="true") as opened,
+        replicas(opened, tmp_path, ("zone-a", "zone-b"), ports) as (one, other),
+    ):
+        await comes(one, 1.0, "zonal_fleet_peers", state="up")
+        for _ in range(3):
+            await asks(one)
+        await asks(other)
+        for zonal in (one, other):
+            watch = Stopwatch()
+            while await whole_traffic(zonal) != {("zone-a", "zone-a"): 3, ("zone-b", "zone-b"): 1}:
+                assert watch.within(PATIENCE_SECONDS), await whole_traffic(zonal)
+                await asyncio.sleep(0.1)
+
+
+async def whole_traffic(zonal: Zonal) -> dict[tuple[str, str], int]:
+    """The requests from zone to zone of all replicas, as one of them tells."""
+    fleet = (await zonal.admin("/debug/overview?parts=fleet")).json()["fleet"]
+    return {(flow["from_zone"], flow["to_zone"]): flow["requests"] for flow in fleet.get("flows", ())}
+
+
 async def test_one_that_is_cut_off_acts_as_alone_and_the_others_as_without_it(tmp_path: Path) -> None:
     """Three replicas, of which one has another secret. What the other two do is what they do without it."""
     ports = free_ports(3)
@@ -189,10 +212,10 @@ async def test_a_replica_whose_peers_are_gone_acts_as_alone(tmp_path: Path) -> N
         assert await traffic(alone) == {}
 
 
-async def tell(port: int, secret: bytes, data: bytes) -> int:
+async def tell(port: int, secret: bytes, data: bytes, *, address: str = "127.0.0.1") -> int:
     credentials = credentials_of(secret)
     async with aiohttp.ClientSession() as session:
-        url = f"https://127.0.0.1:{port}/tell"
+        url = f"https://{address}:{port}/tell"
         async with session.post(url, data=data, ssl=credentials.client, server_hostname=PEER_NAME) as answer:
             return answer.status
 

@@ -172,9 +172,10 @@ async def test_a_client_can_set_no_field_of_the_service() -> None:
 
 async def test_what_a_client_says_about_itself_does_not_reach_the_service() -> None:
     lines = ("X-Original-URL: http://shop.test/open", "X-Original-Method: GET", "X-Forwarded-For: 10.0.0.1")
-    more = ("X-Forwarded-Uri: /open", "X-Real-IP: 10.0.0.1", "X-Sent-From: me", "Forwarded: for=10.0.0.1")
+    more = ("X-Forwarded-Uri: /open", "X-Real-IP: 10.0.0.1", "X-Sent-From: me", "X!Real!IP: 10.0.0.1")
+    others = ("Forwarded: for=10.0.0.1", "X_Real_IP: 10.0.0.1", "X|Forwarded|For: 10.0.0.1")
     async with guarded(answering(YES)) as (plane, auth, _):
-        assert (await ask(plane, "/admin", *lines, *more, method="DELETE")).status == 200
+        assert (await ask(plane, "/admin", *lines, *more, *others, method="DELETE")).status == 200
         head = auth.visits[0].received
         assert b"/open" not in head
         assert b"10.0.0.1" not in head

@@ -15,11 +15,12 @@ import aiohttp
 import msgspec
 import pytest
 
-from balancer.model.zones import ZonePolicy, ZonePolicyName, ZoneTraffic
+from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZoneTraffic
 from balancer.sharing.memory import alone
 from balancer.workers.messages import SuspectRow
-from ingress.replicas.conversation import Conversation, ConversationOptions, Ends
+from ingress.replicas.conversation import Conversation, ConversationOptions
 from ingress.replicas.others import REPLICAS_MOST
+from ingress.replicas.sharing import Ends
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
 from tests import builders as build
 from tests.integration.running import until
@@ -40,15 +41,24 @@ class One:
         self.suspects: list[SuspectRow] = []
         ends = Ends(
             totals=lambda services: dict.fromkeys(services, 0),
+            answers=dict,
             model=lambda: MODEL,
-            use=self.used.append,
-            limits=alone().limits,
+            use=self.use,
+            memory=alone().among_replicas,
             failing=lambda: (),
             suspect=self.suspects.extend,
+            left=lambda: (),
+            events=lambda _: None,
+            flows=dict,
             places=lambda: (),
         )
         options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
         self.conversation = Conversation(options, credentials_of(SECRET), ends)
+
+    def use(self, traffic: tuple[tuple[str, ZoneTraffic], ...] | None, sick: tuple[Zone, ...] | None) -> None:
+        assert sick is None
+        if traffic is not None:
+            self.used.append(traffic)
 
     async def hears(self, sender: ReplicaCredentials, data: bytes | io.BytesIO) -> int:
         """What it answers to a message: the status."""
@@ -95,6 +105,17 @@ def said(number: int, **fields: Any) -> bytes:
         said(2, picks=[["shop/cart", 10**9]]),
         said(2, picks=[[f"shop/s{number}", 1] for number in range(5000)]),
         said(2, spent=[[1, 1, 4, 5]]),
+        said(2, loads=[[1, [1, 2, 3]]]),
+        said(2, loads=[[1, [1] * 7]]),
+        said(2, loads=[[1, [1] * 6, [1]]]),
+        said(2, loads=[[2**52, [1] * 6]]),
+        said(2, zones=[[1, [1] * 32]]),
+        said(2, zones=[[1, [math.nan] * 33]]),
+        said(2, health=[["shop", 1, 2]]),
+        said(2, flows=[["zone-a", "zone-b", -1, 0, 0, 0]]),
+        said(2, flows=[["zone-a", "zone-b", 1, 0, 0, 0]] * 257),
+        said(2, left=[["shop/cart:80", "z" * 64]]),
+        said(2, left=[["shop/cart:80", "zone-a"]] * 1025),
         said(2, spent=[[0, 1, 5, 5]]),
         said(2, failing=[["shop/cart:80", "x" * 129, 1, False]]),
         said(2, failing=[FAILING] * 1025),
@@ -150,11 +171,11 @@ async def test_anothers_name_makes_nobody_another_one() -> None:
 async def test_who_cannot_prove_itself_is_not_heard() -> None:
     stranger = credentials_of(b"another secret, which nobody has told us")
     nobody = credentials_of(SECRET)
-    without = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    without.check_hostname = False
-    without.verify_mode = ssl.CERT_NONE
+    nobody.client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    nobody.client.check_hostname = False
+    nobody.client.verify_mode = ssl.CERT_NONE
     async with listening() as one:
-        for sender in (stranger, nobody._replace(client=without)):
+        for sender in (stranger, nobody):
             with pytest.raises((aiohttp.ClientError, ssl.SSLError, OSError)):
                 await one.hears(sender, said(1))
         assert one.conversation.facts().messages["heard"] == 0

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import aiohttp
+import pytest
+
+from ingress.replicas.messages import Message, encode
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.stopwatch import Stopwatch
 from tests.integration.manifests import Document, ingress_class, service
 from tests.integration.running import Zonal
 from tests.integration.test_cluster import process
-from tests.integration.test_conversation import SECRET, free_ports
+from tests.integration.test_conversation import SECRET, free_ports, tell
 
 PATIENCE_SECONDS = 90.0
 
@@ -48,10 +52,13 @@ async def has_peers(zonal: Zonal, **wanted: int) -> None:
         await asyncio.sleep(0.1)
 
 
-async def test_replicas_find_each_other_and_follow_the_slices(tmp_path: Path) -> None:
+@pytest.mark.parametrize("has_secret", [True, False])
+async def test_replicas_find_each_other_and_follow_the_slices(tmp_path: Path, has_secret: bool) -> None:
+    """They believe each other by a secret, or without one by their Leases."""
     (port,) = free_ports(1)
     secret = tmp_path / "secret"
     secret.write_bytes(SECRET)
+    trust = [f"--peer-secret={secret}"] if has_secret else []
     addresses = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
     async with ApiServer() as server, AsyncExitStack() as stack:
         server.put(ingress_class())
@@ -61,7 +68,7 @@ async def test_replicas_find_each_other_and_follow_the_slices(tmp_path: Path) ->
         for address in addresses:
             place = tmp_path / address
             place.mkdir()
-            options = (f"--bind-address={address}", f"--peer-port={port}", f"--peer-secret={secret}")
+            options = (f"--bind-address={address}", f"--peer-port={port}", *trust)
             zonal = process(server, place, *options, "--publish-service=zonal/zonal")
             replicas.append(await stack.enter_async_context(zonal))
         first, second, third = replicas
@@ -70,3 +77,7 @@ async def test_replicas_find_each_other_and_follow_the_slices(tmp_path: Path) ->
         await has_peers(third, up=0, silent=2)
         server.put(slice_of(addresses))
         await has_peers(third, up=2, silent=0)
+        assert len(server.objects("Lease")) - 1 == (0 if has_secret else 4), "one of the leader, one with a secret"
+        if not has_secret:
+            with pytest.raises((aiohttp.ClientError, OSError)):
+                await tell(port, SECRET, encode(Message(number=1)), address=addresses[0])

@@ -40,7 +40,7 @@ LAYERS = {
         {"settings", "sources"},
         {"translation"},
         {"following", "replicas", "explain", "migration", "admin", "webhook", "writing", "demo"},
-        {"cluster"},
+        {"cluster", "fleet_trust"},
         {"app"},
         {"cli"},
         {"__main__"},

@@ -15,7 +15,7 @@ from ingress.findings import Finding
 FORMAT = 1
 """Grows when a field changes its meaning. New fields may come at any time."""
 
-PARTS = ("flows", "zones", "services", "routes", "endpoints", "certificates", "findings", "settings")
+PARTS = ("flows", "zones", "services", "routes", "endpoints", "certificates", "findings", "settings", "fleet")
 """The parts that may be asked for. `replica` and `bounds_seconds` are always there."""
 
 
@@ -281,6 +281,42 @@ class ReplicaFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     peers: tuple[PeerRow, ...] = ()
 
 
+class FleetReplica(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A replica as the one that answers knows it. `own`: it is that one. `state`: up, silent or distrusted.
+
+    `away`: it says that it is not ready, because its links are sick. `requests` are those since it started.
+    """
+
+    name: str
+    zone: str = ""
+    state: str = "up"
+    own: bool = False
+    away: bool = False
+    age_seconds: float = 0.0
+    requests: int = 0
+
+
+class FleetSickZone(msgspec.Struct, frozen=True):
+    """A zone that is sick for the fleet: requests leave it at `sick` of its `backends`."""
+
+    zone: str
+    sick: int
+    backends: int
+
+
+class FleetPart(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All replicas that tell each other, and the sums of their flows. `unheard` others were not heard for a minute.
+
+    `sick_links`: this replica fails where others get answers. Without a peers' port there is this replica alone.
+    """
+
+    replicas: tuple[FleetReplica, ...] = ()
+    flows: tuple[Flow, ...] = ()
+    sick_zones: tuple[FleetSickZone, ...] = ()
+    unheard: int = 0
+    sick_links: bool = False
+
+
 class Overview(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The document. A part that was not asked for is UNSET. Counters were read at `at_epoch_seconds`.
 
@@ -299,3 +335,4 @@ class Overview(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     certificates: tuple[CertificateRow, ...] | msgspec.UnsetType = msgspec.UNSET
     findings: tuple[Finding, ...] | msgspec.UnsetType = msgspec.UNSET
     settings: tuple[SettingRow, ...] | msgspec.UnsetType = msgspec.UNSET
+    fleet: FleetPart | msgspec.UnsetType = msgspec.UNSET

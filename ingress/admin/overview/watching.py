@@ -23,7 +23,7 @@ from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel
 from balancer.runtime.turns import in_turns
 from balancer.workers.reports import FleetReport
-from ingress.admin.overview.document import FORMAT, PARTS, Flow, Overview, ReplicaFacts, SettingRow, ZoneRow
+from ingress.admin.overview.document import FORMAT, PARTS, FleetPart, Flow, Overview, ReplicaFacts, SettingRow, ZoneRow
 from ingress.admin.overview.encoding import encoded
 from ingress.admin.overview.ledger import Ledger
 from ingress.admin.overview.listing import certificate_rows, endpoint_rows, route_rows
@@ -63,6 +63,9 @@ class OverviewSource(Protocol):
 
     def settings(self) -> Iterable[SettingRow]:
         """The settings in force."""
+
+    def fleet(self, own: tuple[Flow, ...]) -> FleetPart:
+        """All replicas; `own` are the flows of this one."""
 
 
 class LiveEvent(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -138,6 +141,10 @@ class Watching:
             await self._look()
             return self._ledger.tried_text(service, self._at)
 
+    def flows(self) -> tuple[Flow, ...]:
+        """The requests of this replica by zones, as of the last look."""
+        return flow_rows(self._ledger.traffic, self._source.served().zones.prices)
+
     async def document(self, parts: Collection[str], *, service: ServiceName | None = None) -> bytes:
         """The document of `/debug/overview` with these parts. With `service`, only the rows that belong to it."""
         async with self._lock:
@@ -155,6 +162,7 @@ class Watching:
                 certificates=certificate_rows(model) if "certificates" in parts else msgspec.UNSET,
                 findings=self._source.present_findings() if "findings" in parts else msgspec.UNSET,
                 settings=tuple(self._source.settings()) if "settings" in parts else msgspec.UNSET,
+                fleet=self._source.fleet(self.flows()) if "fleet" in parts else msgspec.UNSET,
             )
             return await encoded(head, {name: rows for name, rows in self._long(model, names) if name in parts})
 

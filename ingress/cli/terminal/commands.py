@@ -17,6 +17,7 @@ import yaml
 
 from ingress.cli.terminal import views
 from ingress.cli.terminal.asking import ask_all
+from ingress.cli.terminal.fleet import fleet_flows_table, fleet_notes, fleet_view, replicas_table
 from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions, told_problem
 from ingress.cli.terminal.ranking import chosen, flows_table, headline, services_table, sick_zones_table, totals
 from ingress.cli.terminal.rates import TrafficRates
@@ -50,6 +51,17 @@ def _plain_replica(answer: AdminReply) -> dict[str, Any]:
     if answer.overview is None:
         return {"answers": False, "problem": answer.problem}
     return {"answers": True, **msgspec.to_builtins(answer.overview.replica)}
+
+
+def show_fleet(options: ViewOptions) -> int:
+    """Prints all replicas and sums of their flows. Returns 1 if one does not hear another one, or did not answer."""
+    answers = _answers(options, "fleet")
+    found = fleet_view(answers)
+    if options.output != "text":
+        _print(msgspec.to_builtins(found), Grid((), ()), options.output)
+    else:
+        print(*lines(replicas_table(found)), "", *lines(fleet_flows_table(found)), *fleet_notes(found), sep="\n")
+    return 0 if found.is_well and _are_all(answers) else 1
 
 
 def show_routes(options: ViewOptions) -> int:

@@ -70,6 +70,9 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
     drained_replicas_leave: bool = False
     fleet: FleetUse = FleetUse.ON
     fleet_failures: FleetUse = FleetUse.ON
+    fleet_loads: FleetUse = FleetUse.ON
+    fleet_zones: FleetUse = FleetUse.ON
+    fleet_readiness: FleetUse = FleetUse.DRY_RUN
 
 
 ZONE_OPTIONS = (
@@ -181,6 +184,36 @@ ZONE_OPTIONS = (
         doc='`"on"`: an endpoint that fails for other replicas is ejected here with less evidence, and at once if two'
         ' zones agree ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and ejects nothing. `"off"`: it is not'
         " told. Counts if `fleet` is as far",
+    ),
+    Option(
+        name="fleet-loads",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "fleet_loads"),
+        grammar=word(_FLEET_USES),
+        default="on",
+        doc='`"on"`: under `adaptive`, replicas of one zone decide by the load that all of them see'
+        ' ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and decides nothing. `"off"`: it is not told.'
+        " Counts if `fleet` is as far",
+    ),
+    Option(
+        name="fleet-zones",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "fleet_zones"),
+        grammar=word(_FLEET_USES),
+        default="on",
+        doc='`"on"`: replicas of one zone judge by what all of them see whether a zone is sick, and a zone in which'
+        ' 30 % of the backends are sick needs less evidence ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown,'
+        ' and decides nothing. `"off"`: it is not told. Counts if `fleet` is as far',
+    ),
+    Option(
+        name="fleet-readiness",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "fleet_readiness"),
+        grammar=word(_FLEET_USES),
+        default="dry-run",
+        doc='`"on"`: a replica for which all zones fail, while they answer other replicas, says on `/readyz` that it is'
+        ' not ready, so that load balancers leave it ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and'
+        ' the replica stays ready. `"off"`: it is not judged. Counts if `fleet` is as far',
     ),
     Option(
         name="zone-drain",

@@ -26,6 +26,7 @@ from ingress.translation.gateway.classes import class_standing, our_classes, par
 from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
 from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.grants import Grants
+from ingress.translation.gateway.hostname_owners import owned
 from ingress.translation.gateway.listener_certificates import with_certificates
 from ingress.translation.gateway.listener_conflicts import TakenPorts
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
@@ -53,6 +54,7 @@ class GatewayOptions(msgspec.Struct, frozen=True):
     """What a translation knows besides the cluster. `ports` are those that Gateways may open.
 
     With `services` each Gateway has a Service, and any port, of its own instead. `hooks` are those of the operator.
+    `one_namespace_per_hostname`: the namespace of the oldest route owns a hostname of a listener.
     """
 
     controller: str
@@ -60,6 +62,7 @@ class GatewayOptions(msgspec.Struct, frozen=True):
     services: GatewayServices | None = None
     allow_external: bool = False
     hooks: tuple[RegisteredHook, ...] = ()
+    one_namespace_per_hostname: bool = False
 
 
 class ReadGateways(msgspec.Struct, frozen=True):
@@ -142,10 +145,11 @@ class _GatewayReading:
         }
         finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
         defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
-        routes = bounded(
+        read = (
             read_route(each, grouped, self._labels, finder, defaults=defaults, hooks=self._options.hooks)
             for each in self._routes()
         )
+        routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         zones = ZonePolicies(self._inventory, self._gateways)
         standings = (

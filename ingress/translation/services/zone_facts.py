@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+import msgspec
+
 from balancer.model.zones import Zone, ZoneFacts, ZonePolicyName
 from ingress.findings import Findings
 from ingress.objects.kinds import Node
 from ingress.objects.names import LABEL_VALUE
 from ingress.settings.table.cluster import ClusterSettings
+from ingress.settings.table.zones import ZoneFactSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.drains import zones_drained
 from ingress.translation.cluster.zones import zone_of
@@ -43,8 +46,8 @@ def zone_facts(
     """
     said = settings.zone_facts
     if not settings.zone_aware_routing:
-        return ZoneFacts(prices=said.prices, fleet=said.fleet, fleet_failures=said.fleet_failures)
-    return ZoneFacts(
+        return _with_fleet(ZoneFacts(prices=said.prices), said)
+    facts = ZoneFacts(
         cpu_milli=cpu_by_zone(inventory.of(Node)) if ZonePolicyName.ALLOCATE in policies else None,
         replicas=replicas_by_zone(inventory, replicas_of),
         drained=zones_drained(said.drains, now_epoch_seconds=now_epoch_seconds),
@@ -52,8 +55,18 @@ def zone_facts(
         drained_replicas_leave=said.drained_replicas_leave,
         leaving=zones_leaving(inventory.of(Node)) if set(policies) - {ZonePolicyName.OFF} else (),
         prices=said.prices,
+    )
+    return _with_fleet(facts, said)
+
+
+def _with_fleet(facts: ZoneFacts, said: ZoneFactSettings) -> ZoneFacts:
+    return msgspec.structs.replace(
+        facts,
         fleet=said.fleet,
         fleet_failures=said.fleet_failures,
+        fleet_loads=said.fleet_loads,
+        fleet_zones=said.fleet_zones,
+        fleet_readiness=said.fleet_readiness,
     )
 
 

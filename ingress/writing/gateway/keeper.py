@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -23,6 +22,7 @@ from ingress.sources.inventory import PROVISIONED, Inventory
 from ingress.translation.gateway.register import read_register
 from ingress.writing.calling import JSON, MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
+from ingress.writing.gateway.looking import look_without_end
 from ingress.writing.gateway.planning import Departures, planned
 from ingress.writing.gateway.services import ServiceForm, ServiceWrite, due_services
 from ingress.writing.gateway.surroundings import PlanSurroundings
@@ -105,17 +105,13 @@ class GatewayKeeper:
 
     async def run(self) -> None:
         """Looks and writes without end. Only cancellation ends it."""
-        while True:
-            self._woken.clear()
-            try:
-                pause_seconds = await self._look()
-            except Exception:
-                _LOG.exception("a look at the Services of Gateways failed")  # a bug; the next look may succeed
-                pause_seconds = self._pace.interval_seconds
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause_seconds):
-                    await self._woken.wait()
-            await asyncio.sleep(self._pace.quiet_seconds)
+        await look_without_end(
+            self._look,
+            self._woken,
+            of="Services of Gateways",
+            interval_seconds=self._pace.interval_seconds,
+            quiet_seconds=self._pace.quiet_seconds,
+        )
 
     async def _look(self) -> float:
         """Writes what is due. Returns the seconds until the next look."""

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -23,6 +22,7 @@ from ingress.writing.calling import Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.contests import Key
 from ingress.writing.gateway.due import DueWrites, ObjectWrite
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
+from ingress.writing.gateway.looking import look_without_end
 from ingress.writing.gateway.managers import other_manager
 from ingress.writing.patching import FIELD_MANAGER, Patcher
 from ingress.writing.statuses import PatchOutcome
@@ -113,17 +113,13 @@ class GatewayStatusWriter:
 
     async def run(self) -> None:
         """Looks and writes without end. Only cancellation ends it."""
-        while True:
-            self._woken.clear()
-            try:
-                pause_seconds = await self._look()
-            except Exception:
-                _LOG.exception("a look at the statuses of Gateway API failed")  # a bug; the next look may succeed
-                pause_seconds = self._pace.interval_seconds
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause_seconds):
-                    await self._woken.wait()
-            await asyncio.sleep(self._pace.quiet_seconds)
+        await look_without_end(
+            self._look,
+            self._woken,
+            of="statuses of Gateway API",
+            interval_seconds=self._pace.interval_seconds,
+            quiet_seconds=self._pace.quiet_seconds,
+        )
 
     async def _look(self) -> float:
         """Writes what is due. Returns the seconds until the next look."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field, Fields, RequestHead, field_value
-from balancer.http.passing import is_of_proxies
+from balancer.http.passing import has_other_signs, is_of_proxies
 from balancer.matching.gates.external_auth.texts import AskedText, compile_asked_text, safe
 from balancer.matching.gates.verdicts import Asked
 from balancer.model.external_auth import ExternalAuth
@@ -111,7 +111,7 @@ class AuthRequests:
             and field[0] not in replaced
             and not is_of_proxies(field[0])
             and b"_" not in field[0]
-            and b"." not in field[0]
+            and not has_other_signs(field[0])
         ]
 
     def _ours(self, asked: Asked) -> list[Field]:

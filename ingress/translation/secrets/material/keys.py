@@ -33,7 +33,7 @@ from ingress.translation.secrets.material.pem import Block, MalformedPem, blocks
 
 _RSA, _RSA_PSS = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2a864886f70d01010a")
 _EC = bytes.fromhex("2a8648ce3d0201")
-_EDWARDS = frozenset((bytes.fromhex("2b6570"), bytes.fromhex("2b6571")))  # Ed25519, Ed448
+_EDWARDS = {bytes.fromhex("2b6570"): 32, bytes.fromhex("2b6571"): 57}  # Ed25519, Ed448: bytes of either key (RFC 8032)
 _CURVES = frozenset(map(bytes.fromhex, ("2a8648ce3d030107", "2b81040022", "2b81040023")))  # P-256, P-384, P-521
 _POINT_BYTES_MOST = 133  # two coordinates of P-521 and one byte
 _SCALAR_BYTES_MOST = 66
@@ -84,6 +84,8 @@ def check_public_key(info: bytes, *, rsa_bits_least: int = 0, rsa_bits_most: int
             raise MalformedDer("no point")
     elif kind not in _EDWARDS:
         raise _unknown_kind()
+    elif len(key) - 1 != _EDWARDS[kind]:
+        raise MalformedDer("no point")
 
 
 def _check_private(block: Block, bounds: KeyBounds) -> None:
@@ -103,6 +105,8 @@ def _check_private(block: Block, bounds: KeyBounds) -> None:
             _check_ec(only(key, SEQUENCE), parameters)
         elif kind not in _EDWARDS:
             raise _unknown_kind()
+        elif len(only(key, OCTET_STRING)) != _EDWARDS[kind]:
+            raise MalformedDer("no key of its curve")
 
 
 def _check_rsa(content: bytes, bounds: KeyBounds) -> None:

@@ -23,3 +23,15 @@ async def test_a_zone_goes_down_without_a_failed_request_and_the_stage_leaves_no
     assert calls.reasons == {"zone_empty": CALLS_A_PHASE}
     assert calls.change.requests > 0
     assert not folder.exists()
+
+
+async def test_a_gateway_and_its_routes_serve_as_ingresses_do() -> None:
+    async with open_stage(own_zone="zone-b", http_port=0, gateway=True) as stage:
+        down, calls = await stage.measure(ZONE_DOWN, requests=40)
+        text = (stage.folder / "cluster.yaml").read_text()
+
+    assert "kind: HTTPRoute" in text
+    assert "kind: Ingress\n" not in text
+    assert (down.failed, down.change.failed, calls.failed, calls.change.failed) == (0, 0, 0, 0)
+    assert down.reasons == {"zone_empty": 40}
+    assert calls.reasons == {"zone_empty": CALLS_A_PHASE}

@@ -7,7 +7,7 @@ import pytest
 
 from balancer.explain.drafts import complete
 from balancer.explain.explaining import explain
-from balancer.explain.telling import load_steps, own_zone_step, policy_text, rollout_steps, traffic_steps
+from balancer.explain.telling import load_steps, own_zone_step, policy_text, rollout_steps, sick_steps, traffic_steps
 from balancer.live import View
 from balancer.matching.affinity import mark_of
 from balancer.model.certificates import Authority, ClientCertificate
@@ -246,3 +246,11 @@ def test_where_requests_come_in_is_told_under_the_policy_that_asks_that() -> Non
     assert traffic_steps(facts, proportional, "shop/pay") == []
     (dry,) = traffic_steps(msgspec.structs.replace(facts, fleet=FleetUse.DRY_RUN), proportional, "shop/cart")
     assert dry.endswith("decides nothing.")
+
+
+def test_zones_that_are_sick_for_the_fleet_are_said_where_requests_may_leave_them() -> None:
+    facts = ZoneFacts(sick=(Zone("zone-b"),))
+    (told,) = sick_steps(facts, ZonePolicy(ZonePolicyName.PREFER_ZONE))
+    assert "zone-b is sick" in told
+    assert sick_steps(facts, ZonePolicy(ZonePolicyName.HINTS)) == []
+    assert sick_steps(ZoneFacts(), ZonePolicy(ZonePolicyName.PREFER_ZONE)) == []

@@ -40,7 +40,13 @@ def test_a_copy_goes_to_the_mirror_under_its_host() -> None:
 
 
 def test_a_copy_has_the_fields_of_the_client_but_not_those_that_only_zonal_may_say() -> None:
-    fields = ((b"x-t", b"1"), (b"cookie", b"a=b"), (b"x-forwarded-for", b"spoofed"), (b"te", b"trailers"))
+    fields = (
+        (b"x-t", b"1"),
+        (b"cookie", b"a=b"),
+        (b"x-forwarded-for", b"spoofed"),
+        (b"x!real!ip", b"spoofed"),
+        (b"te", b"trailers"),
+    )
     copy = requests("http://m.test").copy_of(asked(b"/", fields=fields))
     assert copy.fields[:2] == ((b"x-t", b"1"), (b"cookie", b"a=b"))
     assert {name for name, _ in copy.fields[2:]} == {b"X-Real-IP", b"X-Forwarded-For"}

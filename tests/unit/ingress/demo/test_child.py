@@ -114,6 +114,11 @@ async def test_settings_from_our_environment_do_not_reach_it(monkeypatch: pytest
         await start_ingress(program(says_when_clean))
 
 
+def test_port_80_of_a_gateway_stands_on_the_port_that_is_named() -> None:
+    command = ingress_command(Path("/some/folder"), zone="zone-b", http_port=0, gateway_port=18080)
+    assert dict(pairwise(command))["--gateway-ports"] == "80=18080"
+
+
 def test_the_command_line_serves_the_folder_on_loopback_ports() -> None:
     command = ingress_command(Path("/some/folder"), zone="zone-b", http_port=8080)
 

@@ -70,13 +70,13 @@ def test_requests_by_zone_are_served_with_the_last_model_and_with_each_later_one
     served: list[Publication] = []
     published = Published(served.append)
     traffic = (("shop/cart", ((Zone("zone-a"), 9000), (Zone("zone-b"), 1000))),)
-    published.use_traffic(traffic)  # before there is a model
+    published.use_fleet(traffic)  # before there is a model
     one = translated(ingress("one", rule("one.test")), service(), endpoint_slice())
     two = translated(ingress("two", rule("two.test")), service(), endpoint_slice())
     published.publish(one, translation_seconds=0.1)
-    published.use_traffic(traffic)
+    published.use_fleet(traffic)
     published.publish(two, translation_seconds=0.1)
-    published.use_traffic(())
+    published.use_fleet(())
     assert [publication.generation for publication in served] == [1, 2, 3]
     assert [publication.model.zones.traffic for publication in served] == [traffic, traffic, ()]
     assert served[-1].model == two.model

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, Picks, SpentRow, encode
-from ingress.replicas.others import REPLICAS_MOST, OtherReplicas, ReplicaState
+from ingress.replicas.other_replica import ReplicaState
+from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
 
 
 def said(number: int, total: int = 0, *, service: str = "shop/cart", seconds: float = 0.5) -> bytes:
@@ -24,7 +25,7 @@ def test_a_replica_is_up_for_three_periods_after_a_message() -> None:
     assert [(identity, member.picks) for identity, member in members.up(11.5)] == [("b", {"shop/cart": 5})]
     assert list(members.up(11.6)) == []
     assert members.states(11.6) == {ReplicaState.SILENT: 1}
-    assert members.ages(11.5) == {"b": 1.5}
+    assert [(each.name, each.zone, each.age_seconds) for each in members.seen(11.5)] == [("b", "zone-b", 1.5)]
 
 
 def test_one_who_ended_is_forgotten_and_one_who_comes_anew_is_another_one() -> None:
@@ -32,7 +33,7 @@ def test_one_who_ended_is_forgotten_and_one_who_comes_anew_is_another_one() -> N
     members.hear("b", said(9, 500), 10.0)
     members.hear("c", said(1, 0), 11.0)  # the same replica after a restart
     members.forget(70.1)
-    assert list(members.ages(70.1)) == ["c"]
+    assert [each.name for each in members.seen(70.1)] == ["c"]
 
 
 def test_totals_of_rows_that_are_not_told_again_stay() -> None:

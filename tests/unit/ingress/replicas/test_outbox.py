@@ -63,10 +63,13 @@ def test_whoever_is_new_is_told_everything() -> None:
     outbox, row = Outbox(), FailureRow("shop/cart:80", "10.0.0.1:80", 2, False)
     rows(outbox, cart=1)
     outbox.arrived()
-    assert outbox.message(2, name="", zone="", sections={}, failing=(row,)).failing == (row,)
+    wholes = {"failing": (row,), "away": False}
+    assert outbox.message(2, name="", zone="", sections={}, wholes=wholes).failing == (row,)
     outbox.arrived()
-    assert not outbox.has_failing_news((row,))
-    assert outbox.message(3, name="", zone="", sections={}, failing=(row,)).failing is None, "the same as before"
+    assert not outbox.has_whole_news(wholes)
+    assert outbox.message(3, name="", zone="", sections={}, wholes=wholes).failing is None, "the same as before"
+    assert outbox.has_whole_news({"failing": (row,), "away": True})
+    outbox.arrived()
     outbox.forget()
     assert rows(outbox, cart=1) == (Picks("cart", 1),)
-    assert outbox.has_failing_news((row,))
+    assert outbox.has_whole_news(wholes)

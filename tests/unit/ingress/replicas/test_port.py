@@ -26,7 +26,7 @@ class Ear:
 async def test_a_message_comes_with_the_identity_of_its_sender_and_the_answer_says_the_zone() -> None:
     ear, here, there = Ear(), credentials_of(SECRET), credentials_of(SECRET)
     runner, port = await open_port("127.0.0.1", 0, credentials=there, hear=ear.hear)
-    teller = Teller(here.client)
+    teller = Teller(here)
     try:
         assert await teller.tell(f"127.0.0.1:{port}", b"hello") == ("zone-b", there.identity)
         assert ear.heard == [(here.identity, b"hello")]
@@ -47,7 +47,7 @@ async def test_a_message_comes_with_the_identity_of_its_sender_and_the_answer_sa
 async def test_who_does_not_listen_does_not_hear() -> None:
     runner, port = await open_port("127.0.0.1", 0, credentials=credentials_of(SECRET), hear=Ear().hear)
     await runner.cleanup()
-    teller = Teller(credentials_of(SECRET).client)
+    teller = Teller(credentials_of(SECRET))
     try:
         with pytest.raises(NotHeard):
             await teller.tell(f"127.0.0.1:{port}", b"hello")

@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from ingress.settings.table.tls_keys import KeyBounds
 from ingress.translation.secrets.key_pairs import Pair, read_pair
 from ingress.translation.secrets.material.bounds import UnusableMaterial
+from ingress.translation.secrets.material.pem import blocks, written
 from tests.unit.ingress.translation.secrets.material.hostile import (
     Numbers,
     certificate,
     certificates,
     cheap,
+    edwards,
+    edwards_info,
     honest,
     rsa_info,
     rsa_text,
@@ -85,3 +88,27 @@ def test_hostile_texts_raise_nothing_else(in_chain: int, in_key: int, noise: byt
             read(chain, key)
         except UnusableMaterial:
             continue
+
+
+@pytest.mark.parametrize("size", [0, 31, 33, 57])
+def test_an_edwards_key_of_another_size_is_refused(size: int) -> None:
+    """The library raises an error of its own for it, which is none of those for what does not parse."""
+    for private, public in ((size, 32), (32, size)):
+        with pytest.raises(UnusableMaterial, match="not parse"):
+            read(certificates(certificate(edwards_info(public))), written("PRIVATE KEY", edwards(private)))
+
+
+EDWARDS = certificates(certificate(edwards_info(32))), written("PRIVATE KEY", edwards(32))
+
+
+@given(st.sampled_from([(CHAIN, KEY), EDWARDS]), st.booleans(), st.integers(0, 4000), st.binary(max_size=4))
+def test_hostile_bytes_inside_of_the_texts_raise_nothing_else(
+    pair: tuple[bytes, bytes], in_key: bool, place: int, noise: bytes
+) -> None:
+    block = next(blocks(pair[in_key]))
+    at = place % len(block.der)
+    changed = written(block.label, block.der[:at] + noise + block.der[at + len(noise) :])
+    try:
+        read(*((pair[0], changed) if in_key else (changed, pair[1])))
+    except UnusableMaterial:
+        return

@@ -82,8 +82,21 @@ def rsa_text(numbers: Numbers, *, as_pkcs8: bool = False) -> bytes:
     return written("RSA PRIVATE KEY", pkcs1(numbers))
 
 
+_ED25519 = tlv(0x06, bytes.fromhex("2b6570"))
+
+
 def rsa_info(n: int, e: int = 65537) -> bytes:
     return sequence(algorithm("rsa", tlv(0x05)), tlv(0x03, b"\0", sequence(number(n), number(e))))
+
+
+def edwards(size: int) -> bytes:
+    """A private key of Ed25519 with so many bytes. OpenSSL has no word for what is wrong with others than 32."""
+    return sequence(number(0), sequence(_ED25519), tlv(0x04, tlv(0x04, b"\1" * size)))
+
+
+def edwards_info(size: int) -> bytes:
+    """A public key of Ed25519 with so many bytes."""
+    return sequence(sequence(_ED25519), tlv(0x03, b"\0" + b"\1" * size))
 
 
 def certificate(info: bytes, *, filling: int = 0) -> bytes:

@@ -1,0 +1,123 @@
+"""Replicas of one zone see what all of them saw, as long as they hear each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from balancer.sharing.memory import alone
+from balancer.sharing.peers import Heard, Peers, Seen
+from balancer.sharing.rows import tag_of
+from balancer.sharing.zone_peers import PLACES, ZoneSeen
+from ingress.replicas.messages import SeenRow
+from ingress.replicas.plausibility import seen_news
+from ingress.replicas.sightings import LOADS, ZONES, SightingSharing
+
+KEY = "shop/cart:80 zone-a"
+TAG = tag_of(KEY)
+
+
+class Replica:
+    """One worker, and what its replica tells."""
+
+    def __init__(self) -> None:
+        self.memory = alone()
+        self.sharing = SightingSharing(self.memory.among_replicas.relays.loads, LOADS)
+        self.sharing.follow([KEY])
+        self.worker: Peers = self.memory.others.peers_of(KEY)
+        self.known: dict[int, SeenRow] = {}
+
+    def sees(self, picks: int, now: float) -> Heard:
+        return self.worker.exchange(Seen(picks=picks, local_seconds=picks / 100), share=0.5, baseline=0.02, now=now)
+
+    def hears(self, rows: dict[int, SeenRow], now: float) -> None:
+        self.sharing.hear("other", seen_news(self.known, rows.values()), now)
+
+
+def conversation(one: Replica, other: Replica, seconds: int, *, counts: bool = True) -> list[Heard]:
+    """What the worker of `one` hears while that of `other` sees ten requests each half second."""
+    heard = []
+    for turn in range(seconds * 10):
+        now = 1.0 + turn / 10
+        if turn % 5 == 0:
+            other.sees(10, now)
+        for replica in (one, other):
+            replica.sharing.turn(now, up={"other"}, counts=counts)
+        if turn % 5 == 0:
+            one.hears(other.sharing.rows, now)
+        heard.append(one.sees(0, now))
+    return heard
+
+
+def test_a_worker_hears_what_the_workers_of_another_replica_saw() -> None:
+    heard = conversation(Replica(), Replica(), 10)
+    picks = [each.seen.picks for each in heard]
+    assert sum(picks[-50:]) == pytest.approx(100.0)
+    assert max(picks[-50:]) == pytest.approx(2.0), "in parts, without bursts"
+    assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(1.0)
+    assert heard[-1].share == 0.5
+    assert heard[-1].baseline == 0.02
+
+
+def test_in_a_dry_run_workers_hear_nothing() -> None:
+    one, other = Replica(), Replica()
+    assert {each.seen for each in conversation(one, other, 5, counts=False)} == {Seen()}
+    assert other.sharing.rows[TAG].totals[0] > 0, "it is told all the same"
+
+
+def test_the_state_of_one_who_is_silent_counts_no_longer() -> None:
+    one, other = Replica(), Replica()
+    conversation(one, other, 5)
+    for turn in range(40):
+        now = 6.0 + turn / 10
+        one.sharing.turn(now, up={"third"}, counts=True)
+        heard = one.sees(0, now)
+    assert heard.share is None
+
+
+def test_without_others_in_the_zone_nothing_is_read_or_told() -> None:
+    one = Replica()
+    for now in (1.0, 2.5, 4.0):
+        one.sees(5, now)
+        one.sharing.turn(now, up=(), counts=True)
+    assert one.sharing.rows == {}
+
+
+def test_what_nobody_follows_is_not_taken() -> None:
+    one = Replica()
+    one.sharing.hear("other", {7: SeenRow(7, (1,) * 6)}, 1.0)
+    one.sharing.turn(1.0, up={"other"}, counts=True)
+    assert one.sees(0, 1.0) == Heard()
+
+
+def test_answers_of_a_zone_are_carried_as_well() -> None:
+    memory = alone()
+    sharing = SightingSharing(memory.among_replicas.relays.zones, ZONES)
+    sharing.follow([KEY])
+    worker = memory.others.zone_peers_of(KEY)
+    seen = ZoneSeen((3.0,) + (0.0,) * (PLACES - 1), (1.0,) + (0.0,) * (PLACES - 1), 0.25)
+    for now in (1.0, 2.5):
+        worker.exchange(seen, now)
+        sharing.turn(now, up={"other"}, counts=True)
+    told = sharing.rows[TAG]
+    assert told.totals[0] == 3
+    assert told.totals[-1] == 250_000
+    assert told.state == ()
+    sharing.hear("other", {TAG: told}, 3.0)
+    sharing.turn(3.0, up={"other"}, counts=True)
+    assert worker.exchange(ZoneSeen(), 4.0) == ZoneSeen(), "a row is found when it has something to tell"
+    sharing.hear("other", {TAG: told}, 5.0)
+    sharing.turn(5.0, up={"other"}, counts=True)
+    assert worker.exchange(ZoneSeen(), 5.1) == seen
+    assert worker.newest(5.1) is not None
+
+
+@pytest.mark.parametrize(
+    ("news", "is_plausible"),
+    [
+        ((100, 100, 100, 10**6, 0, 0), True),
+        ((101, 0, 0, 0, 0, 0), False),
+        ((1, 1, 1, 10**14, 0, 0), False),
+    ],
+)
+def test_more_requests_or_time_than_can_have_come_are_not_plausible(news: tuple[int, ...], is_plausible: bool) -> None:
+    assert LOADS.are_plausible(news, 100) is is_plausible

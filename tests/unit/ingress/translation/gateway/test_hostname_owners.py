@@ -1,0 +1,59 @@
+"""One namespace owns a hostname of a listener, if the operator says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ingress.objects.kinds import KubernetesObject
+from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
+from ingress.translation.secrets.materials import Materials
+from tests.unit.ingress.cluster import inventory
+from tests.unit.ingress.translation.gateway.objects import CONTROLLER, PORTS, conditions, gateway, gateway_class, read
+from tests.unit.ingress.translation.gateway.objects import listener as listener_of
+
+TO_ALL = {"namespaces": {"from": "All"}}
+
+
+def read_owned(*objects: KubernetesObject, one: bool = True) -> ReadGateways:
+    owner = gateway(listener_of(allowedRoutes=TO_ALL))
+    known = inventory(gateway_class(), owner, *objects)
+    options = GatewayOptions(CONTROLLER, PORTS, one_namespace_per_hostname=one)
+    return read_gateways(known, options, GatewayMaterial(known, Materials()))
+
+
+def route(name: str, place: str, *hostnames: str, year: int = 2020, kind: str = "HTTPRoute") -> Any:
+    parents = [{"name": "gw", "namespace": "infra"}]
+    created = f"{year}-01-01T00:00:00Z"
+    return read(kind, name, namespace=place, created=created, parentRefs=parents, hostnames=hostnames)
+
+
+def accepted(found: ReadGateways, name: str, kind: str = "HTTPRoute") -> tuple[str, str]:
+    return conditions(found, kind, name)["Accepted"]
+
+
+@pytest.mark.parametrize("kind", ["HTTPRoute", "GRPCRoute"])
+@pytest.mark.parametrize(("first", "second"), [("a.test", "a.test"), ("*.test", "a.test"), ("", "a.test"), ("", "")])
+def test_a_younger_route_of_another_namespace_is_not_allowed(kind: str, first: str, second: str) -> None:
+    names = [(each,) if each else () for each in (first, second)]
+    old, new = route("old", "shop", *names[0]), route("new", "blog", *names[1], year=2021, kind=kind)
+    found = read_owned(old, new)
+    assert accepted(found, "old") == ("True", "Accepted")
+    assert accepted(found, "new", kind) == ("False", "NotAllowedByListeners")
+    assert accepted(read_owned(old, new, one=False), "new", kind) == ("True", "Accepted")
+
+
+def test_a_namespace_may_have_many_routes_and_a_wider_name_takes_nothing_away() -> None:
+    found = read_owned(
+        route("old", "shop", "a.test"), route("more", "shop", "a.test"), route("wide", "blog", "*.test", year=2021)
+    )
+    assert {accepted(found, name) for name in ("old", "more", "wide")} == {("True", "Accepted")}
+
+
+def test_the_names_that_are_left_are_served() -> None:
+    found = read_owned(route("old", "shop", "a.test"), route("new", "blog", "a.test", "b.test", year=2021))
+    (attached,) = found.routes[1].parents[0].attached
+    assert attached.hostnames == ("b.test",)
+    assert accepted(found, "new") == ("True", "Accepted")
