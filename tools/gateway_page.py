@@ -164,6 +164,19 @@ Connections of TCPRoutes and TLSRoutes are streams: their bytes go to one endpoi
   `status` as in nginx's stream module (200, 404, 500, 502, 503, 504). Metrics: `zonal_stream_*`; bytes, costs and
   decisions of zones count with those of requests.
 
+## Compared with others
+
+What implementations have published for v1.6, as passed core + extended tests of each conformance profile. zonal has
+never run the suite: its own 311 cases restate the tests, and
+[known flaws](known-flaws.md#gateway-api) lists what is missing.
+
+| implementation | HTTP | gRPC | TLS | TCP |
+|---|---|---|---|---|
+| agentgateway | 37 + 57 | 15 + 10 | 20 + 15 | not published |
+| kgateway | 37 + 56 | 15 + 10 | 20 + 15 | 19 + 10 |
+| Envoy Gateway | 37 + 56 | 15 + 10 | 20 + 15 | not published |
+| Traefik | 36 + 26 | 15 | 20 + 4 | not published |
+
 ## Features
 
 | feature | what it is |

@@ -12,11 +12,11 @@ import ssl
 from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.settings import ListenerTls
-from balancer.runtime.fair_cache import FairCache
+from balancer.runtime.fair_cache import FairCache, FairPart
 
 if TYPE_CHECKING:
     from balancer.connections.asking_tls import SharedContext
@@ -35,23 +35,32 @@ _LOG = logging.getLogger(__name__)
 _CONTEXTS_BYTES, _OWN_BYTES, _CHAIN_COPIES, _NAME_COPIES = 64 * 1024 * 1024, 16 * 1024, 4, 10
 
 
+AskingRoom: TypeAlias = "FairCache[SharedContext | Literal[False]]"
+"""The room of all contexts of a worker that ask for a certificate."""
+
+
+def asking_room(most_bytes: int = _CONTEXTS_BYTES) -> AskingRoom:
+    """Room for contexts of `most_bytes`, by an estimate of their size."""
+    return FairCache(most_bytes)
+
+
 class AskingContexts:
     """Contexts by what makes them, and authorities by the digest in demands."""
 
-    __slots__ = ("_authorities", "_contexts", "_known", "_most_bytes", "_reading", "_thread", "_trusts")
+    __slots__ = ("_authorities", "_contexts", "_known", "_reading", "_thread", "_trusts")
 
-    def __init__(self, most_bytes: int = _CONTEXTS_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, room: AskingRoom) -> None:
+        self._contexts = FairPart(room)
+        self._known: set[ContextKey] = set()
         self._authorities: dict[str, Authority] = {}
         self._trusts: dict[str, Trust | None] = {}  # None: cannot be read
         self._reading: dict[str, asyncio.Future[Trust | None]] = {}
         self._thread: ThreadPoolExecutor | None = None
-        self.clear()
 
     def clear(self) -> None:
         """Forgets every context, but not what they trust."""
-        self._contexts: FairCache[SharedContext | Literal[False]] = FairCache(self._most_bytes)
-        self._known: set[ContextKey] = set()
+        self._contexts.clear()
+        self._known.clear()
 
     def keep(
         self, certificates: Collection[Certificate], terms: Collection[Terms], authorities: dict[str, Authority]
@@ -64,7 +73,7 @@ class AskingContexts:
                 trust.retire(self._apart().submit)
         for key in [key for key in self._known if key[0] not in certificates or key[1] not in terms]:
             self._known.remove(key)
-            self._contexts.drop(_tenant(key), key)
+            self._contexts.drop(key)
 
     def is_ready(self, digest: str) -> bool:
         """Whether the authority with this digest is read, or cannot be."""

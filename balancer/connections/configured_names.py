@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from balancer.connections.tls import ServerNames
+from balancer.connections.tls import ServerNames, context_rooms
 from balancer.model.certificates import Certificate
 from balancer.model.entry_points import EntryPoint
 from balancer.model.publication import RoutingModel
@@ -14,12 +14,13 @@ from balancer.model.routes import INGRESS
 class ConfiguredNames:
     """Knows which names count at an entry point. Handshakes of two route configurations share nothing."""
 
-    __slots__ = ("_by_configuration", "_fallback", "_of_relays", "_on_dear")
+    __slots__ = ("_by_configuration", "_fallback", "_of_relays", "_on_dear", "_rooms")
 
     def __init__(self, fallback: Certificate, on_dear: Callable[[str], None]) -> None:
         """`fallback` and `on_dear` are those of every `ServerNames`."""
         self._fallback = fallback
         self._on_dear = on_dear
+        self._rooms = context_rooms()
         self._by_configuration = {INGRESS: self._made(INGRESS)}
         self._of_relays: dict[str, ServerNames] = {}
 
@@ -31,6 +32,9 @@ class ConfiguredNames:
         relaying = {each.configuration for each in model.relays if each.ends_tls}
         relays = self._of_relays
         self._of_relays = {key: relays.get(key) or self._made(key, raw=True) for key in sorted(relaying & wanted)}
+        for names in (*before.values(), *relays.values()):
+            if names not in (*self._by_configuration.values(), *self._of_relays.values()):
+                names.forget()
         for names in (*self._by_configuration.values(), *self._of_relays.values()):
             names.update(model)
 
@@ -43,4 +47,4 @@ class ConfiguredNames:
         return self._of_relays[entry_point.configuration]
 
     def _made(self, configuration: str, *, raw: bool = False) -> ServerNames:
-        return ServerNames(self._fallback, self._on_dear, configuration, raw=raw)
+        return ServerNames(self._fallback, self._on_dear, configuration, raw=raw, rooms=self._rooms)

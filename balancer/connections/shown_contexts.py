@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Final
 
 from balancer.model.certificates import Certificate
-from balancer.runtime.fair_cache import FairCache
+from balancer.runtime.fair_cache import FairCache, FairPart
 
 ContextOf = tuple[Certificate, str]
 """What makes a context: the certificate, and the OpenSSL list of ciphers."""
@@ -21,22 +21,28 @@ _BYTES_MOST: Final = 256 * 1024 * 1024
 _OWN_BYTES, _CHAIN_COPIES = 16 * 1024, 4
 
 
+ShownRoom = FairCache[ssl.SSLContext]
+"""The room of all contexts of a worker that show a certificate."""
+
+
+def shown_room(most_bytes: int = _BYTES_MOST) -> ShownRoom:
+    """Room for contexts of `most_bytes`, by an estimate of their size."""
+    return FairCache(most_bytes)
+
+
 class ShownContexts:
-    """Contexts by what makes them. The namespace whose Secrets hold most gives way."""
+    """Contexts of one set of listeners. The namespace whose Secrets hold most of the whole room gives way."""
 
-    __slots__ = ("_contexts", "_known", "_most_bytes")
+    __slots__ = ("_contexts", "_known")
 
-    def __init__(self, most_bytes: int = _BYTES_MOST) -> None:
-        self._most_bytes = most_bytes
-        self.clear()
+    def __init__(self, room: ShownRoom) -> None:
+        self._contexts = FairPart(room)
+        self._known: set[ContextOf] = set()
 
     def clear(self) -> None:
         """Forgets every context."""
-        self._contexts: FairCache[ssl.SSLContext] = FairCache(self._most_bytes)
-        self._known: set[ContextOf] = set()
-
-    def __len__(self) -> int:
-        return len(self._contexts)
+        self._contexts.clear()
+        self._known.clear()
 
     def get(self, key: ContextOf) -> ssl.SSLContext | None:
         """The context of `key`, if it is kept."""
@@ -51,7 +57,7 @@ class ShownContexts:
         """Only these certificates and lists of ciphers are in use from now on."""
         for key in [key for key in self._known if key[0] not in certificates or key[1] not in lists]:
             self._known.remove(key)
-            self._contexts.drop(_tenant(key), key)
+            self._contexts.drop(key)
 
 
 def _tenant(key: ContextOf) -> str:

@@ -12,10 +12,11 @@ import os
 import ssl
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
-from balancer.connections.asking_contexts import AskingContexts, Terms
+from balancer.connections.asking_contexts import AskingContexts, AskingRoom, Terms, asking_room
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
-from balancer.connections.shown_contexts import ContextOf, ShownContexts
+from balancer.connections.shown_contexts import ContextOf, ShownContexts, ShownRoom, shown_room
 from balancer.matching.server_names import Named, ServerNameTable
 from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand, ClientVerification
@@ -25,6 +26,18 @@ from balancer.model.settings import Http2Settings, ListenerTls
 
 _LOG = logging.getLogger(__name__)
 _SELF_SIGNED_DAYS = 365  # every start makes a new one, and only clients that verify nothing accept it
+
+
+class ContextRooms(NamedTuple):
+    """The room of contexts of all listeners of a worker, which namespaces share."""
+
+    shown: ShownRoom
+    asking: AskingRoom
+
+
+def context_rooms() -> ContextRooms:
+    """Room that nobody uses yet."""
+    return ContextRooms(shown_room(), asking_room())
 
 
 class ServerNames:
@@ -51,23 +64,30 @@ class ServerNames:
         configuration: str = INGRESS,
         *,
         raw: bool = False,
+        rooms: ContextRooms | None = None,
     ) -> None:
         """`fallback` serves if the model names no default certificate. `configuration` is a key. `raw`: no protocol is
-        chosen, because no HTTP is spoken inside.
+        chosen, because no HTTP is spoken inside. `rooms` is shared with others; None: it has rooms of its own.
 
         `on_dear` hears of each handshake that took much CPU time: the host in the model, empty if it was for none.
         """
         self._fallback = fallback
         self._on_dear = on_dear
         self._configuration = configuration
-        self._contexts = ShownContexts()
+        own = rooms or context_rooms()
+        self._contexts = ShownContexts(own.shown)
         self._chosen: dict[str | None, ContextOf] = {}  # by names of hosts only, so there are no more than those
         self._goes_by = RoutingModel()
         self._table = ServerNameTable(self._goes_by, configuration)
-        self._asking = AskingContexts()
+        self._asking = AskingContexts(own.asking)
         self._raw = raw
         self._protocols = [] if raw else _protocols(self._goes_by.proxy.http2)
         self.listener_context = self._make_listener()
+
+    def forget(self) -> None:
+        """Gives all room back. Nobody asks for a context any more."""
+        self._contexts.clear()
+        self._asking.clear()
 
     def _make_listener(self) -> ssl.SSLContext:
         """The context with which handshakes begin, and which holds the sessions of TLS 1.2 that clients may resume."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Generic, TypeVar
 
 _V = TypeVar("_V")
@@ -67,3 +67,37 @@ class FairCache(Generic[_V]):
         self._held[tenant] -= units
         if not self._values[tenant]:
             del self._values[tenant], self._held[tenant]
+
+
+class FairPart(Generic[_V]):
+    """The values of one user of a cache that several share: tenants are divided in all of it, and keys meet nowhere."""
+
+    __slots__ = ("_known", "_room")
+
+    def __init__(self, room: FairCache[_V]) -> None:
+        self._room = room
+        self._known: dict[Hashable, str] = {}  # the tenant by key, also of values that had to go
+
+    def get(self, tenant: str, key: Hashable) -> _V | None:
+        """The value of `tenant` under `key`."""
+        return self._room.get(tenant, (self, key))
+
+    def put(self, tenant: str, key: Hashable, value: _V, units: int = 1) -> None:
+        """As `FairCache.put`."""
+        self._known[key] = tenant
+        self._room.put(tenant, (self, key), value, units)
+
+    def keys(self) -> Collection[Hashable]:
+        """The keys that were put and not dropped."""
+        return tuple(self._known)
+
+    def drop(self, key: Hashable) -> None:
+        """Forgets a value, if it is known."""
+        tenant = self._known.pop(key, None)
+        if tenant is not None:
+            self._room.drop(tenant, (self, key))
+
+    def clear(self) -> None:
+        """Forgets every value of this user."""
+        for key in self.keys():
+            self.drop(key)

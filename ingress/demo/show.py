@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Coroutine
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -34,7 +37,7 @@ _INTRODUCTION = """\
 An ingress in {zone} before twelve endpoints in three zones: six for HTTP, six for gRPC.
 
   page      {admin}/ui
-  top       zonal top --admin {admin}
+  top       {top} --admin {admin}
   try       curl -H 'Host: {host}' {url}
   call      printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge -H 'Host: {host}' \
 -H 'Content-Type: application/grpc' --data-binary @- --output - {url}{call}
@@ -42,6 +45,13 @@ An ingress in {zone} before twelve endpoints in three zones: six for HTTP, six f
   model     curl {admin}/debug/model
   edit      {folder}
 """
+
+
+def top_command() -> str:
+    """`zonal top` as it can be typed here: with its place if no PATH leads to it, and once if rich is missing."""
+    place = Path(sys.executable).with_name("zonal")
+    program = "zonal" if shutil.which("zonal") else os.path.relpath(place)
+    return f"{program} top" if find_spec("rich") is not None else f"{program} top --once"
 
 
 class StoppedBySignal(Exception):
@@ -240,6 +250,7 @@ class _Show:
                 url=stage.url,
                 call=CALL_PATH.removeprefix("/"),
                 admin=stage.admin.url,
+                top=top_command(),
                 folder=stage.folder,
             )
         )

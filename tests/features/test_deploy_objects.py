@@ -118,6 +118,8 @@ def test_a_lost_zone_leaves_no_replica_pending(objects: Objects) -> None:
 def test_the_pod_learns_where_it_is_from_the_downward_api(objects: Objects) -> None:
     from_pod = [each for each in container(objects)["env"] if "valueFrom" in each]
     given = {each["name"]: each["valueFrom"]["fieldRef"]["fieldPath"] for each in from_pod}
+    if argument(objects, "--peer-port") is not None:
+        assert given.pop("POD_UID") == "metadata.uid", "the pod owns the Lease of the replica"
     assert given == {
         "NODE_NAME": "spec.nodeName",
         "POD_NAME": "metadata.name",

@@ -28,6 +28,8 @@ SECRET = b"a secret of replicas that nobody can guess"
 SETTINGS = {"zone_aware_routing": "true", "zone_policy": "proportional"}
 PATIENCE_SECONDS = 60.0
 SAMPLE = 200
+LARGE_SAMPLE = 800
+"""By chance alone a share of so many requests is off by 0.05 once in three hundred times."""
 
 
 def free_ports(count: int) -> list[int]:
@@ -78,7 +80,7 @@ class Load:
 
     def __init__(self, counts: dict[Zonal, int]) -> None:
         self._counts = counts
-        self._zones = {zonal: deque[str](maxlen=SAMPLE) for zonal in counts}
+        self._zones = {zonal: deque[str](maxlen=LARGE_SAMPLE) for zonal in counts}
         self._task: asyncio.Task[None]
 
     async def __aenter__(self) -> Load:
@@ -91,12 +93,12 @@ class Load:
         self._task.cancel()
         await asyncio.wait({self._task})
 
-    async def share(self, zonal: Zonal) -> float:
+    async def share(self, zonal: Zonal, sample: int = SAMPLE) -> float:
         """The share of the next requests to a replica that goes to zone-a."""
         zones = self._zones[zonal]
         zones.clear()
-        await until(lambda: len(zones) == SAMPLE, seconds=PATIENCE_SECONDS)
-        return zones.count("zone-a") / SAMPLE
+        await until(lambda: len(zones) >= sample, seconds=PATIENCE_SECONDS)
+        return zones.count("zone-a") / len(zones)
 
     async def _run(self) -> None:
         connections = {zonal: await Connection.open(zonal.http_port) for zonal in self._counts}
@@ -145,7 +147,7 @@ async def test_the_busy_zone_keeps_what_it_can_carry(tmp_path: Path, zones: tupl
         async with Load({busy: 9, quiet: 1}) as load:
             await knows_traffic(busy, 0.9)
             await knows_traffic(quiet, 0.9)
-            assert await load.share(busy) == pytest.approx(5 / 9 / 0.9, abs=0.06)
+            assert await load.share(busy, LARGE_SAMPLE) == pytest.approx(5 / 9 / 0.9, abs=0.06)
             assert await load.share(quiet) == 0.0, "what comes in at zone-b finds room there"
 
 
@@ -195,7 +197,7 @@ async def test_one_that_is_cut_off_acts_as_alone_and_the_others_as_without_it(tm
             await comes(cut_off, 2.0, "zonal_fleet_peers", state="silent")
             async with Load({busy: 9, quiet: 1, cut_off: 1}) as load:
                 await knows_traffic(busy, 0.9)
-                assert await load.share(busy) == pytest.approx(5 / 9 / 0.9, abs=0.06)
+                assert await load.share(busy, LARGE_SAMPLE) == pytest.approx(5 / 9 / 0.9, abs=0.06)
                 assert await load.share(cut_off) == pytest.approx(5 / 9, abs=0.1)
                 assert await traffic(cut_off) == {}
 
@@ -295,7 +297,7 @@ async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
 
 @pytest.mark.parametrize("fleet_failures", ["on", "dry-run"])
 async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Path, fleet_failures: str) -> None:
-    """Alone, each of three replicas meets five failures before its two workers leave the endpoint."""
+    """Alone, each of three replicas meets five failures before one of its workers leaves the endpoint for both."""
     ports = free_ports(3)
     zones = ("zone-a", "zone-b", "zone-c")
     settings = {"zone_aware_routing": "false", "fleet_failures": fleet_failures, "ejection_time": "300s"}
@@ -307,7 +309,7 @@ async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Pat
             await comes(zonal, 2.0, "zonal_fleet_peers", state="up")
         await opened.endpoints[0].stop()
         watch = Stopwatch()
-        while sum([await ejecting(zonal) for zonal in everybody]) < 6:
+        while sum([await leaving(zonal) for zonal in everybody]) < 6:
             assert watch.within(PATIENCE_SECONDS)
             for _ in range(2):
                 await asyncio.gather(*(asks(zonal) for zonal in everybody))
@@ -315,13 +317,13 @@ async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Pat
                 await everybody_has_told(everybody)
         failures = [await value(zonal, "zonal_retries") for zonal in everybody]
     if fleet_failures == "on":
-        assert sum(failures) <= 18, failures
+        assert sum(failures) <= 12, failures
     else:
         assert sum(failures) >= 15, failures
 
 
-async def ejecting(zonal: Zonal) -> int:
-    """How many workers leave the endpoint out."""
+async def leaving(zonal: Zonal) -> int:
+    """How many workers have left an endpoint."""
     return sum(row["workers"] for row in (await zonal.model())["health"] if row["state"] == "ejected")
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from balancer.connections import trust
-from balancer.connections.asking_contexts import AskingContexts, ContextKey
+from balancer.connections.asking_contexts import AskingContexts, ContextKey, asking_room
 from balancer.connections.asking_tls import SharedContext
 from balancer.model.certificates import Authority
 from balancer.model.settings import ListenerTls
@@ -21,7 +21,7 @@ BROKEN = msgspec.structs.replace(CERTIFICATE, key="shop/broken", chain_pem=b"non
 
 
 def kept(*keys: ContextKey, authority: Authority = AUTHORITY, most_bytes: int = 1 << 20) -> AskingContexts:
-    contexts = AskingContexts(most_bytes)
+    contexts = AskingContexts(asking_room(most_bytes))
     keep(contexts, *keys, authority=authority)
     return contexts
 

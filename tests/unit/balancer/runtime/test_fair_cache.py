@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.runtime.fair_cache import FairCache
+from balancer.runtime.fair_cache import FairCache, FairPart
 
 
 def filled(cache: FairCache[int], tenant: str, count: int) -> list[int]:
@@ -68,3 +68,19 @@ def test_the_room_is_never_exceeded_and_a_tenant_below_its_part_loses_nothing(pu
             asked = [each for each in sizes if each[0] == name]
             if sum(sizes[each] for each in asked) <= most // tenants - 30:
                 assert all(each in held for each in asked)
+
+
+def test_users_of_one_room_have_keys_of_their_own_and_tenants_share_all_of_it() -> None:
+    room: FairCache[int] = FairCache(8)
+    one, other = FairPart(room), FairPart(room)
+    one.put("modest", "a", 1)
+    other.put("modest", "a", 2)
+    for number in range(20):
+        one.put("greedy", number, number)
+    assert [part.get("modest", "a") for part in (one, other)] == [1, 2]
+    assert len(room) <= 8
+    one.drop("a")
+    one.drop("unknown")
+    assert [part.get("modest", "a") for part in (one, other)] == [None, 2]
+    one.clear()
+    assert (len(room), one.keys()) == (1, ())

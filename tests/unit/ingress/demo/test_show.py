@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 
-from ingress.demo.show import StoppedBySignal, run_demo, until_signal
+from ingress.demo.show import StoppedBySignal, run_demo, top_command, until_signal
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,12 @@ def test_work_that_ends_on_its_own_has_its_status() -> None:
         return 7
 
     assert asyncio.run(until_signal(work())) == 7
+
+
+def test_the_command_that_the_banner_names_can_be_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program = top_command().split()[0]
+    assert Path(program).resolve() == Path(sys.executable).with_name("zonal").resolve()
+    (tmp_path / "zonal").write_text("")
+    (tmp_path / "zonal").chmod(0o755)
+    assert top_command().split()[0] == "zonal"
