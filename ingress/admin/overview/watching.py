@@ -136,7 +136,7 @@ class Watching:
         return self._ledger.catalog.expected_loads()
 
     async def tried_text(self, service: ServiceName) -> str:
-        """What the dry run of a Service has shown, in a sentence; empty without a dry run, and before its first request."""
+        """What the dry run of a Service has shown, in a sentence; empty without one, and before its first request."""
         async with self._lock:
             await self._look()
             return self._ledger.tried_text(service, self._at) if self._ledger.has_tried(service) else ""
