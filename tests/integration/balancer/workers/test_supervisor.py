@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import resource
 import signal
@@ -81,6 +82,7 @@ async def fleet_of(
         readers.append(reader)
         return writer
 
+    gc.collect()  # what earlier tests have left open is no descriptor of this fleet
     before = descriptors()
     fleet = ProcessFleet(
         FleetOptions(
