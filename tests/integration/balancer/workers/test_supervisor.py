@@ -83,6 +83,7 @@ async def fleet_of(
         readers.append(reader)
         return writer
 
+    gc.collect()  # what earlier tests have left open is no descriptor of this fleet
     before = descriptors()
     fleet = ProcessFleet(
         FleetOptions(
