@@ -235,7 +235,7 @@ class Attempts(ExchangeOwner):
         self._chosen = None
         method, policy = self._context.outgoing.request.method, self._context.policy
         if is_request_here and may_pass_over(status, method=method, on=policy.retry_on, codes=policy.retry_codes):
-            self._chosen = self._choose(nothing_sent=False)
+            self._chosen = self._choose(is_over=False)
         return self._chosen is not None or status in self._intercepts
 
     def leaves_silent(self, sent: Sent) -> bool:
@@ -245,7 +245,7 @@ class Attempts(ExchangeOwner):
         if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
             error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
             if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
-                self._chosen = self._choose(nothing_sent=False, is_silent=True)
+                self._chosen = self._choose(is_over=False, is_silent=True)
         return self._chosen is not None
 
     def exchange_ended(self, error: AttemptError | None, reused: bool, ended_at: float, answered_at: float) -> None:
@@ -306,10 +306,13 @@ class Attempts(ExchangeOwner):
         if not may_retry(error, method=context.outgoing.request.method, on=context.policy.retry_on):
             return None
         is_silent = error.kind is ErrorKind.CONNECT_TIMEOUT
-        return self._choose(nothing_sent=error.sent is Sent.NOTHING, is_silent=is_silent)
+        is_over = error.sent is Sent.NOTHING or error.kind is ErrorKind.ENDPOINT_CLOSED
+        return self._choose(is_over=is_over, is_silent=is_silent)
 
-    def _choose(self, *, nothing_sent: bool, is_silent: bool = False) -> Pick | None:
-        """`is_silent`: the last endpoint did not even refuse, so endpoints of other zones come first."""
+    def _choose(self, *, is_over: bool, is_silent: bool = False) -> Pick | None:
+        """`is_over` as for the budget. `is_silent`: the last endpoint did not even refuse, so endpoints of other zones
+        come first.
+        """
         context, tried, now = self._context, self._tried, time.perf_counter()
         if context.stream.closed:
             return None
@@ -319,7 +322,7 @@ class Attempts(ExchangeOwner):
             return None
         runtime = self._runtime
         budget = runtime.budget
-        if not budget.may_retry(runtime.load.in_flight, self._forwarder.reserve, now, nothing_sent):
+        if not budget.may_retry(runtime.load.in_flight, self._forwarder.reserve, now, is_over):
             return None
         picker = self._picker
         pick = picker.pick(succession.with_neighbours(tried, runtime), now) if is_silent else None

@@ -107,6 +107,15 @@ class ZonePolicies:
         for each in sorted(inventory.of(ZonePolicyObject), key=_seniority):
             self._add(each)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether equal policies are attached to the same targets, and Gateways say the same."""
+        if not isinstance(other, ZonePolicies):
+            return NotImplemented
+        said = (self.judged, self._by_target, self._annotations)
+        return said == (other.judged, other._by_target, other._annotations)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def for_branch(
         self, listener: ReadListener, read: ReadRoute, rule: str, port: NamedPort, said: Overrides
     ) -> BranchZones:

@@ -135,6 +135,12 @@ def test_what_a_policy_is_attached_to_says_so() -> None:
     assert AFFECTED in [each.type for each in owner.conditions]
 
 
+def test_equal_policies_are_equal_in_any_order() -> None:
+    one, other = (zone_policy("Service", "web", called=name, defaults={"policy": "off"}) for name in "ab")
+    assert read_with(one, other).zones == read_with(other, one).zones
+    assert read_with(one).zones != read_with(other).zones
+
+
 def test_later_values_lie_over_earlier_ones() -> None:
     first, second = Overrides({ZoneSettings: {"dry_run": True}}), Overrides({ZoneSettings: {"min_percent": 5}})
     assert over(first, second).of(ZoneSettings) == {"dry_run": True, "min_percent": 5}
