@@ -1,7 +1,8 @@
 """Divides the idle connections to endpoints that a worker keeps among namespaces. No I/O, no clock.
 
 While there is room everybody keeps what it has. Then whoever gives a connection back keeps it in place of one of the
-namespace that keeps most, unless that has no more. Counting costs a request an addition or two.
+namespace that keeps most, unless that has no more. Places are granted for good and taken back when they are needed, so
+a request that takes a connection and gives it back changes one number.
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ class IdlePool(Protocol):
 
 
 class IdleShare:
-    """The idle connections of one namespace: how many there are, and in which pools."""
+    """The idle connections of one namespace: how many there are, and in which pools.
 
-    __slots__ = ("count", "namespace", "pools")
+    `granted` are the places for them, and some may be free: as many as were in use at one time. Who has one more idle
+    connection than that asks `IdleShares.grants` first.
+    """
+
+    __slots__ = ("count", "granted", "namespace", "pools")
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
         self.count = 0
+        self.granted = 0
         self.pools: dict[IdlePool, None] = {}
 
     def end_one(self) -> bool:
@@ -39,13 +45,17 @@ class IdleShare:
 
 
 class IdleShares:
-    """The shares of all namespaces. No share has more than `peak` connections."""
+    """The shares of all namespaces."""
 
-    __slots__ = ("_shares", "peak")
+    __slots__ = ("_granted", "_shares")
 
     def __init__(self) -> None:
         self._shares: dict[str, IdleShare] = {}
-        self.peak = 0
+        self._granted = 0
+
+    def count(self) -> int:
+        """How many connections are idle."""
+        return sum(share.count for share in self._shares.values())
 
     def join(self, namespace: str, pool: IdlePool) -> IdleShare:
         """The share for `pool`, which may have idle connections from now on."""
@@ -60,22 +70,41 @@ class IdleShares:
         share.pools.pop(pool, None)
         if not share.pools and self._shares.get(share.namespace) is share:
             del self._shares[share.namespace]
+            self._granted -= share.granted
 
-    def add(self, share: IdleShare) -> None:
-        """A connection of `share` has become idle."""
-        count = share.count + 1
-        share.count = count
-        if count > self.peak:  # noqa: PLR1730 -- `max` costs as much as the rest
-            self.peak = count
+    def grants(self, share: IdleShare, most: int) -> bool:
+        """Whether `share` gets one more place of the `most` that there are.
 
-    def makes_room(self, share: IdleShare) -> bool:
-        """Whether there is room for one more of `share`: a connection of the share with most was ended for it."""
-        count = share.count
-        if self.peak <= count + 1:
-            return False
-        largest = share
-        for each in self._shares.values():
-            if each.count > largest.count:
-                largest = each
-        self.peak = largest.count
-        return largest.count > count + 1 and largest.end_one()
+        If all are taken, a connection of the share with most is ended for it.
+        """
+        if self._granted >= most:
+            self._take_back()
+        if self._granted >= most:
+            largest = self._largest()
+            if largest.count <= share.count + 1 or not largest.end_one():
+                return False
+            self._take_back()
+        share.granted += 1
+        self._granted += 1
+        return True
+
+    def limit_to(self, most: int) -> None:
+        """There are `most` places from now on. Connections that have none are ended."""
+        self._take_back()
+        while self._granted > most and self._largest().end_one():
+            self._take_back()
+
+    def _take_back(self) -> None:
+        """Takes back the places of connections that are in use, or have ended."""
+        total = 0
+        for share in self._shares.values():
+            share.granted = share.count
+            total += share.count
+        self._granted = total
+
+    def _largest(self) -> IdleShare:
+        return max(self._shares.values(), key=_count_of)
+
+
+def _count_of(share: IdleShare) -> int:
+    return share.count

@@ -4,11 +4,9 @@ from balancer.runtime.deadlines cimport Deadlines
 
 
 cdef class KeptConnections:
-    cdef public object _loop, contexts, flusher, places, raw_contexts, transports
+    cdef public object contexts, flusher, now, places, raw_contexts, transports
     cdef public set coming, open
     cdef public Deadlines deadlines
     cdef public IdleShares idle
-    cdef public Py_ssize_t idle_count
     cdef public CurrentSettings settings
-    cpdef double now(self) except? -1
     cpdef lost(self, connection, str namespace)

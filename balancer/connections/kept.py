@@ -51,19 +51,18 @@ class _Deaf(ReadsPieces):
 class KeptConnections:
     """All connections of one worker to endpoints. `settings` are read again each time.
 
-    `open` has every connection, and `idle_count` of them are idle, by the shares of `idle`. `coming` are tasks that
-    make connections. `transports` carry connections without TLS. Of `places` connections each namespace gets its
-    share.
+    `now` says the time of the loop, in seconds. `open` has every connection, and some of them are idle, by the shares
+    of `idle`. `coming` are tasks that make connections. `transports` carry connections without TLS. Of `places`
+    connections each namespace gets its share.
     """
 
     __slots__ = (
-        "_loop",
         "coming",
         "contexts",
         "deadlines",
         "flusher",
         "idle",
-        "idle_count",
+        "now",
         "open",
         "places",
         "raw_contexts",
@@ -79,29 +78,29 @@ class KeptConnections:
         transports: TcpTransports,
         places: int = sys.maxsize,
     ) -> None:
-        self._loop = asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
+        self.now = loop.time  # no method of ours, because every request asks
         self.deadlines = deadlines
-        self.flusher = Flusher(self._loop, Unread(settings))
+        self.flusher = Flusher(loop, Unread(settings))
         self.contexts = EndpointContexts(shared_demands, make_endpoint_context)
         self.raw_contexts = EndpointContexts(shared_demands, make_raw_context, _RAW_CONTEXTS_BYTES)
         self.settings = settings
         self.transports = transports
-        self.idle_count = 0
         self.idle = IdleShares()
         self.open: set[KeptConnection] = set()
         self.places = FairShares(places)
         self.coming: set[asyncio.Task[None]] = set()
 
-    def now(self) -> float:
-        """The time of the loop, in seconds."""
-        return self._loop.time()
+    @property
+    def idle_count(self) -> int:
+        """How many connections are idle."""
+        shares = self.idle
+        return shares.count()
 
     def note_idle(self, connection: KeptConnection, share: IdleShare, seconds: float) -> None:
         """Notes that a shared `connection` is idle from now on. It is closed after `seconds`."""
-        self.idle_count += 1
-        shares = self.idle
-        shares.add(share)
-        now = self._loop.time()
+        share.count += 1
+        now = self.now()
         connection.idle_since = now
         connection.deadline = now + seconds
         if connection.deadline < connection.next_look:

@@ -96,7 +96,6 @@ class SharedPool(Pool):
     def _wake(self, connection: Http2EndpointConnection) -> None:
         """`connection` is idle no more."""
         connection.is_idle = False
-        self._pools.idle_count -= 1
         self._share.count -= 1
 
     # What connections call (`http2.endpoint.Sharer`).
@@ -110,10 +109,14 @@ class SharedPool(Pool):
         """A stream of `connection` has ended."""
         if connection.streams or connection.closed:
             return
-        pools = self._pools
+        pools, share = self._pools, self._share
         settings = pools.settings.proxy
-        is_full = pools.idle_count >= settings.endpoint_idle_connections
-        if connection.ending or self._closed or (is_full and not pools.idle.makes_room(self._share)):
+        is_full = share.count >= share.granted
+        if (
+            connection.ending
+            or self._closed
+            or (is_full and not pools.idle.grants(share, settings.endpoint_idle_connections))
+        ):
             connection.end_soon()
             return
         connection.is_idle = True

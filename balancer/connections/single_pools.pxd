@@ -18,9 +18,11 @@ cdef class ConnectionPool(Keeper):
     cdef public object _tls
     @cython.locals(connection=EndpointConnection, idle=list, pools=KeptConnections)
     cpdef EndpointStream lease(self, bint fresh)
-    @cython.locals(now=double, settings=ProxySettingsLayout, share=IdleShare, shares=IdleShares, count=Py_ssize_t)
+    @cython.locals(now=double, settings=ProxySettingsLayout, share=IdleShare, count=Py_ssize_t)
     @cython.locals(pools=KeptConnections, deadlines=Deadlines)
     cpdef give_back(self, EndpointConnection connection)
+    @cython.locals(shares=IdleShares)
+    cdef bint _may_grow(self, Py_ssize_t most) except *
     cpdef lost(self, EndpointConnection connection)
     @cython.locals(connection=EndpointConnection)
     cpdef bint end_idle(self) except *

@@ -42,7 +42,6 @@ class ConnectionPool(Keeper):
             if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
                 return None
             idle.pop()
-            pools.idle_count -= 1
             self._share.count -= 1
             connection.reused = True
             return connection
@@ -65,27 +64,28 @@ class ConnectionPool(Keeper):
     def give_back(self, connection: EndpointConnection) -> None:
         """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""
         pools, share = self._pools, self._share
-        settings, shares = pools.settings.proxy, pools.idle
+        settings, count = pools.settings.proxy, share.count + 1
         if (
             not connection.reusable
             or self._closed
             or connection.requests >= settings.endpoint_requests
-            or (pools.idle_count >= settings.endpoint_idle_connections and not shares.makes_room(share))
+            or (count > share.granted and not self._may_grow(settings.endpoint_idle_connections))
         ):
             connection.reset()
             return
         self._idle.append(connection)
-        pools.idle_count += 1
-        count = share.count + 1
         share.count = count
-        if count > shares.peak:  # noqa: PLR1730 -- as `add` does, without a call
-            shares.peak = count
         now = pools.now()
         connection.idle_since = now
         connection.deadline = now + settings.endpoint_idle_seconds
         if connection.deadline < connection.next_look:
             deadlines = pools.deadlines
             deadlines.insert(connection)
+
+    def _may_grow(self, most: int) -> bool:
+        """Whether the namespace may keep more idle connections than ever, of `most` in all."""
+        shares = self._pools.idle
+        return shares.grants(self._share, most)
 
     def close(self) -> None:
         """Closes idle connections now, and others when they are given back, because the endpoint left its backend."""
@@ -118,5 +118,4 @@ class ConnectionPool(Keeper):
     def _forget(self, connection: EndpointConnection) -> None:
         if connection in self._idle:
             self._idle.remove(connection)
-            self._pools.idle_count -= 1
             self._share.count -= 1

@@ -20,8 +20,8 @@ from balancer.model.endpoints import Endpoint, LoadBalancing, place_of
 from balancer.model.routes import Branch
 from balancer.model.zones import FleetUse, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.ejections import cause_of
-from balancer.picking.health import State, awaits_probe
+from balancer.picking.ejections import State, cause_of
+from balancer.picking.health import awaits_probe
 from balancer.picking.members import Member, label_of
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import ZoneState

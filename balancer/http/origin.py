@@ -65,23 +65,22 @@ class Origin(Remembering):
         return self.entry_point.port if self.port is None else self.port
 
 
-def origin_of(
-    peer: str, entry_point: EntryPoint, port: int | None, server_name: str | None, proof: ClientProof | None
-) -> Origin:
-    """The origin of one connection, shared with others of the same peer unless its client has shown something."""
-    if proof is None:
-        return shared_origin(peer, entry_point, port, server_name)
-    return Origin(peer=peer, entry_point=entry_point, port=port, server_name=server_name, proof=proof)
-
-
 _shared: dict[tuple[str, str, int | None, str | None], Origin] = {}
 
 
-def shared_origin(peer: str, entry_point: EntryPoint, port: int | None, server_name: str | None = None) -> Origin:
-    """The origin of connections of one peer that have shown no certificate. What it is written as serves all of them.
+def origin_of(
+    peer: str,
+    entry_point: EntryPoint,
+    port: int | None,
+    server_name: str | None = None,
+    proof: ClientProof | None = None,
+) -> Origin:
+    """The origin of one connection. Those of one peer that have shown no certificate share it and its memos.
 
-    Nothing may be put into it that another connection does not say, too.
+    So nothing may be put into it that another of these connections does not say, too.
     """
+    if proof is not None:
+        return Origin(peer=peer, entry_point=entry_point, port=port, server_name=server_name, proof=proof)
     key = (peer, entry_point.key, port, server_name)
     found = _shared.get(key)
     if found is not None and found.entry_point is entry_point:

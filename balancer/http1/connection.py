@@ -96,7 +96,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         linger_seconds: float = LINGER_SECONDS,
     ) -> None:
         """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
-        super().__init__()
+        Inflow.__init__(self)  # `super` costs every connection a look-up
         self._current = settings
         self._deadlines = deadlines
         self._first_heads = first_heads

@@ -2,6 +2,7 @@ cimport cython
 
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.memos cimport Memo, recalled
+from balancer.http.messages cimport Written
 from balancer.http.origin cimport Origin
 from balancer.http.streams cimport Outgoing
 from balancer.http1.heads cimport RepeatedLines
@@ -17,8 +18,12 @@ cdef class LinesOfAnother(Memo):
 
 
 cdef class WrittenHead(Memo):
-    cdef public object depends_on, response
+    cdef public object depends_on
     cdef public bytes head
+
+
+cdef class ResponseOfAnother(Memo):
+    cdef public object response
 
 
 @cython.locals(origin=Origin, about=OriginLines, lines=RepeatedLines, head=bytes, method=bytes, request=RequestHeadLayout)
@@ -32,5 +37,6 @@ cdef OriginLines _origin_lines(Origin origin)
 cpdef RepeatedLines lines_of(RequestHeadLayout request)
 @cython.locals(written=WrittenHead)
 cpdef bytes client_response_head(ResponseHeadLayout response, str protocol, bint chunked, bint keep_alive, HeadEditLayout edit)
+cdef _remember(Written about, depends_on, bytes head)
 cpdef bytes interim_response(ResponseHeadLayout response)
 cpdef bytes switching_response(ResponseHeadLayout response, HeadEditLayout edit)

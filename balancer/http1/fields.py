@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from balancer.http.edits import HeadEdit
 from balancer.http.memos import Memo, recalled
-from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
+from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, Written, phrase_of
 from balancer.http.origin import Origin
 from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, Passing, nominated
 from balancer.http.streams import Outgoing
@@ -46,17 +46,23 @@ class LinesOfAnother(Memo):
 
 
 class WrittenHead(Memo):
-    """The `head` of a response as the last client got it, which `depends_on` what is said there.
+    """The `head` of a response as the last client got it, which `depends_on` what is said there."""
 
-    `response` is the response of another version with what only HTTP/1 knows of one, None for one that HTTP/1 has read.
-    """
+    __slots__ = ("depends_on", "head")
 
-    __slots__ = ("depends_on", "head", "response")
+    def __init__(self, depends_on: object = None, head: bytes = b"") -> None:
+        self.beside = None
+        self.depends_on = depends_on
+        self.head = head
+
+
+class ResponseOfAnother(Memo):
+    """The `response` of another version with what only HTTP/1 knows of one, None until it is made."""
+
+    __slots__ = ("response",)
 
     def __init__(self) -> None:
         self.beside = None
-        self.depends_on: object = None
-        self.head = b""
         self.response: Http1Response | None = None
 
 
@@ -225,19 +231,20 @@ def client_response_head(
     `protocol` is the version that the client speaks. `chunked`: the body is sent in chunks, whatever coding it came in.
     `keep_alive`: the connection goes on after it. Beside the fields that `edit` removes, those of one hop end here.
     """
-    if not isinstance(response, Http1Response):
-        response = _as_http1(response)
     held, depends_on = (
         response.written.memo,
         (protocol, chunked, keep_alive, edit),
     )
-    written = held if isinstance(held, WrittenHead) else recalled(response.written, WrittenHead)
-    if written.depends_on == depends_on:
-        return written.head
-    removed = edit.removed | NOT_FOR_CLIENTS
-    if response.connection_options:
-        removed |= nominated(response.connection_options)
-    parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), _lines_without(response, removed)]
+    if isinstance(held, WrittenHead):  # mostly, so this is asked first
+        written = held
+        if written.depends_on == depends_on:
+            return written.head
+    if not isinstance(response, Http1Response):
+        return client_response_head(_as_http1(response), protocol, chunked, keep_alive, edit)
+    options = response.connection_options
+    ended = NOT_FOR_CLIENTS | nominated(options) if options else NOT_FOR_CLIENTS
+    lines = _lines_without(response, edit.removed | ended)
+    parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), lines]
     if chunked:
         parts.append(b"Transfer-Encoding: chunked\r\n")
     elif response.framing > 0:
@@ -252,14 +259,22 @@ def client_response_head(
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
     head = b"".join(parts)
+    _remember(response.written, depends_on, head)
+    return head
+
+
+def _remember(about: Written, depends_on: object, head: bytes) -> None:
+    if about.memo is None:  # mostly: it is the first client that gets the head
+        about.memo = WrittenHead(depends_on, head)
+        return
+    written = recalled(about, WrittenHead)
     written.depends_on = depends_on
     written.head = head
-    return head
 
 
 def _as_http1(response: ResponseHead) -> Http1Response:
     """The head of another version with a reason phrase and spelled names."""
-    body_bytes, written = response.body_bytes, recalled(response.written, WrittenHead)
+    body_bytes, written = response.body_bytes, recalled(response.written, ResponseOfAnother)
     known = written.response
     if known is not None and known.body_bytes == body_bytes:
         return known

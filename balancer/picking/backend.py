@@ -276,9 +276,9 @@ class BackendRuntime:
         The choice of endpoints and the zone learn that; health learns how the connect ends.
         """
         if pick.observer is not None:
-            pick.observer.ended(pick, Outcome.FAILED, seconds=seconds, now=now)
+            pick.observer.ended(pick, Outcome.UNREACHED, seconds=seconds, now=now)
         elif self._chooser.learns:
-            self._chooser.observe(pick.member, Outcome.FAILED, seconds=seconds, now=now)
+            self._chooser.observe(pick.member, Outcome.UNREACHED, seconds=seconds, now=now)
         client = client_name(asker.client)
         self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, client=client, now=now)
 

@@ -13,8 +13,7 @@ cdef class Balancer(Picker):
 cdef class PoolBalancer(Balancer):
     cdef public object _chooser, _maker
     cdef public BackendHealth _health
-    cdef public set _impaired
-    cdef public bint _plain
+    cdef public set _hindrances, _impaired
     cdef public Py_ssize_t _seen_version
     cdef public dict _left
     cdef public object _detours

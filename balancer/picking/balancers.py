@@ -6,7 +6,7 @@ come with their reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from typing import NamedTuple
 
 from balancer.picking.choosing import Chooser
@@ -19,6 +19,8 @@ from balancer.zones.locality import Locality
 from balancer.zones.precedence import foremost
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools
+
+_COMPARING: Set[object] = {"members are compared"}
 
 
 class Picker:
@@ -73,10 +75,10 @@ class PoolBalancer(Balancer):
         "_chooser",
         "_detours",
         "_health",
+        "_hindrances",
         "_impaired",
         "_left",
         "_maker",
-        "_plain",
         "_seen_version",
         "_unwell",
         "_well",
@@ -100,7 +102,8 @@ class PoolBalancer(Balancer):
         self._health = health
         self._chooser = chooser
         self._impaired = health.impaired
-        self._plain = chooser.takes_turns
+        # Empty if the next in turn may be picked, which is never where members are compared. One look serves for both.
+        self._hindrances: Set[object] = health.impaired if chooser.takes_turns else _COMPARING
         self._seen_version = -1
         self._unwell: tuple[Pick, ...] = ()
 
@@ -122,7 +125,7 @@ class PoolBalancer(Balancer):
         return self._well
 
     def pick(self, tried: Collection[Member] = (), now: float = 0.0) -> Pick | None:
-        if self._plain and not tried and not self._impaired and not self._left:
+        if not tried and not self._hindrances and not self._left:
             serving = self._well.serving
             turn: Pick | None = serving.next()
             return turn

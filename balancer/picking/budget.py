@@ -83,16 +83,16 @@ class RetryBudget:
         if self._saved < _SAVED_MAX:
             self._saved = min(self._saved + SHARE, _SAVED_MAX)
 
-    def may_retry(self, in_flight: int, reserve: RetryReserve, now: float, nothing_sent: bool = False) -> bool:
+    def may_retry(self, in_flight: int, reserve: RetryReserve, now: float, is_over: bool = False) -> bool:
         """Whether a retry is within both bounds.
 
-        `in_flight` is the number of requests that the backend has in flight. With `nothing_sent` the failed attempt
-        loaded no endpoint, so only the bound over time applies: when an endpoint disappears, many requests may have
-        chosen it at once.
+        `in_flight` is the number of requests that the backend has in flight. `is_over`: the failed attempt loads no
+        endpoint, because none took it, or because the one that did has hung up. Then only the bound over time applies:
+        when an endpoint disappears, many requests may have chosen it at once.
         """
         if self._saved < 1.0 and not reserve.has(self._namespace, self._backend_key, now):
             return False
-        return nothing_sent or self.retries < max(AT_LEAST, in_flight * SHARE)
+        return is_over or self.retries < max(AT_LEAST, in_flight * SHARE)
 
     def begin_retry(self, reserve: RetryReserve, now: float) -> None:
         """A retry that `may_retry` allowed is in flight until `end_retry`."""

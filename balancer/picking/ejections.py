@@ -1,4 +1,4 @@
-"""Defines why an endpoint is ejected, and what one worker tells the others of a replica about that.
+"""Defines the state of an endpoint, why it is ejected, and what one worker tells the others of a replica about that.
 
 Values only. Decides nothing: the rules are in `health.py`, and what clients met in `evidence.py`.
 """
@@ -21,6 +21,14 @@ class Cause(Enum):
     SILENCE = "silence"
     SHARE = "share"
     PAUSE = "pause"
+
+
+class State(Enum):
+    """The one state of an endpoint, from requests and active checks together. Failed checks are told first."""
+
+    WELL = "well"
+    EJECTED = "ejected"
+    FAILS_CHECKS = "fails_checks"
 
 
 class Testimony(NamedTuple):

@@ -25,6 +25,7 @@ _FAINT = 0.05  # of a failure is left: 30 s after one, 70 s after fifty
 # Clients are told apart by `PLACES`, to which they are hashed. Of the places in use, a quarter may be left out.
 _LOUD = 4
 _PRESENT = 0.5  # of an answer makes a client present
+_ALONE_SECONDS = 1.0  # in which others would have come
 _OTHERS_MOST = 5.0  # good answers of other clients, as of one that looks by now and then, leave a single one believed
 
 _NOBODY: Final[list[float]] = []  # one for all: thousands of endpoints never fail, and a list is replaced, not filled
@@ -119,6 +120,16 @@ class Witness:
         one.bad_by[self._place(client)] += 1.0
         one.blame = self._rest_of(one, NO_TESTIMONY).failures
         one.blamed_at = now
+
+    def is_believed(self, one: Experience, seconds: float) -> bool:
+        """Whether failures in a row, which requests may have caused, are the endpoint's own. They last for `seconds`.
+
+        Several clients are believed, and one that got half as many good answers elsewhere. One that meets nothing else
+        may provoke it, so that it is believed if nobody else came for long enough.
+        """
+        failing = [place for place, bad in enumerate(one.bad_by) if bad >= _PRESENT]
+        is_several = len(failing) > 1 or any(2.0 * self._good_by[place] >= one.bad_by[place] for place in failing)
+        return one.blame > 0.0 and (is_several or seconds >= _ALONE_SECONDS)
 
     def doubt(self, one: Experience, now: float, until: float) -> None:
         """Another worker has met a failure there: until then what clients of this one meet counts, too."""

@@ -14,9 +14,9 @@ from typing import Final
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.comparing import PAUSE_POINTS
-from balancer.picking.ejections import NO_TESTIMONY, Cause, Ejected, EjectionStep
+from balancer.picking.ejections import NO_TESTIMONY, Cause, Ejected, EjectionStep, State
 from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness
-from balancer.picking.outcomes import FAILURES, NOBODY, Asker, Outcome
+from balancer.picking.outcomes import FAILURES, NOBODY, UNANSWERED, Asker, Outcome
 from balancer.sharing.peers import NO_OTHERS
 
 PAUSE_SECONDS_MAX: Final = 30.0
@@ -52,14 +52,6 @@ class Change(Enum):
     PASSES_CHECKS = "passes_checks"
 
 
-class State(Enum):
-    """The one state of an endpoint, from requests and active checks together. Failed checks are told first."""
-
-    WELL = "well"
-    EJECTED = "ejected"
-    FAILS_CHECKS = "fails_checks"
-
-
 _BY_REPLICAS: Final = Ejected(Cause.REPLICAS)
 _BY_COMPARISON: Final = frozenset((Cause.SHARE, Cause.PAUSE))
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
@@ -68,10 +60,10 @@ _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of
 class EndpointHealth(Experience):
     """The state of one endpoint, which only `BackendHealth` changes. `ejected_until` and `why` None: not ejected.
 
-    `failures` are those in a row; `answers` was `row_began` when the row began. Other replicas suspect it until
-    `suspected_until`; `answers` was `suspected_answers` when that began, and `doubted_answers` when another worker of
-    this replica met a failure. `told` is what that one met, until `doubted_until`. `stepped_at` is when it was ejected
-    or came back last, here or in another worker.
+    `failures` are those in a row; `answers` was `row_began` when the row began, at `row_began_at`. Other replicas
+    suspect it until `suspected_until`; `answers` was `suspected_answers` when that began, and `doubted_answers` when
+    another worker of this replica met a failure. `told` is what that one met, until `doubted_until`. `stepped_at` is
+    when it was ejected or came back last, here or in another worker.
     """
 
     __slots__ = (
@@ -84,6 +76,7 @@ class EndpointHealth(Experience):
         "probe_until",
         "returned_at",
         "row_began",
+        "row_began_at",
         "stepped_at",
         "suspected_answers",
         "suspected_until",
@@ -97,6 +90,7 @@ class EndpointHealth(Experience):
         self.ejections = 0
         self.failed_checks = 0
         self.row_began = 0
+        self.row_began_at = 0.0
         self.ejected_until: float | None = None
         self.why: Ejected | None = None
         self.stepped_at = 0.0
@@ -229,6 +223,11 @@ class BackendHealth:
         self._eject(endpoint, now, why)
         return True
 
+    @property
+    def is_on(self) -> bool:
+        """Whether what attempts show may eject an endpoint on the evidence of a caller."""
+        return bool(self._rules.consecutive_errors)
+
     def suspect(self, endpoint: EndpointHealth, now: float, until: float) -> None:
         """Others have seen failures of an endpoint, which counts until `until`."""
         if endpoint.suspected_until <= now:
@@ -282,14 +281,17 @@ class BackendHealth:
         if not self._fails(outcome):
             endpoint.failures = 0
             return None
-        if endpoint.answers != endpoint.row_began:
+        if endpoint.answers != endpoint.row_began or not endpoint.failures:
             endpoint.failures = 0
             endpoint.row_began = endpoint.answers
+            endpoint.row_began_at = now
         endpoint.failures += 1
         most = self._rules.consecutive_errors
         if most > SUSPECTED_FAILURES and now < endpoint.suspected_until:
             most = SUSPECTED_FAILURES
         if not 0 < most <= endpoint.failures or not self._may_eject():
+            return None
+        if outcome is not Outcome.UNREACHED and not self._witness.is_believed(endpoint, now - endpoint.row_began_at):
             return None
         return self._eject(endpoint, now, Ejected(Cause.IN_A_ROW))
 
@@ -337,7 +339,7 @@ class BackendHealth:
 
     def _fails(self, outcome: Outcome) -> bool:
         """Whether an outcome is one of the failures that are counted in a row."""
-        return outcome is Outcome.FAILED or (outcome is Outcome.ANSWERED_5XX and self._rules.on_5xx)
+        return outcome in UNANSWERED or (outcome is Outcome.ANSWERED_5XX and self._rules.on_5xx)
 
     def _judge_probe(self, endpoint: EndpointHealth, outcome: Outcome, now: float) -> Change:
         """A probe fails by what would have counted for the ejection."""

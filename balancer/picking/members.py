@@ -21,8 +21,8 @@ class Member:
 
     `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
     requests under way. `latency` is None before the first answer. `namespace` is that of the backend. `is_silent`:
-    ejected because it was silent (`silence.py`). `knocked_at` is when a connection was made only to ask whether it is
-    there.
+    a connection to it is pending for long while others answer (`silence.py`). `knocked_at` is when a connection was
+    made only to ask whether it is there.
     """
 
     __slots__ = (

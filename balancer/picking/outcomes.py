@@ -5,7 +5,8 @@ Every choice, the health of endpoints and the judgement of zones use it. Does no
 
 from __future__ import annotations
 
-import re
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import Final, Protocol
 
@@ -13,11 +14,9 @@ from balancer.errors import AttemptError, ErrorKind
 from balancer.http.grpc import DATA_LOSS, INTERNAL, RESOURCE_EXHAUSTED, UNAVAILABLE, UNKNOWN
 from balancer.http.messages import Fields, field_value
 
+_UNREACHED = frozenset((ErrorKind.CONNECT_REFUSED, ErrorKind.CONNECT_TIMEOUT, ErrorKind.ENDPOINT_TLS))
 _ENDPOINT_FAULTS = frozenset(
     (
-        ErrorKind.CONNECT_REFUSED,
-        ErrorKind.CONNECT_TIMEOUT,
-        ErrorKind.ENDPOINT_TLS,
         ErrorKind.ENDPOINT_CLOSED,
         ErrorKind.ENDPOINT_SILENT,
         ErrorKind.ENDPOINT_TIMEOUT,
@@ -40,18 +39,20 @@ gRPC).
 """
 
 
-_SECONDS = re.compile(rb"[0-9]{1,9}")
+_DATE_BYTES_MOST = 64
 
 
 class Outcome(Enum):
     """What an attempt says about its endpoint. `UNKNOWN`: the end of the attempt says nothing about the endpoint.
 
     `ANSWERED_5XX`: the endpoint answered that it cannot do its work. `FAILED`: it gave no answer, or none of its own.
+    `UNREACHED`: no connection was made, so that no request can have caused the failure.
     """
 
     ANSWERED = "answered"
     ANSWERED_5XX = "answered_5xx"
     FAILED = "failed"
+    UNREACHED = "unreached"
     UNKNOWN = "unknown"
 
 
@@ -77,8 +78,11 @@ NOBODY: Final = _Nobody()
 
 
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
-FAILURES: Final = frozenset((Outcome.ANSWERED_5XX, Outcome.FAILED))
+FAILURES: Final = frozenset((Outcome.ANSWERED_5XX, Outcome.FAILED, Outcome.UNREACHED))
 """The outcomes that are failures of the endpoint."""
+
+UNANSWERED: Final = frozenset((Outcome.FAILED, Outcome.UNREACHED))
+"""Those of them without an answer of its own."""
 
 
 def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None = None) -> Outcome:
@@ -88,6 +92,8 @@ def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None 
     A client's mistakes (4xx, and what gRPC has for them) are answers like any other.
     """
     if error is not None and error.kind is not ErrorKind.PASSED_OVER:
+        if error.kind in _UNREACHED:
+            return Outcome.UNREACHED
         return Outcome.FAILED if error.kind in _ENDPOINT_FAULTS else Outcome.UNKNOWN
     if grpc_status:
         return _outcome_of_call(grpc_status)
@@ -96,10 +102,29 @@ def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None 
     return Outcome.ANSWERED_5XX
 
 
-def pause_asked(fields: Fields) -> float:
-    """The seconds of the Retry-After of a 503 (RFC 9110 10.2.3); 0 without one, or if it is a date or no number."""
+def pause_asked(fields: Fields, now_epoch_seconds: float) -> float:
+    """The seconds of the Retry-After of a 503, a number or a date (RFC 9110 10.2.3); 0 without one that can be read.
+
+    A date is compared with that of the response if it has one, so that wrong clocks do no harm.
+    """
     value = field_value(fields, b"retry-after")
-    return float(value) if value is not None and _SECONDS.fullmatch(value) else 0.0
+    if value is None:
+        return 0.0
+    if value.isdigit():
+        return float(value)
+    until, made = _epoch_seconds(value), _epoch_seconds(field_value(fields, b"date") or b"")
+    return 0.0 if until is None else max(0.0, until - (now_epoch_seconds if made is None else made))
+
+
+def _epoch_seconds(date: bytes) -> float | None:
+    """An HTTP-date in any of its three forms (RFC 9110 5.6.7); None for anything else."""
+    if not 0 < len(date) <= _DATE_BYTES_MOST:
+        return None
+    try:
+        found = parsedate_to_datetime(date.decode("latin-1"))
+        return found.replace(tzinfo=found.tzinfo or UTC).timestamp()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _outcome_of_call(grpc_status: int) -> Outcome:

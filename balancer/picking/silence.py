@@ -128,8 +128,9 @@ class BackendSilence:
         told: list[tuple[Member, Change]] = []
         silent = self._silent(now)
         for member in silent:
-            if not member.is_silent and self._health.eject(member.health, now, _WHY):
-                member.is_silent = True
+            # Requests leave a silent member also where it cannot be ejected: it has left the backend, or too many are.
+            member.is_silent = self._health.is_on
+            if self._health.eject(member.health, now, _WHY):
                 told.append((member, Change.FELL_SILENT))
         return tuple(told)
 
@@ -159,6 +160,9 @@ class BackendSilence:
         if not member.is_silent:
             return ()
         member.is_silent = False
+        why = member.health.why
+        if why is None or why.cause is not Cause.SILENCE:
+            return ()
         change = self._health.report(member.health, Outcome.ANSWERED, now, True)
         return ((member, Change.HEARD),) if change is Change.RETURNED else ()
 

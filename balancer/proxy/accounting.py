@@ -55,17 +55,19 @@ class Accounting:
         if span is not None and span.sampled:
             self._record_span(account, span, from_zone, seconds)
         log = self._access_log
+        if log is None:
+            return
         to = account.destination
-        if log is None or (to is not None and not to.policy.logged):
+        if to is not None and not to.policy.logged:
             return
         if logging is not None:
             return self._log_by_rules(log, account, from_zone, seconds, logging)
         json = self._json
-        line = lines.ordinary_line(json, account, seconds) if is_noted and json is not None else b""
-        if line:
-            log.write_line(line, to.names.namespace if to is not None else "")
-        else:
-            log.write(lines.record_of(account, from_zone, seconds))
+        if is_noted and json is not None and to is not None:
+            line = lines.ordinary_line(json, account, seconds)
+            if line:
+                return log.write_line(line, to.names.namespace)
+        log.write(lines.record_of(account, from_zone, seconds))
 
     def _log_by_rules(self, log: AccessLog, account: Account, from_zone: str, seconds: float, logging: Logging) -> None:
         to = account.destination

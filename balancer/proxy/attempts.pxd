@@ -28,9 +28,9 @@ cdef class Attempts(ExchangeOwner):
     cdef public Picker _picker
     cdef public tuple _route_editors, _tried
     cdef public BackendRuntime _runtime
-    @cython.locals(context=RequestContext, policy=RoutePolicyLayout)
+    @cython.locals(policy=RoutePolicyLayout)
     @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
-    cpdef begin(self, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
+    cpdef begin(self, RequestContext context, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)

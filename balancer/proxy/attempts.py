@@ -25,6 +25,7 @@ from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
 from balancer.proxy.exchange import Exchange
 from balancer.proxy.exchange_owner import ExchangeOwner
+from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
 
 _NOTHING: frozenset[int] = frozenset()
@@ -54,34 +55,37 @@ class Attempts(ExchangeOwner):
 
     _attempt_started: float
     _chosen: Pick | None
+    _context: RequestContext
     _destination: Destination
+    _forwarder: Forwarder
     _handshake: Handshake | None
     _intercepts: frozenset[int]
+    _is_retry: bool
     _picker: Picker
     _route_editors: tuple[ResponseEditor, ...]
     _runtime: BackendRuntime
     _tried: tuple[Member, ...]
+    _was_repeated: bool
 
-    def __init__(self, context: RequestContext) -> None:
-        self._context = context
-        self._forwarder = context.supplies.forwarder
-        self._is_retry = False
-        self._was_repeated = False
-
-    def begin(
+    def begin(  # noqa: PLR0917 -- by position, because names cost every request
         self,
+        context: RequestContext,
         outgoing: Outgoing,
         to: Destination,
         now: float,
         kept: KeptBody | None = None,
         intercepts: frozenset[int] = _NOTHING,
     ) -> None:
-        """Tries the first endpoint. The context is told by `forwarded` how it ends.
+        """Tries the first endpoint; called once. `context` is told by `forwarded` how it ends.
 
         `now` is of `time.perf_counter`. `kept` is the part of the client's body that was received before. A response
         whose status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        context, policy = self._context, to.policy
+        policy = to.policy
+        self._context = context
+        self._forwarder = context.supplies.forwarder
+        self._is_retry = False
+        self._was_repeated = False
         context.outgoing = outgoing
         context.policy = policy
         context.kept = kept
@@ -91,8 +95,6 @@ class Attempts(ExchangeOwner):
         self._tried = ()
         if to.is_bounded:
             timing.bound(context, now)
-        if to.is_held:
-            self._route_editors = context.editors
         runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
             return context.forwarded(AttemptError(to.error, Sent.NOTHING))
@@ -112,6 +114,7 @@ class Attempts(ExchangeOwner):
         balancer = runtime.balancer(to.zone_policy, now)
         picker: Picker = balancer
         if to.is_held:
+            self._route_editors = context.editors
             picker = succession.session(balancer, to, runtime, outgoing.request, context.stream)
         self._picker = picker
         pick = picker.pick((), now)
@@ -147,8 +150,6 @@ class Attempts(ExchangeOwner):
         account.tried += member.label_alone
         self._tried += (member,)
         self._attempt_started = now
-        if self._is_retry and context.policy.attempt_seconds:
-            timing.limit(context, now)
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         method = context.outgoing.request.method
@@ -220,10 +221,10 @@ class Attempts(ExchangeOwner):
         return True
 
     def _exchange(self, endpoint: EndpointStream) -> None:
-        context, to = self._context, self._destination
-        if to.is_held:
+        context = self._context
+        if self._destination.is_held:
             request, secure = context.outgoing.request, context.stream.secure
-            cookies = succession.cookies(self._picker, to, request, secure=secure)
+            cookies = succession.cookies(self._picker, self._destination, request, secure=secure)
             context.editors = self._route_editors + cookies
         Exchange(context, self, endpoint).begin()
 
@@ -234,7 +235,7 @@ class Attempts(ExchangeOwner):
         self._chosen = None
         method, policy = self._context.outgoing.request.method, self._context.policy
         if is_request_here and may_pass_over(status, method=method, on=policy.retry_on, codes=policy.retry_codes):
-            self._chosen = self._choose(nothing_sent=False)
+            self._chosen = self._choose(is_over=False)
         return self._chosen is not None or status in self._intercepts
 
     def leaves_silent(self, sent: Sent) -> bool:
@@ -244,7 +245,7 @@ class Attempts(ExchangeOwner):
         if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
             error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
             if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
-                self._chosen = self._choose(nothing_sent=False, is_silent=True)
+                self._chosen = self._choose(is_over=False, is_silent=True)
         return self._chosen is not None
 
     def exchange_ended(self, error: AttemptError | None, reused: bool, ended_at: float, answered_at: float) -> None:
@@ -305,10 +306,13 @@ class Attempts(ExchangeOwner):
         if not may_retry(error, method=context.outgoing.request.method, on=context.policy.retry_on):
             return None
         is_silent = error.kind is ErrorKind.CONNECT_TIMEOUT
-        return self._choose(nothing_sent=error.sent is Sent.NOTHING, is_silent=is_silent)
+        is_over = error.sent is Sent.NOTHING or error.kind is ErrorKind.ENDPOINT_CLOSED
+        return self._choose(is_over=is_over, is_silent=is_silent)
 
-    def _choose(self, *, nothing_sent: bool, is_silent: bool = False) -> Pick | None:
-        """`is_silent`: the last endpoint did not even refuse, so endpoints of other zones come first."""
+    def _choose(self, *, is_over: bool, is_silent: bool = False) -> Pick | None:
+        """`is_over` as for the budget. `is_silent`: the last endpoint did not even refuse, so endpoints of other zones
+        come first.
+        """
         context, tried, now = self._context, self._tried, time.perf_counter()
         if context.stream.closed:
             return None
@@ -318,7 +322,7 @@ class Attempts(ExchangeOwner):
             return None
         runtime = self._runtime
         budget = runtime.budget
-        if not budget.may_retry(runtime.load.in_flight, self._forwarder.reserve, now, nothing_sent):
+        if not budget.may_retry(runtime.load.in_flight, self._forwarder.reserve, now, is_over):
             return None
         picker = self._picker
         pick = picker.pick(succession.with_neighbours(tried, runtime), now) if is_silent else None
@@ -361,6 +365,9 @@ class Attempts(ExchangeOwner):
         self._was_repeated = False
         budget.begin_retry(self._forwarder.reserve, now)
         self._is_retry = True
+        context = self._context
+        if context.policy.attempt_seconds:
+            timing.limit(context, now)
         self._attempt(following, now)
 
     def _end_retry(self) -> None:

@@ -117,7 +117,7 @@ class Connecting(Awaited):
         if stream is not None:
             stream.release()
         is_known = stream is None and kind not in _OF_US
-        outcome = Outcome.FAILED if is_known else Outcome.UNKNOWN
+        outcome = Outcome.UNREACHED if is_known else Outcome.UNKNOWN
         change = runtime.health.report(member.health, outcome, now, self._pick.probe)
         if change is not None:
             self._sight.tell(runtime, member, change, now, kind.value)

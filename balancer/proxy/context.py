@@ -61,6 +61,8 @@ class RequestContext:
         "waiting",
     )
 
+    is_call: bool
+    kept: KeptBody | None
     match: Match
     outgoing: Outgoing
     policy: RoutePolicy
@@ -76,8 +78,6 @@ class RequestContext:
         self.alarm = alarms.pop() if alarms else supplies.take_alarm()  # there is one nearly always
         self.editors: tuple[ResponseEditor, ...] = ()
         self.held: tuple[Callable[[], None], ...] = ()
-        self.kept: KeptBody | None = None
-        self.is_call = False
         self.is_over = False
         self.page_status = 0
 

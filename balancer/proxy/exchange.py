@@ -281,7 +281,7 @@ class Exchange(ResponseConsumer):
         """Whether the response is not relayed. Notes the pause that it asks for."""
         owner, status = self._owner, response.status
         if status == _UNAVAILABLE:
-            self._account.pause_seconds = pause_asked(response.fields)
+            self._account.pause_seconds = pause_asked(response.fields, time.time())
         return owner.passes_over(status, sent_of(self._client, self._context.kept) is not Sent.BODY)
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:

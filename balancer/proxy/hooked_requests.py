@@ -72,9 +72,8 @@ class HookedRequest(Request):
         served = request.match.served
         hooks = served.hooks
         assert hooks is not None
-        for name in ("supplies", "waiting", "stream", "view", "match", "alarm", "editors", "held", "kept"):
+        for name in ("supplies", "waiting", "stream", "view", "match", "alarm", "editors", "held"):
             setattr(self, name, getattr(request, name))
-        self.is_call = False
         self.is_over = False
         self.page_status = 0
         self.account = HookedAccount(request.account)
@@ -182,7 +181,7 @@ class HookedRequest(Request):
         if self._scene.removed and outgoing.passing.underscores:
             outgoing.replaced |= written_alike(outgoing.request.fields, self._scene.removed)
         destination = prepared.to if choice is NO_CHOICE else _steered(prepared.to, choice)
-        Attempts(self).begin(outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
+        Attempts().begin(self, outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
 
     def end(self) -> None:
         """The request is over, unless a hook still holds its response."""

@@ -9,20 +9,17 @@ from balancer.proxy.account cimport Account
 
 
 cdef class Noted(Memo):
-    cdef public str amid, behind, client, closing, host, opening, protocol, referer, trace_id, user_agent
+    cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
     cdef public bint has_id
     cdef public bytes method, target
     cpdef bint fits(self, str client, RequestHeadLayout request) except -1
-    @cython.locals(path=str)
-    cpdef bint follow(self, str client, RequestHeadLayout request) except -1
+    cpdef open(self, str client, RequestHeadLayout request)
 
 
 @cython.locals(pick=Pick, note=PickNote, line=str, noted=Noted, request=RequestHeadLayout, head_bytes=Py_ssize_t, micros=long, endpoint_micros=long)
 cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
 @cython.locals(pick=Pick)
 cdef bytes _first_line(JsonLine json, Account account, double seconds)
-@cython.locals(noted=Noted)
-cdef _keep_parts(str line, str client, RequestHeadLayout request, PickNote note)
+cdef _keep_parts(str line, PickNote note)
 cpdef Noted noted_of(RequestHeadLayout request)
 cdef str _inside(str text)
-cdef bint _is_plain(str text) except -1

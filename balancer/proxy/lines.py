@@ -1,7 +1,7 @@
 """Makes the record of a request for the access log, and the JSON line of an ordinary request.
 
 Names all fields that are logged, so that no secret (Authorization, Cookie) can slip in. Most of a line is the same for
-many requests: those parts are cut from the line of a record, and kept with the fields and with the pick of the request.
+many requests: what follows from the fields is kept with them, and what follows from the pick with the pick.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from balancer.http.memos import Memo
 from balancer.http.messages import HTTP_1_1, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
-from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii
+from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii, repeating
 from balancer.matching.destinations import DestinationNames
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import PickNote
@@ -43,14 +43,11 @@ _NO_REQUEST = RequestHead(
 class Noted(Memo):
     """What the lines of requests with the same fields have in common. `has_id`: the client names the request.
 
-    Three parts of a JSON line follow from them, from `method` and `protocol`: `amid` stands between the client and the
-    path, `behind` between the path and the status, and `closing` after the size of the head. `opening` is what the line
-    has before the status if `client` asks for `target`: those of the last request.
+    `opening` is the part of a JSON line from the client to the status if `client` asks for `target` by `method` and
+    `protocol`: those of the last request. `closing` is the end after the size of the head. Both are empty at first.
     """
 
     __slots__ = (
-        "amid",
-        "behind",
         "client",
         "closing",
         "has_id",
@@ -78,8 +75,6 @@ class Noted(Memo):
         self.has_id = request.repeated.request_id is not None
         self.client = ""
         self.opening = ""
-        self.amid = ""
-        self.behind = ""
         self.closing = ""
         self.protocol = ""
         self.method = b""
@@ -94,17 +89,18 @@ class Noted(Memo):
             and self.protocol == request.protocol
         )
 
-    def follow(self, client: str, request: RequestHead) -> bool:
-        """Makes `opening` that of a request of `client`. False: no line of its method and protocol was cut yet."""
-        if self.method != request.method or self.protocol != request.protocol:
-            return False
+    def open(self, client: str, request: RequestHead) -> None:
+        """Makes `opening` and `closing` for a request of `client`."""
+        method, path = request.method.decode("ascii"), request.raw_target.decode("latin-1")
         self.client = client
+        self.method = request.method
         self.target = request.raw_target
-        path = request.raw_target.decode("latin-1")
-        if not _is_plain(client + path):
-            client, path = _inside(client), _inside(path)
-        self.opening = f'"client":"{client}{self.amid}{path}{self.behind}'
-        return True
+        self.protocol = request.protocol
+        opening, closing = repeating(
+            client, method, self.host, path, request.protocol, self.user_agent, self.referer, self.trace_id
+        )
+        self.opening = opening
+        self.closing = closing
 
 
 def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
@@ -126,9 +122,11 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     endpoint_micros = int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
     if micros >= _SECOND or endpoint_micros >= _SECOND or account.endpoint_status != note.status:
         return b""
-    noted, head_bytes = noted_of(request), request.head_bytes
-    if not note.names or not (noted.fits(account.client, request) or noted.follow(account.client, request)):
+    if not note.names:
         return _first_line(json, account, seconds)
+    noted, head_bytes = noted_of(request), request.head_bytes
+    if not noted.fits(account.client, request):
+        noted.open(account.client, request)
     request_id = account.request_id.decode("latin-1")
     if noted.has_id:
         request_id = _inside(request_id)
@@ -143,40 +141,23 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
 
 
 def _first_line(json: JsonLine, account: Account, seconds: float) -> bytes:
-    """The line of the record. Keeps its parts for further requests with the same fields, and with the same pick."""
+    """The line of the record. Keeps what further requests with the same pick have in their lines."""
     request, pick = account.request, account.pick
     assert request is not None
     assert pick is not None
     line = json(record_of(account, pick.note.from_zone, seconds))
     if len(line) <= FIELD_CHARACTERS_MAX:
-        _keep_parts(line.decode("ascii"), account.client, request, pick.note)
+        _keep_parts(line.decode("ascii"), pick.note)
     return line
 
 
-def _keep_parts(line: str, client: str, request: RequestHead, note: PickNote) -> None:
-    """Cuts `line` at what differs from request to request. No value has a quote that is not escaped, as keys have."""
-    opening = line.index('"client":"')
-    method = line.index('","method":', opening)
-    path = _after(line, ',"path":"', method)
-    protocol = line.index('","protocol":', path)
-    status = _after(line, ',"status":', protocol)
-    names = line.index(',"namespace":', status)
+def _keep_parts(line: str, note: PickNote) -> None:
+    """Cuts what follows from the pick out of `line`. No value has a quote that is not escaped, as keys have."""
+    names = line.index(',"namespace":')
     request_id = _after(line, ',"request_id":"', names)
     rest = line.index('","endpoint_status":', request_id)
-    head_bytes = _after(line, ',"head_bytes":', rest)
-    closing = head_bytes + len(str(request.head_bytes))
-    grpc_status = line.find(',"grpc_status":', closing)
-    noted = noted_of(request)
-    noted.client = client
-    noted.method = request.method
-    noted.target = request.raw_target
-    noted.protocol = request.protocol
-    noted.opening = line[opening:status]
-    noted.amid = line[method:path]
-    noted.behind = line[protocol:status]
-    noted.closing = line[closing:] if grpc_status < 0 else line[closing:grpc_status] + "}\n"
     note.names = line[names:request_id]
-    note.rest = line[rest:head_bytes]
+    note.rest = line[rest : _after(line, ',"head_bytes":', rest)]
 
 
 def _after(line: str, key: str, start: int) -> int:
@@ -198,11 +179,6 @@ def noted_of(request: RequestHead) -> Noted:
         noted = Noted(request)
         repeated.logged = noted
     return noted
-
-
-def _is_plain(text: str) -> bool:
-    """Whether every character stands for itself in printable JSON. Any other one takes more bytes, but for DEL."""
-    return len(_encode(text)) == len(text) + 2 and "\x7f" not in text
 
 
 def _inside(text: str) -> str:

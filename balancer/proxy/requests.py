@@ -46,9 +46,9 @@ class Request(RequestContext):
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
-        account, view = self.account, self.view
+        account, view, origin = self.account, self.view, self.stream.origin
         if view.forwarded is not None:
-            origin = view.forwarded.origin_of(self.stream.origin, request)
+            origin = view.forwarded.origin_of(origin, request)
             self.stream.origin = origin
             account.client = origin.peer
         request_id = request.repeated.request_id
@@ -56,7 +56,6 @@ class Request(RequestContext):
             account.request_id = request_id
         elif view.makes_ids:
             account.request_id = new_request_id()
-        origin = self.stream.origin
         routes = view.configurations[origin.entry_point.key]
         if origin.server_name is not None and routes.misdirects(origin.server_name, request.host_name):
             return self.answer(ErrorKind.MISDIRECTED)
@@ -73,7 +72,7 @@ class Request(RequestContext):
         if not served.is_plain:
             if served.apart is not None:
                 return self._go_apart(request, match)
-            gates = served.secure_gates if self.stream.origin.https else served.plain_gates
+            gates = served.secure_gates if origin.https else served.plain_gates
             if gates:
                 return self._pass_gates(request, match, gates)
         self._let_in(request, match, None)
@@ -111,7 +110,7 @@ class Request(RequestContext):
         passing = view.passing[origin.is_trusted]
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
-            self._forward(outgoing, served.main, account.started, None, NOTHING)
+            Attempts().begin(self, outgoing, served.main, account.started)
         else:
             self._forward_changed(outgoing, match, go, body)
 
@@ -126,7 +125,7 @@ class Request(RequestContext):
         self, outgoing: Outgoing, to: Destination, now: float, kept: KeptBody | None, intercepts: frozenset[int]
     ) -> None:
         """Tries endpoints; `Attempts.begin` says what the arguments are."""
-        Attempts(self).begin(outgoing, to, now, kept, intercepts)
+        Attempts().begin(self, outgoing, to, now, kept, intercepts)
 
     # The body is received first (`spooling.SpoolingRequest`).
 

@@ -161,7 +161,7 @@ class Reaching:
         if runtime is not self._runtime:
             self._runtime = runtime  # it has the same load and budget
         reserve = self._tools.forwarder.reserve
-        if not runtime.budget.may_retry(runtime.load.in_flight, reserve, now, nothing_sent=True):
+        if not runtime.budget.may_retry(runtime.load.in_flight, reserve, now, is_over=True):
             return None
         picker: Picker = runtime.balancer(self._target.branch.zone_policy, now)
         if kind is ErrorKind.CONNECT_TIMEOUT:

@@ -1,7 +1,7 @@
 cdef class Alarm:
     cdef public Deadlines _deadlines
     cdef public object _looker, _time, owner, place
-    cdef public double _due, deadline, limit, next_look
+    cdef public double _look_at, _seconds, deadline, limit, next_look
     cpdef set(self, double seconds)
     cpdef set_looking(self, double seconds, looker)
     cpdef limit_to(self, double seconds)

@@ -56,7 +56,18 @@ class Alarm:
     `limit`, in the loop's time.
     """
 
-    __slots__ = ("_deadlines", "_due", "_looker", "_time", "deadline", "limit", "next_look", "owner", "place")
+    __slots__ = (
+        "_deadlines",
+        "_look_at",
+        "_looker",
+        "_seconds",
+        "_time",
+        "deadline",
+        "limit",
+        "next_look",
+        "owner",
+        "place",
+    )
 
     closed = False
 
@@ -65,7 +76,9 @@ class Alarm:
         self._time = loop.time
         self.owner: Alarms | None = None
         self._looker: Looks | None = None
-        self._due = 0.0  # when the time is over, while somebody looks
+        # While somebody looks: the deadline of the next look, and the seconds that were left when it was set.
+        self._look_at = NEVER
+        self._seconds = 0.0
         self.deadline = NEVER
         self.next_look = NEVER
         self.limit = NEVER
@@ -75,21 +88,25 @@ class Alarm:
         """Tell the owner in `seconds` from now, in place of whenever it was."""
         self._looker = None
         deadline = self._time() + seconds
-        self.deadline = deadline if deadline < self.limit else self.limit
-        if self.deadline < self.next_look:
+        if deadline > self.limit:  # noqa: PLR1730 -- `min` costs as much as the rest
+            deadline = self.limit
+        self.deadline = deadline
+        if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)
 
     def set_looking(self, seconds: float, looker: Looks) -> None:
         """`set`, and let `looker` look every `LOOK_SECONDS` until then, or until the next `set`."""
-        rest = seconds - LOOK_SECONDS
-        if rest <= 0:
+        if seconds <= LOOK_SECONDS:
             return self.set(seconds)
-        self._looker = looker
         deadline = self._time() + LOOK_SECONDS  # as `set` does, without a call for each request
-        self.deadline = deadline if deadline < self.limit else self.limit
-        self._due = self.deadline + rest
-        if self.deadline < self.next_look:
+        if deadline > self.limit:  # noqa: PLR1730
+            deadline = self.limit
+        self.deadline = deadline
+        self._look_at = deadline
+        self._seconds = seconds
+        self._looker = looker
+        if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)
 
@@ -114,7 +131,7 @@ class Alarm:
     def expire(self) -> None:
         looker = self._looker
         if looker is not None and self.left() > 0:
-            self.set_looking(self._due - self._time(), looker)
+            self.set_looking(self._look_at + self._seconds - LOOK_SECONDS - self._time(), looker)
             looker.looks()
         elif self.owner is not None:
             self.owner.expired()

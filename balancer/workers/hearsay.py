@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from balancer.live import LiveTable
 from balancer.model.endpoints import BackendKey
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.ejections import Cause
 from balancer.picking.failing import WATCHED_SECONDS, FailingRow
 from balancer.picking.health import Change
 from balancer.picking.members import Member
@@ -31,9 +32,11 @@ def hear(live: LiveTable, rows: Iterable[FailingRow], now: float) -> None:
     """Takes what another worker of this replica saw. That one tells it to the log and the metrics."""
     for row in rows:
         for runtime, member in _found(live, row.backend, row.endpoint):
-            fails = row.failures > 0
-            if not fails or live.failing.watch(runtime.backend.key, member.label, member.health, now):
-                runtime.health.hear(member.health, row.step, now, fails=fails)
+            health, fails = member.health, row.failures > 0
+            if fails and not live.failing.watch(runtime.backend.key, member.label, health, now):
+                continue  # the namespace has its part
+            if runtime.health.hear(health, row.step, now, fails=fails):
+                member.is_silent = health.why is not None and health.why.cause is Cause.SILENCE
 
 
 def _found(live: LiveTable, backend: str, endpoint: str) -> Iterator[tuple[BackendRuntime, Member]]:

@@ -221,6 +221,7 @@ class Worker:
         self._use(model.entry_points)
         self.relays.follow()
         self._spans.follow(model.proxy.spans)
+        self._pools.idle.limit_to(model.proxy.endpoint_idle_connections)
         yield
         for first in range(0, len(coming.concerned), _CHECKED_A_STEP):
             self._checks.follow(coming.view.backends, coming.concerned[first : first + _CHECKED_A_STEP])

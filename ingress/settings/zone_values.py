@@ -6,7 +6,7 @@ Responsible for the grammar of each, as in `values`. It must not know which key 
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -89,7 +89,8 @@ def _zone_drain(entry: str) -> ZoneDrain:
     if match is None or not LABEL_VALUE.fullmatch(match["zone"]):
         raise InvalidValue(_DRAIN_ADVICE)
     try:
-        until = datetime.fromisoformat(match["until"]).timestamp() if match["until"] else None
+        # In UTC, because a time near the year 1 or 9999 may have none there, and nobody could write it.
+        until = datetime.fromisoformat(match["until"]).astimezone(UTC).timestamp() if match["until"] else None
     except (ValueError, OverflowError):
         raise InvalidValue(_DRAIN_ADVICE) from None
     return ZoneDrain(Zone(match["zone"]), until)

@@ -81,6 +81,7 @@ class Rig:
         self._endpoints = [_idle_connection(pool) for pool in self.pools]
         self._transport = StillTransport()
         self._first_heads = FirstHeads()
+        self._unread = Unread(CurrentSettings(self._settings))
         self.client = self.open_client(self._transport)
 
     def open_client(self, transport: StillTransport) -> ClientConnection:
@@ -89,7 +90,7 @@ class Rig:
             settings=CurrentSettings(self._settings),
             deadlines=self._deadlines,
             first_heads=self._first_heads,
-            unread=Unread(CurrentSettings(self._settings)),
+            unread=self._unread,
             entry_point=HTTP,
             on_open=lambda _: None,
         )

@@ -356,8 +356,10 @@ def test_what_workers_may_keep_of_bodies_fits_into_the_volume(choice: str, size:
     assert size in (None, volume["sizeLimit"])
 
 
-def test_hooks_of_a_config_map_are_mounted_and_read() -> None:
-    spec = pod(chart("everything"))["spec"]
+@needs_helm
+def test_hooks_of_a_config_map_are_mounted_and_read(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text("hooks: {configMap: zonal-hooks}")
+    spec = pod(documents(helm_template(tmp_path / "values.yaml")))["spec"]
     (volume,) = (each for each in spec["volumes"] if each["name"] == "hooks")
     assert volume["configMap"] == {"name": "zonal-hooks"}
     (mount,) = (each for each in spec["containers"][0]["volumeMounts"] if each["name"] == "hooks")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from balancer.model.endpoints import LoadBalancing
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.runtime.steps import finished
 from tests import builders as build
-from tests.features.sick.clients import SickCrowd
+from tests.features.sick.clients import AbortingCrowd, SickCrowd
 from tests.features.sick.endpoints import SickEndpoint
 from tests.features.sick.stage import RATE, staged
 
@@ -97,6 +98,41 @@ async def test_a_client_that_provokes_errors_everywhere_has_nobody_ejected() -> 
             during = await stage.lasts(4.0)
         unwell = finished(stage.plane.worker.judging()).unwell
     assert (during.errors, unwell) == (0, [])
+
+
+BREAKER = b"POST /import HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 3\r\n\r\nbad"
+UPLOAD = b"POST /import HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 1000000\r\n\r\nbegun"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("crowd", "request_bytes"),
+    [(SickCrowd, BREAKER), (SickCrowd, UPLOAD), (AbortingCrowd, UPLOAD)],
+    ids=["bodies that break it", "uploads that break it", "aborted uploads"],
+)
+@pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
+async def test_a_client_whose_uploads_fail_takes_neither_endpoints_nor_the_zone_from_others(
+    policy: ZonePolicy, crowd: type[SickCrowd], request_bytes: bytes
+) -> None:
+    """Failures in a row, twice as many as others have requests, at every endpoint."""
+    async with staged(policy, warm_seconds=1.0) as stage:
+        for each in stage.endpoints:
+            assert isinstance(each, SickEndpoint)
+            if crowd is SickCrowd:
+                each.breaks_on = lambda head: head.startswith(b"POST /import")
+        attacker = crowd(stage.plane.port, rate=2 * RATE, request=request_bytes, source="127.0.0.9")
+        begin = time.perf_counter()
+        async with attacker.asking():
+            await stage.comes(lambda: len(attacker.ended) > 300, within=120.0)
+            during = stage.between(begin, time.perf_counter())
+            found = finished(stage.plane.worker.judging())
+    print(stage.told())
+    assert not any(each.is_good for each in attacker.ended)
+    assert during.ended > 50
+    assert during.errors == 0
+    assert (found.unwell, [zone for zone in found.zones if zone.begun is not None]) == ([], [])
+    if policy is PREFER:  # uploads that are begun are load, which `adaptive` may send elsewhere
+        assert during.at_home >= 0.95
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from balancer.metrics.definitions import ZONE_EVACUATIONS
 from balancer.model.zones import ZoneEvacuation, ZonePolicy, ZonePolicyName
 from balancer.runtime.steps import finished
 from balancer.workers.messages import ZoneReport
+from tests.features.sick.endpoints import SickServer
 from tests.features.sick.stage import Stage, staged
 
 PREFER, ADAPTIVE = ZonePolicy(ZonePolicyName.PREFER_ZONE), ZonePolicy(ZonePolicyName.ADAPTIVE)
@@ -65,8 +66,12 @@ async def test_a_sick_zone_is_left_within_seconds_and_has_its_requests_back(poli
 @pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("failing", [0.4, 1.0])
-async def test_the_same_by_the_statuses_of_grpc(policy: ZonePolicy, failing: float) -> None:
+@pytest.mark.parametrize("trailers_only", [True, False], ids=["trailers only", "trailers"])
+async def test_the_same_by_the_statuses_of_grpc(policy: ZonePolicy, failing: float, *, trailers_only: bool) -> None:
     async with staged(policy, grpc=True) as stage:
+        for each in stage.endpoints:
+            assert isinstance(each, SickServer)
+            each.trailers_only = trailers_only
         await is_left_and_returned_to(stage, failing)
 
 

@@ -100,6 +100,7 @@ def first_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="no curl or bash here")
 def test_every_command_says_what_the_page_says(shop: Shop) -> None:
     assert len(STEPS) > 20

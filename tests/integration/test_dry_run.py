@@ -35,6 +35,8 @@ async def test_every_view_says_what_the_policy_would_change(tmp_path: Path) -> N
         running(opened.place, "--zone", "zone-a") as zonal,
     ):
         assert (await row(zonal))["tried_text"] == "dry run: no request yet"
+        early = await said(zonal, "explain", f"http://{HOST}/")
+        assert "dry run: would keep 100 % in the zone" in early.splitlines()[0]
         requests = 2 * sum(ZONES.values())
         for _ in range(requests):
             await get(zonal.http_port, HOST, "/")

@@ -18,6 +18,7 @@ import pytest
 
 from balancer.model.endpoints import BackendKey
 from balancer.picking.backend import BackendRuntime
+from balancer.picking.budget import AT_LEAST
 from ingress.settings.context import TranslationContext
 from tests.fakes.sockets import reset
 from tests.fakes.stopwatch import Stopwatch
@@ -217,6 +218,27 @@ async def test_u03_one_of_three_resets_after_accept() -> None:
         # A POST whose head was written may have run, so its client is told; five failures eject.
         assert sum(answer.response.status != 200 for answer in answers) <= 5 + 8
         assert shop.ejected == 1
+
+
+async def test_what_many_requests_owe_to_an_endpoint_that_dies_others_answer() -> None:
+    """However many of them wait at once: the endpoint has hung up, so another attempt adds no load."""
+    async with cluster(2) as shop:
+        dying, other = shop.endpoints
+        dying.serves.clear()
+        other.serves.clear()
+        connections = [await Connection.open(shop.plane.http_port) for _ in range(24)]
+        asked = [asyncio.create_task(ask(connection, next(shop.ids))) for connection in connections]
+        while dying.requests + other.requests < len(asked):  # noqa: ASYNC110 -- what is waited for comes over sockets
+            await asyncio.sleep(0.002)
+        assert dying.requests > 2 * AT_LEAST
+        stopping = asyncio.create_task(dying.stop())
+        other.serves.set()
+        answers = await asyncio.gather(*asked)
+        dying.serves.set()
+        await stopping
+        assert statuses(answers) == {200}
+        for connection in connections:
+            connection.close()
 
 
 async def test_u13_an_endpoint_that_answers_500_is_left_out_and_comes_back_when_repaired(

@@ -74,6 +74,11 @@ class Ledger:
         tried = self.dry_runs.of(name, self.traffic.services.get(name) or _NOTHING)
         return dry_run_text([(tried, now)]) if tried is not None else ""
 
+    def has_tried(self, name: ServiceName) -> bool:
+        """Whether the dry run of a Service has had a request."""
+        tried = self.dry_runs.of(name, self.traffic.services.get(name) or _NOTHING)
+        return tried is not None and tried.requests > 0
+
     def _row(self, name: ServiceName, now: float) -> ServiceRow:
         facts, account = self.catalog.services[name], self.traffic.services.get(name) or _NOTHING
         return ServiceRow(

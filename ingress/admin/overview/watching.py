@@ -136,10 +136,10 @@ class Watching:
         return self._ledger.catalog.expected_loads()
 
     async def tried_text(self, service: ServiceName) -> str:
-        """What the dry run of a Service would change, in a sentence; empty without a dry run."""
+        """What the dry run of a Service has shown, in a sentence; empty without one, and before its first request."""
         async with self._lock:
             await self._look()
-            return self._ledger.tried_text(service, self._at)
+            return self._ledger.tried_text(service, self._at) if self._ledger.has_tried(service) else ""
 
     def flows(self) -> tuple[Flow, ...]:
         """The requests of this replica by zones, as of the last look."""

@@ -68,6 +68,16 @@ class SickCrowd(Crowd):
         return response.status == 200
 
 
+class AbortingCrowd(SickCrowd):
+    """HTTP/1.1 clients that begin an upload and leave in the middle of it."""
+
+    async def _ask_one(self) -> bool:
+        async with RawClient(self._at, source=self._source) as client:
+            client.send(self._request)
+            await asyncio.sleep(0.02)  # so that an endpoint has it
+        return False
+
+
 class CallingCrowd(SickCrowd):
     """gRPC clients that share a connection of HTTP/2 without TLS, which another one follows after some calls."""
 

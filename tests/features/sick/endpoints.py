@@ -25,19 +25,23 @@ _MESSAGE = b"\0\0\0\0\0"
 class SickEndpoint(ZoneEndpoint):
     """Answers the share `failing` of its requests with `status` and the lines `fields`, and the others with 200.
 
-    `fails_on`: which requests fail besides, by their head. `came_at` has the time of each request.
+    `fails_on`: which requests fail besides, by their head; on those of `breaks_on` it hangs up. `came_at` has the time
+    of each request.
     """
 
     def __init__(self, zone: str, *, seconds: float) -> None:
         super().__init__(zone, seconds=seconds, slots=_SLOTS)
         self.failing, self.status, self.fields = 0.0, 503, b""
         self.fails_on: Callable[[bytes], bool] | None = None
+        self.breaks_on: Callable[[bytes], bool] | None = None
         self.came_at: list[float] = []
         self._luck = random.Random(zone)
 
     def take(self, transport: asyncio.Transport, head: bytes) -> None:
         self.came_at.append(time.perf_counter())
-        if self._luck.random() < self.failing or (self.fails_on is not None and self.fails_on(head)):
+        if self.breaks_on is not None and self.breaks_on(head):
+            transport.abort()
+        elif self._luck.random() < self.failing or (self.fails_on is not None and self.fails_on(head)):
             self.requests += 1
             transport.write(b"HTTP/1.1 %d Sick\r\nContent-Length: 0\r\n%s\r\n" % (self.status, self.fields))
         else:

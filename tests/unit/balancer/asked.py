@@ -78,7 +78,7 @@ def eject(view: View, *labels: str, at: float = 0.0) -> None:
     runtime = view.backends[CART]
     for label in labels:
         for _ in range(5):
-            runtime.health.report(runtime.members[label].health, Outcome.FAILED, now=at)
+            runtime.health.report(runtime.members[label].health, Outcome.UNREACHED, now=at)
 
 
 def shares_of(told: Explanation) -> Mapping[str | None, float]:

@@ -33,7 +33,7 @@ def runtime_of(zones: str, **changes: object) -> BackendRuntime:
 def eject(runtime: BackendRuntime, *numbers: int, now: float = 0.0) -> None:
     for number in numbers:
         health = runtime.members[f"10.0.0.{number}:80"].health
-        assert runtime.health.report(health, Outcome.FAILED, now=now)
+        assert runtime.health.report(health, Outcome.UNREACHED, now=now)
 
 
 def must(pick: Pick | None) -> Pick:
@@ -157,10 +157,10 @@ def test_to_fail_quickly_makes_nobody_look_quick() -> None:
     runtime = runtime_of("a", load_balancing=LoadBalancing.EWMA, ejection=Ejection(consecutive_errors=0))
     (pick,) = picks(runtime, 1)
     for outcome, seconds, expected in (
-        (Outcome.FAILED, 0.001, None),
+        (Outcome.UNREACHED, 0.001, None),
         (Outcome.ANSWERED, 0.2, 0.2),
-        (Outcome.FAILED, 0.001, 0.2),
-        (Outcome.FAILED, 5.0, 5.0),
+        (Outcome.UNREACHED, 0.001, 0.2),
+        (Outcome.UNREACHED, 5.0, 5.0),
     ):
         runtime.report(pick, outcome, now=1.0, seconds=seconds)
         latency = pick.member.latency

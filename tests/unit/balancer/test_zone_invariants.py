@@ -89,7 +89,7 @@ class Scene(NamedTuple):
         members = list(runtime.members.values())
         for number in self.ejected:
             if number < len(members):
-                runtime.health.report(members[number].health, Outcome.FAILED, now=0.0)
+                runtime.health.report(members[number].health, Outcome.UNREACHED, now=0.0)
         return runtime
 
     @property

@@ -12,7 +12,7 @@ class Kept:
     """A pool with a number of idle connections."""
 
     def __init__(self, shares: IdleShares, namespace: str) -> None:
-        self.idle, self._shares = 0, shares
+        self.idle = 0
         self.share: IdleShare = shares.join(namespace, self)
 
     def end_idle(self) -> bool:
@@ -24,7 +24,7 @@ class Kept:
 
     def keep(self) -> None:
         self.idle += 1
-        self._shares.add(self.share)
+        self.share.count += 1
 
 
 class Worker:
@@ -40,7 +40,8 @@ class Worker:
 
     def give_back(self, pool: int) -> bool:
         """Whether a connection was kept."""
-        if sum(self.counts) >= self._most and not self.shares.makes_room(self.pools[pool].share):
+        share = self.pools[pool].share
+        if share.count >= share.granted and not self.shares.grants(share, self._most):
             return False
         self.pools[pool].keep()
         return True
@@ -70,15 +71,39 @@ def test_namespaces_that_keep_as_many_take_nothing_of_each_other() -> None:
 
 
 def test_a_pool_that_has_left_is_not_asked_and_a_namespace_without_pools_is_forgotten() -> None:
+    worker = Worker(2, "greedy", "greedy", "modest")
+    worker.give_back(0)
+    worker.give_back(0)
+    gone, other = worker.pools[:2]
+    worker.shares.leave(gone.share, gone)
+    assert not worker.give_back(2)
+    worker.shares.leave(other.share, other)
+    assert worker.give_back(2)
+    again = Kept(worker.shares, "greedy")
+    assert again.share is not gone.share
+
+
+def test_places_of_connections_in_use_are_for_who_needs_them() -> None:
     worker = Worker(2, "greedy", "modest")
     worker.give_back(0)
     worker.give_back(0)
-    gone = worker.pools[0]
-    worker.shares.leave(gone.share, gone)
-    assert not worker.give_back(1)
-    worker.shares.leave(gone.share, gone)
-    again = Kept(worker.shares, "greedy")
-    assert again.share is not gone.share
+    worker.pools[0].end_idle()  # or it was taken
+    assert worker.give_back(1)
+    assert not worker.give_back(0)
+    assert worker.shares.count() == 2
+
+
+def test_a_lower_bound_ends_connections_of_who_keeps_most_and_of_others_as_far_as_it_must() -> None:
+    worker = Worker(10, "greedy", "modest")
+    for number in range(8):
+        worker.give_back(0 if number else 1)
+    worker.shares.limit_to(4)
+    assert worker.counts == [3, 1]
+    worker.pools[0].end_idle()
+    worker.shares.limit_to(1)
+    assert sum(worker.counts) == 1
+    worker.shares.limit_to(0)
+    assert worker.shares.count() == 0
 
 
 def test_without_any_room_nothing_is_kept() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.http.origin import Origin, shared_origin
+from balancer.http.origin import Origin, origin_of
 from balancer.model.entry_points import HTTP, HTTPS
 
 
@@ -18,8 +18,8 @@ def test_port_443_of_a_proxy_header_means_that_a_load_balancer_ended_tls(
 
 
 def test_connections_of_one_peer_share_their_origin_unless_something_differs() -> None:
-    first = shared_origin("192.0.2.1", HTTP, None)
-    assert shared_origin("192.0.2.1", HTTP, None) is first
+    first = origin_of("192.0.2.1", HTTP, None)
+    assert origin_of("192.0.2.1", HTTP, None) is first
     assert (first.peer, first.https, first.port, first.proof) == ("192.0.2.1", False, None, None)
     for other in (("192.0.2.2", HTTP, None), ("192.0.2.1", HTTPS, None), ("192.0.2.1", HTTP, 8080)):
-        assert shared_origin(*other) is not first
+        assert origin_of(*other) is not first

@@ -52,7 +52,7 @@ def of(runtime: BackendRuntime, policy: ZonePolicy | None = None) -> PoolBalance
 
 def eject(runtime: BackendRuntime, *numbers: int) -> None:
     for number in numbers:
-        assert runtime.health.report(runtime.members[f"10.0.0.{number}:80"].health, Outcome.FAILED, now=0.0)
+        assert runtime.health.report(runtime.members[f"10.0.0.{number}:80"].health, Outcome.UNREACHED, now=0.0)
 
 
 def must(pick: Pick | None) -> Pick:

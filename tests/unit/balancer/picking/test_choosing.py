@@ -110,7 +110,7 @@ def test_newcomers_start_at_the_average_latency() -> None:
     [
         (LoadBalancing.EWMA, Outcome.ANSWERED, True),
         (LoadBalancing.EWMA, Outcome.ANSWERED_5XX, False),
-        (LoadBalancing.EWMA, Outcome.FAILED, False),
+        (LoadBalancing.EWMA, Outcome.UNREACHED, False),
         (LoadBalancing.EWMA, Outcome.UNKNOWN, False),
         (LoadBalancing.LEAST_REQUEST, Outcome.ANSWERED, False),
     ],

@@ -105,9 +105,9 @@ def test_where_too_few_of_the_others_are_healthy_nobody_leaves() -> None:
     leave(runtime, a=0.97)
     members = list(runtime.members.values())
     for member in members[2:4]:
-        runtime.health.report(member.health, Outcome.FAILED, now=0.0)
+        runtime.health.report(member.health, Outcome.UNREACHED, now=0.0)
     assert zones_of(picks(runtime))["zone-b"] == pytest.approx(1940, abs=60)
-    runtime.health.report(members[4].health, Outcome.FAILED, now=0.0)
+    runtime.health.report(members[4].health, Outcome.UNREACHED, now=0.0)
     assert set(zones_of(picks(runtime))) == {"zone-a"}
 
 
@@ -117,7 +117,7 @@ def test_an_ejected_endpoint_elsewhere_is_tried_again_by_a_request_that_leaves()
     runtime = runtime_of("", changed=backend)
     leave(runtime, a=1.0)
     broken = runtime.members["10.0.0.3:80"]
-    runtime.health.report(broken.health, Outcome.FAILED, now=0.0)
+    runtime.health.report(broken.health, Outcome.UNREACHED, now=0.0)
     probes = [runtime.balancer(None, now).pick((), now) for now in (1.0, 6.0, 6.0)]
     assert [pick is not None and pick.probe and pick.member is broken for pick in probes] == [False, True, False]
 
@@ -127,7 +127,7 @@ def test_an_ejected_endpoint_of_a_zone_that_is_left_is_tried_each_second() -> No
     runtime = runtime_of("", changed=msgspec.structs.replace(backend, ejection=Ejection(consecutive_errors=1)))
     leave(runtime, a=0.5)
     broken = runtime.members["10.0.0.1:80"]
-    runtime.health.report(broken.health, Outcome.FAILED, now=0.0)
+    runtime.health.report(broken.health, Outcome.UNREACHED, now=0.0)
     probed: list[float] = []
     for tenth in range(1, 41):
         now = tenth / 10
@@ -135,7 +135,7 @@ def test_an_ejected_endpoint_of_a_zone_that_is_left_is_tried_each_second() -> No
         assert pick is not None
         if pick.probe:
             probed.append(now)
-            runtime.health.report(broken.health, Outcome.FAILED, now, True)
+            runtime.health.report(broken.health, Outcome.UNREACHED, now, True)
     assert 3 <= len(probed) <= 5
     assert all(later - earlier >= 1.0 for earlier, later in pairwise(probed))
 

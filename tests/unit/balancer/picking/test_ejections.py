@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pytest
 
 from balancer.model.endpoints import BackendKey, Ejection
-from balancer.picking.ejections import Cause, Ejected, EjectionStep, cause_of
+from balancer.picking.ejections import Cause, Ejected, EjectionStep, State, cause_of
 from balancer.picking.failing import WEIGHED_SECONDS, FailingEndpoints
-from balancer.picking.health import BackendHealth, Change, EndpointHealth, State
+from balancer.picking.health import BackendHealth, Change, EndpointHealth
 from balancer.picking.outcomes import Outcome
 from tests.unit.balancer.picking.test_health_shares import Client
 
@@ -71,7 +71,7 @@ def told_after(teller: OneWorker, hearer: OneWorker, meanwhile: Iterable[tuple[C
     return later
 
 
-@pytest.mark.parametrize("outcome", [Outcome.ANSWERED_5XX, Outcome.FAILED])
+@pytest.mark.parametrize("outcome", [Outcome.ANSWERED_5XX, Outcome.UNREACHED])
 def test_a_worker_without_requests_ejects_what_another_one_has_ejected(outcome: Outcome) -> None:
     one, idle = OneWorker(), OneWorker()
     fails_all(one, clients=CLIENTS, outcome=outcome)
@@ -102,7 +102,7 @@ def test_a_client_that_is_alone_with_one_worker_takes_no_endpoint_from_the_clien
 
 def test_failures_in_a_row_elsewhere_eject_nothing_that_answers_here() -> None:
     one, busy = OneWorker(), OneWorker()
-    fails_all(one, clients=[ATTACKER], outcome=Outcome.FAILED)
+    fails_all(one, clients=[ATTACKER], outcome=Outcome.UNREACHED)
     told_after(one, busy, [(CLIENTS[0], Outcome.ANSWERED)])
     assert busy.states[0] is State.WELL
 

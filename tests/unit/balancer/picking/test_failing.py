@@ -21,7 +21,7 @@ class One:
         self.failing = FailingEndpoints()
 
     def fails(self, now: float) -> None:
-        self.health.report(self.endpoint, Outcome.FAILED, now)
+        self.health.report(self.endpoint, Outcome.UNREACHED, now)
         self.failing.watch(KEY, PLACE, self.endpoint, now)
 
     def answers(self, now: float) -> None:

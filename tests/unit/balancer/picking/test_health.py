@@ -22,7 +22,7 @@ class Some:
         self.health = BackendHealth(rules, self.endpoints)
 
     def fail(
-        self, number: int = 0, *, times: int = 3, now: float = 0.0, outcome: Outcome = Outcome.FAILED
+        self, number: int = 0, *, times: int = 3, now: float = 0.0, outcome: Outcome = Outcome.UNREACHED
     ) -> Change | None:
         """What the last of so many failures changed."""
         return [self.health.report(self.endpoints[number], outcome, now=now) for _ in range(times)][-1]
@@ -58,7 +58,9 @@ def test_what_tells_nothing_neither_counts_nor_begins_anew() -> None:
 
 def test_5xx_answers_eject_only_where_they_are_said_to() -> None:
     assert not Some().fail(outcome=Outcome.ANSWERED_5XX, times=100)
-    assert Some(rules=Ejection(consecutive_errors=3, on_5xx=True)).fail(outcome=Outcome.ANSWERED_5XX)
+    some = Some(rules=Ejection(consecutive_errors=3, on_5xx=True))
+    assert not some.fail(outcome=Outcome.ANSWERED_5XX, times=100), "a single client could provoke them"
+    assert some.fail(outcome=Outcome.ANSWERED_5XX, times=1, now=1.0), "in a second others would have come"
 
 
 def test_zero_errors_or_zero_percent_never_eject() -> None:
@@ -99,7 +101,7 @@ def test_each_failed_probe_makes_it_longer_up_to_three_times() -> None:
     some = Some()
     some.fail()
     for now, until in ((10.0, 30.0), (30.0, 60.0), (60.0, 90.0)):
-        assert some.probe(Outcome.FAILED, now=now) is Change.EJECTED_AGAIN
+        assert some.probe(Outcome.UNREACHED, now=now) is Change.EJECTED_AGAIN
         assert some.endpoints[0].ejected_until == until
 
 
@@ -123,7 +125,7 @@ def test_what_was_on_its_way_before_neither_ends_nor_prolongs_an_ejection() -> N
 def test_quiet_times_forgive_what_was() -> None:
     some = Some()
     some.fail()
-    some.probe(Outcome.FAILED, now=10.0)
+    some.probe(Outcome.UNREACHED, now=10.0)
     some.probe(Outcome.ANSWERED, now=30.0)
     some.fail(now=40.0)
     assert some.endpoints[0].ejected_until == 70.0  # the third time within a minute

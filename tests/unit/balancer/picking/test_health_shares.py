@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
-from balancer.picking.ejections import Cause, cause_of
-from balancer.picking.health import BackendHealth, Change, EndpointHealth, State
+from balancer.picking.ejections import Cause, State, cause_of
+from balancer.picking.health import BackendHealth, Change, EndpointHealth
 from balancer.picking.outcomes import Outcome
 
 
@@ -210,3 +210,35 @@ def test_what_ejected_it_is_told() -> None:
     turns = Turns(1.0, 0.0)
     turns.serve(400)
     assert cause_of(turns.endpoints[0].why).startswith("failed in 100% of about ")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ANSWERED_5XX], ids=["breaks", "5xx"])
+@pytest.mark.parametrize("burst", [5, 8, 50])
+def test_a_client_whose_requests_break_endpoints_takes_none_from_others(outcome: Outcome, burst: int) -> None:
+    """Failures in a row at once, more of them than others have requests: a body that makes the process hang up."""
+    turns = Turns(0.0, 0.0, 0.0, rules=Ejection(consecutive_errors=5, on_5xx=True))
+    turns.serve(100, clients=4)
+    for _ in range(40):
+        for place in range(3):
+            for _ in range(burst):
+                turns.report(place, outcome, Client("10.0.9.9"))
+        turns.serve(20, clients=4)
+    assert turns.changes == []
+
+
+@pytest.mark.parametrize(
+    ("clients", "is_answered", "failures"), [(2, False, 5), (1, True, 5), (1, False, 11)], ids=["two", "one", "lonely"]
+)
+def test_an_endpoint_that_breaks_for_everybody_is_ejected_for_failures_in_a_row(
+    clients: int, failures: int, *, is_answered: bool
+) -> None:
+    """A client that meets nothing but failures needs a second, in which others would have come."""
+    broken, other = EndpointHealth(), EndpointHealth()
+    health = BackendHealth(Ejection(consecutive_errors=5), [broken, other])
+    for number in range(failures):
+        assert broken.is_well
+        client, now = Client(f"10.0.0.{number % clients}"), number * 0.1
+        health.report(broken, Outcome.FAILED, now, False, client)
+        if is_answered:
+            health.report(other, Outcome.ANSWERED, now, False, client)
+    assert not broken.is_well

@@ -24,7 +24,7 @@ def shop() -> tuple[BackendRuntime, Member]:
     )
     member = runtime.members["10.0.0.1:80"]
     for _ in range(runtime.backend.ejection.consecutive_errors):
-        runtime.health.report(member.health, Outcome.FAILED, now=100.0)
+        runtime.health.report(member.health, Outcome.UNREACHED, now=100.0)
     return runtime, member
 
 

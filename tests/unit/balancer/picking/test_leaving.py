@@ -193,7 +193,7 @@ def test_what_is_ejected_elsewhere_is_left_alone_and_tried_again_by_a_request_th
     traffic.send(20.0)
     traffic.send(5.0, local=SLOW)
     broken = traffic.runtime.members["10.0.0.5:80"]
-    traffic.runtime.health.report(broken.health, Outcome.FAILED, now=traffic.now)
+    traffic.runtime.health.report(broken.health, Outcome.UNREACHED, now=traffic.now)
     assert broken not in {pick.member for pick in traffic.send(4.0, local=SLOW)}
     probes = [pick for pick in traffic.send(10.0, local=SLOW) if pick.probe]
     assert [(pick.member, pick.reason) for pick in probes] == [(broken, Reason.SPILL_LOAD)]
@@ -209,7 +209,7 @@ def test_when_health_leaves_too_little_of_the_zone_nothing_is_asked() -> None:
         )
     )
     traffic.send(1.0)
-    traffic.runtime.health.report(traffic.runtime.members["10.0.0.1:80"].health, Outcome.FAILED, now=traffic.now)
+    traffic.runtime.health.report(traffic.runtime.members["10.0.0.1:80"].health, Outcome.UNREACHED, now=traffic.now)
     assert set(reasons(traffic.send(5.0))) == {Reason.SPILL_HEALTH}
 
 
@@ -247,7 +247,7 @@ def test_attempts_that_end_for_the_clients_reasons_say_nothing_about_latency() -
     pick = traffic.runtime.balancer(None, 0.0).pick((), 0.0)
     assert pick is not None
     traffic.runtime.report(pick, Outcome.UNKNOWN, now=1.0, seconds=1.0)
-    traffic.runtime.report(pick, Outcome.FAILED, now=1.0, seconds=0.001)
+    traffic.runtime.report(pick, Outcome.UNREACHED, now=1.0, seconds=0.001)
     assert pick.member.latency is None
     traffic.runtime.report(pick, Outcome.ANSWERED, now=1.0, seconds=1.0)
     assert pick.member.latency is not None

@@ -77,7 +77,7 @@ def picked(branch: Destination, runtime: BackendRuntime, *, key: bytes | None = 
 def eject(runtime: BackendRuntime, member: Member) -> None:
     pick = next(each for each in every_pick(runtime) if each.member is member)
     for _ in range(5):
-        runtime.report(pick, Outcome.FAILED, now=0.0, seconds=0.1)
+        runtime.report(pick, Outcome.UNREACHED, now=0.0, seconds=0.1)
     assert not member.health.is_well
 
 

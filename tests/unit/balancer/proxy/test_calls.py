@@ -70,8 +70,13 @@ async def test_the_status_of_a_call_is_in_log_and_metrics(data: bytes, status: b
 
 
 async def test_unavailable_counts_against_the_endpoint() -> None:
+    """One of two that take turns. A client that meets nothing else could provoke it."""
     async with staged(serving()) as stage:
-        stage.pools.answer = lambda stream: answer(stream, ((b"grpc-status", b"14"),))
+
+        def by_turns(stream: MemoryEndpointStream) -> None:
+            answer(stream, ((b"grpc-status", b"14" if len(stage.pools.streams) % 2 else b"0"),))
+
+        stage.pools.answer = by_turns
         streams = [await call(stage, body=b"question") for _ in range(20)]
         await all_over(streams)
         (runtime,) = stage.live.view.backends.values()

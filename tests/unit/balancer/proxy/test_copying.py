@@ -156,7 +156,7 @@ def test_copies_go_to_healthy_endpoints_of_the_own_zone() -> None:
     chance = random.Random(3)
     assert {endpoint_for(runtime, 0.0, chance.randrange) for _ in range(50)} == {"10.0.0.1:80", "10.0.0.2:80"}
     for _ in range(5):
-        runtime.health.report(runtime.members["10.0.0.1:80"].health, Outcome.FAILED, now=0.0)
+        runtime.health.report(runtime.members["10.0.0.1:80"].health, Outcome.UNREACHED, now=0.0)
     assert {endpoint_for(runtime, 0.0, chance.randrange) for _ in range(50)} == {"10.0.0.2:80"}
 
 

@@ -41,7 +41,7 @@ def fail(live: LiveTable, key: str = "shop/cart:80", *, count: int = 1) -> list[
     runtime = live.view.backends[BackendKey(key)]
     failing = list(runtime.members.values())[:count]
     for member in failing:
-        assert runtime.health.report(member.health, Outcome.FAILED, now=0.0)
+        assert runtime.health.report(member.health, Outcome.UNREACHED, now=0.0)
     return [member.label for member in failing]
 
 

@@ -121,7 +121,9 @@ def test_a_drain_may_have_an_end(end: str) -> None:
     "text",
     [",", "a,", "a b", "a;b", "*", "a" * 64, "a until=", "a until=tomorrow", "a until=2027-01-31", "until=2027-01-31",
      "a until=2027-01-31T18:00:00", "a until=2027-02-31T18:00:00Z", "a until=2027-01-31T18:00:00Z x",
-     "a until=0000-01-01T00:00:00Z", "a,a until=2027-01-31T18:00:00Z", "a until=2027-01-31 T18:00:00Z"],
+     "a until=0000-01-01T00:00:00Z",
+     "a until=0001-01-01T00:00:00+14:00", "a until=9999-12-31T23:59:59-01:00", "a until=2027-01-31T18:00:00+24:00",
+     "a,a until=2027-01-31T18:00:00Z", "a until=2027-01-31 T18:00:00Z"],
 )  # fmt: skip
 def test_what_is_no_list_of_zones_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue):
