@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from tests.features.gateway.process_stage import free_ports
+from tests.fakes.sockets import free_ports
 from tests.integration.manifests import (
     Document,
     ManifestFolder,

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import socket
 import struct
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 
 PATIENCE_SECONDS = 30  # a machine with other things to do may take seconds for what takes milliseconds
 _POLL_SECONDS = 0.002
 _QUIET_POLLS = 40  # a loopback transfer that still moves never rests for 80 ms
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, for a process that takes no others than those that it is told.
+
+    They lie below those that the system gives to connections, so nobody gets one by chance.
+    """
+    with ExitStack() as held:
+        ports: list[int] = []
+        while len(ports) < count:
+            candidate = random.randrange(12_000, 32_000)
+            with suppress(OSError):
+                held.enter_context(socket.create_server(("", candidate)))
+                ports.append(candidate)
+    return ports
 
 
 def narrow(connection: socket.socket, buffer_bytes: int) -> None:

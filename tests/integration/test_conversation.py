@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import random
-import socket
 import ssl
 import time
 from collections import deque
@@ -18,6 +15,7 @@ import pytest
 
 from ingress.replicas.messages import Message, encode
 from ingress.replicas.trust import PEER_NAME, credentials_of
+from tests.fakes.sockets import free_ports
 from tests.fakes.stopwatch import Stopwatch
 from tests.integration.manifests import ingress, path, rule
 from tests.integration.running import Zonal, running, until
@@ -30,19 +28,6 @@ PATIENCE_SECONDS = 60.0
 SAMPLE = 200
 LARGE_SAMPLE = 800
 """By chance alone a share of so many requests is off by 0.05 once in three hundred times."""
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago: replicas must know each other's ports before they start.
-
-    They lie below those that the system gives to connections, so nobody gets one by chance.
-    """
-    ports: list[int] = []
-    while len(ports) < count:
-        candidate = random.randrange(12_000, 32_000)
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", candidate)):
-            ports.append(candidate)
-    return ports
 
 
 @asynccontextmanager

@@ -23,8 +23,8 @@ from ingress.replicas.others import REPLICAS_MOST
 from ingress.replicas.sharing import Ends
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
 from tests import builders as build
+from tests.fakes.sockets import free_ports
 from tests.integration.running import until
-from tests.integration.test_conversation import free_ports
 
 SECRET = b"a secret of replicas that nobody can guess"
 MODEL = build.model(build.backend("shop/cart:80", zone_policy=ZonePolicy(ZonePolicyName.PROPORTIONAL)))

@@ -185,12 +185,13 @@ async def has_finding(zonal: Zonal, kind: str, reason: str, *, seconds: float = 
 
     async def is_so() -> bool:
         found[:] = [each for each in await zonal.findings() if (each["kind"], each["reason"]) == (kind, reason)]
-        return bool(found)
+        if not found:
+            return False
+        labels = {"kind": kind, "reason": reason, "severity": found[0]["severity"]}
+        samples = (await zonal.metrics())["zonal_findings"].samples
+        return any(each.labels == labels and each.value for each in samples)
 
     await becomes(is_so, seconds=seconds)
-    labels = {"kind": kind, "reason": reason, "severity": found[0]["severity"]}
-    samples = (await zonal.metrics())["zonal_findings"].samples
-    assert [each for each in samples if each.labels == labels and each.value], found
     return found[0]
 
 

@@ -6,13 +6,13 @@ Slower than `stage`, but nothing between the files and the sockets is left out.
 from __future__ import annotations
 
 import asyncio
-import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.fakes.sockets import free_ports
 from tests.features.gateway.cases import Json
 from tests.features.gateway.documents import Cluster
 from tests.features.gateway.stage import GatewayStage
@@ -80,12 +80,3 @@ async def staged_process(
         yield stage
     finally:
         await stage.close()
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago: the process takes no others than those that it is told."""
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(each.getsockname()[1]) for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports

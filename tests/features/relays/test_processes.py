@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.fakes.sockets import free_ports
 from tests.features.gateway.documents import CLASS
-from tests.features.gateway.process_stage import free_ports
 from tests.integration.manifests import NAMESPACE, ManifestFolder, endpoint_slice, service
 from tests.integration.processes import workers
 from tests.integration.running import running, until

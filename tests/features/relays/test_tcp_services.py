@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
-from tests.features.gateway.process_stage import free_ports
+from tests.fakes.sockets import free_ports
 from tests.integration.manifests import Document, ManifestFolder, config_map, endpoint_slice, service
 from tests.integration.running import Zonal, running
 
@@ -34,16 +35,16 @@ def lines(**data: str) -> Document:
 
 
 async def said(port: int, *texts: bytes) -> bytes:
-    """What comes back on a connection of its own; empty if it is reset."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        for text in texts:
-            writer.write(text)
-        return await reader.read(200)
-    except ConnectionError:
-        return b""
-    finally:
-        writer.transport.abort()
+    """What comes back on a connection of its own; empty if it is reset, be it before it is known to be open."""
+    with suppress(ConnectionError):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            for text in texts:
+                writer.write(text)
+            return await reader.read(200)
+        finally:
+            writer.transport.abort()
+    return b""
 
 
 async def changed(zonal: Zonal, folder: ManifestFolder, **data: str) -> None:

@@ -51,6 +51,8 @@ CONTRACT = {
     "zonal_fleet_messages_total": ("result",),
     "zonal_fleet_refused_total": ("reason",),
     "zonal_fleet_bytes_total": ("direction",),
+    "zonal_fleet_sick_links": (),
+    "zonal_fleet_zone_sick_ratio": ("zone",),
     "zonal_worker_cpu_seconds_total": ("worker",),
     "zonal_stream_connections_total": (
         *("namespace", "ingress", "kind", "service", "from_zone", "to_zone", "locality"),
