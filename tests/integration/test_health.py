@@ -266,8 +266,10 @@ async def test_u14_when_all_are_sick_requests_still_reach_them() -> None:
     async with cluster(4, ejection_5xx="true", ejection_max_percent="100") as shop:
         for endpoint in shop.endpoints:
             endpoint.status = 500
-        assert statuses(await load(shop, 300)) == {500}
-        assert shop.ejected == 4
+        async with asyncio.timeout(30):
+            while shop.ejected < 4:  # a client that nobody else confirms needs a second
+                assert statuses(await load(shop, 100)) == {500}
+        assert statuses(await load(shop, 100)) == {500}
         assert all(endpoint.requests > 20 for endpoint in shop.endpoints)
 
 
