@@ -19,6 +19,8 @@ from balancer.connections.http2_probing import answers_well
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+from balancer.runtime.absences import NEVER_ABSENT, Absences
+from balancer.runtime.waiting import Bounded
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -34,11 +36,15 @@ _BUFFER_BYTES: Final = 4096
 
 
 class Probes:
-    """The probes of one worker. Those over HTTP share one client, which the first of them makes."""
+    """The probes of one worker. Those over HTTP share one client, which the first of them makes.
 
-    __slots__ = ("_contexts", "_session")
+    `absences` are those of the loop, whose time does not count for the limit of a probe.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_absences", "_contexts", "_session")
+
+    def __init__(self, absences: Absences = NEVER_ABSENT) -> None:
+        self._absences = absences
         self._contexts = checked_contexts()
         self._session: ClientSession | None = None
 
@@ -50,16 +56,17 @@ class Probes:
         statuses are those of the kubelet's HTTP probes. Never raises for what an endpoint does.
         """
         if check.path == TCP:
-            return await _accepts(member, check)
+            return await _accepts(member, check, self._absences)
         if check.http2:
-            return await answers_well(member, check, tls, self._contexts)
+            return await answers_well(member, check, tls, self._contexts, self._absences)
         # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check
         # import it, and in a thread, so that the event loop goes on.
         if self._session is None:
             await asyncio.to_thread(import_module, "aiohttp")
         if self._session is None:  # no other probe was faster
             self._session = _session()
-        return await _answers_well(self._session, member, check, tls, self._contexts)
+        bound = Bounded(check.timeout_seconds, self._absences)
+        return await _answers_well(self._session, bound, member, check, tls, self._contexts)
 
     async def close(self) -> None:
         """Closes the client with its connections. Another probe would make a new one."""
@@ -87,9 +94,9 @@ def _session() -> ClientSession:
     )
 
 
-async def _accepts(member: Member, check: HealthCheck) -> bool:
+async def _accepts(member: Member, check: HealthCheck, absences: Absences) -> bool:
     try:
-        async with asyncio.timeout(check.timeout_seconds):
+        async with Bounded(check.timeout_seconds, absences):
             _, writer = await asyncio.open_connection(member.endpoint.address, member.endpoint.port)
     except OSError:  # TimeoutError is one
         return False
@@ -100,7 +107,12 @@ async def _accepts(member: Member, check: HealthCheck) -> bool:
 
 
 async def _answers_well(
-    session: ClientSession, member: Member, check: HealthCheck, tls: Handshake | None, contexts: EndpointContexts
+    session: ClientSession,
+    bound: Bounded,
+    member: Member,
+    check: HealthCheck,
+    tls: Handshake | None,
+    contexts: EndpointContexts,
 ) -> bool:
     import aiohttp
     from yarl import URL
@@ -108,7 +120,7 @@ async def _answers_well(
     scheme = "https" if tls else "http"
     try:
         async with (
-            asyncio.timeout(check.timeout_seconds),
+            bound,
             session.get(
                 URL(f"{scheme}://{member.label}{check.path}", encoded=True),
                 headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
