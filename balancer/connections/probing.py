@@ -65,8 +65,10 @@ class Probes:
             await asyncio.to_thread(import_module, "aiohttp")
         if self._session is None:  # no other probe was faster
             self._session = _session()
-        bound = Bounded(check.timeout_seconds, self._absences)
-        return await _answers_well(self._session, bound, member, check, tls, self._contexts)
+        with suppress(TimeoutError):
+            async with Bounded(check.timeout_seconds, self._absences):
+                return await _answers_well(self._session, member, check, tls, self._contexts)
+        return False
 
     async def close(self) -> None:
         """Closes the client with its connections. Another probe would make a new one."""
@@ -107,29 +109,21 @@ async def _accepts(member: Member, check: HealthCheck, absences: Absences) -> bo
 
 
 async def _answers_well(
-    session: ClientSession,
-    bound: Bounded,
-    member: Member,
-    check: HealthCheck,
-    tls: Handshake | None,
-    contexts: EndpointContexts,
+    session: ClientSession, member: Member, check: HealthCheck, tls: Handshake | None, contexts: EndpointContexts
 ) -> bool:
     import aiohttp
     from yarl import URL
 
     scheme = "https" if tls else "http"
     try:
-        async with (
-            bound,
-            session.get(
-                URL(f"{scheme}://{member.label}{check.path}", encoded=True),
-                headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
-                allow_redirects=False,
-                ssl=await contexts.of(member.namespace, tls) if tls else True,
-                server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
-            ) as response,
-        ):
+        async with session.get(
+            URL(f"{scheme}://{member.label}{check.path}", encoded=True),
+            headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
+            allow_redirects=False,
+            ssl=await contexts.of(member.namespace, tls) if tls else True,
+            server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
+        ) as response:
             response.close()
             return 200 <= response.status < 400
-    except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError and ssl.SSLError are OSErrors
+    except (aiohttp.ClientError, OSError, ValueError):  # ssl.SSLError is an OSError
         return False

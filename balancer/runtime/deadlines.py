@@ -146,7 +146,7 @@ class Alarm:
 
 
 class Deadlines:
-    """The wheel. It holds objects until `forget`, or until a look finds no deadline. `absences` are those of its loop."""
+    """The wheel. It holds objects until `forget`, or until a look finds no deadline. `absences` are the loop's."""
 
     __slots__ = ("_due", "_handle", "_slots", "_tick", "_turned_at", "absences", "loop")
 

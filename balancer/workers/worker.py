@@ -202,9 +202,7 @@ class Worker:
     def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:
         bodies = BodyRoom(files=files_for(descriptor_limit()))
         absences = self._deadlines.absences
-        return Forwarder(
-            pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies, absences=absences
-        )
+        return Forwarder(pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies, absences=absences)
 
     def _password_checks(self) -> PasswordChecks:
         key, run = os.urandom(_DIGEST_KEY_BYTES), self._hash_threads.run

@@ -130,9 +130,7 @@ async def _findings(stage: Stage) -> AsyncIterator[None]:
     """Ingresses that are wrong. One of the modest tenant is told of all the same."""
     broken = {"nginx.ingress.kubernetes.io/proxy-read-timeout": "soon"}
     rules = rule(HOST, path("/broken", "app"))
-    wrong = [
-        ingress(f"broken-{number}", rules, namespace="greedy", annotations=broken) for number in range(_BROKEN)
-    ]
+    wrong = [ingress(f"broken-{number}", rules, namespace="greedy", annotations=broken) for number in range(_BROKEN)]
     async with _written(stage, *wrong, ingress("mistaken", rules, namespace="modest", annotations=broken)):
         await until(lambda: "modest/mistaken" in stage.zonal.stderr, seconds=30.0)
         yield

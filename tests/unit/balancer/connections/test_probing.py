@@ -6,7 +6,6 @@ import asyncio
 import ssl
 import subprocess
 import sys
-import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -23,6 +22,7 @@ from balancer.runtime.absences import Absences
 from tests import builders as build
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import OK, refusing
 
 CHECK = HealthCheck("/well?really", timeout_seconds=10.0)
@@ -209,6 +209,6 @@ async def test_an_endpoint_does_not_fail_because_the_own_loop_was_held(path: str
     probes = Probes(absences)
     absences.beat(loop.time(), 0.0)
     async with ScriptedEndpoint(one_answer(OK)) as endpoint:
-        loop.call_soon(loop.call_soon, time.sleep, 2.0 * HASTY.timeout_seconds)
+        loop.call_soon(loop.call_soon, stall, 2.0 * HASTY.timeout_seconds)
         assert await probes.is_well(member(endpoint), HealthCheck(path, timeout_seconds=HASTY.timeout_seconds), None)
     await probes.close()

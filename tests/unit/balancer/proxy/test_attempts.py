@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import msgspec
 import pytest
@@ -14,6 +13,7 @@ from balancer.model.policies import RoutePolicy
 from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import GET, OK, Standing, post, refusing, shop, standing
 
 
@@ -135,7 +135,7 @@ async def test_an_answer_in_time_of_another_endpoint_helps_a_get_out() -> None:
 async def test_what_the_own_loop_missed_is_no_latency_of_an_endpoint() -> None:
     async def holds_the_loop(visit: Visit) -> None:
         await visit.head()
-        time.sleep(1.0)
+        stall(1.0)
         await visit.send(OK)
 
     async with ScriptedEndpoint(holds_the_loop) as one:

@@ -24,6 +24,7 @@ from balancer.proxy.forwarder import Forwarder
 from balancer.runtime.absences import Absences
 from tests import builders
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.fakes.streams import MemoryEndpointStream, MemoryPools
 
 LONG = 60.0
@@ -117,7 +118,7 @@ async def test_a_loop_that_stood_still_gives_the_connection_its_time(site: Site)
     request, turned = Request(), asyncio.Event()
     site.connect(request, site.pick())
     await until(lambda: bool(site.pool.pending))
-    time.sleep(2.0 * UNKNOWN_SECONDS)
+    stall(2.0 * UNKNOWN_SECONDS)
     asyncio.get_running_loop().call_later(0.1, turned.set)
     await turned.wait()
     assert request.asked == 0

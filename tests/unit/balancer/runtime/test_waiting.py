@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import time
 
 import pytest
 
 from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.runtime.waiting import Bounded
+from tests.fakes.stalls import stall
 
 
 async def test_what_takes_too_long_is_a_timeout() -> None:
@@ -50,7 +50,7 @@ async def test_what_came_while_the_loop_was_held_is_in_time() -> None:
     with ours, theirs:
         ours.setblocking(False)
         async with Bounded(0.2, absences):
-            loop.call_soon(time.sleep, 0.4)
+            loop.call_soon(stall, 0.4)
             theirs.send(b"here")
             assert await loop.sock_recv(ours, 10) == b"here"
 
@@ -60,6 +60,6 @@ async def test_a_wait_goes_on_after_an_absence() -> None:
     absences.beat(loop.time(), 0.0)
     is_here = asyncio.Event()
     async with Bounded(0.2, absences):
-        time.sleep(0.4)
+        stall(0.4)
         loop.call_later(0.1, is_here.set)
         await is_here.wait()
