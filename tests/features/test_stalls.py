@@ -95,7 +95,7 @@ async def test_no_endpoint_is_left_or_tried_again_because_a_worker_stood_still(t
                 client.send(REQUEST)
             os.kill(worker, signal.SIGCONT)
             begun = CLIENTS * (number + 1)
-            await until(lambda begun=begun: asked > begun)  # type: ignore[misc]
+            await until(lambda begun=begun: asked > begun, seconds=30.0)  # type: ignore[misc]
             stop(worker)  # in the middle of many requests, of which some wait for connections
             await asyncio.sleep(STALL_SECONDS)
             os.kill(worker, signal.SIGCONT)
