@@ -154,8 +154,9 @@ class Deadlines:
         self.loop = loop
         self._slots: dict[int, dict[Watched, None]] = {}
         self._due: OrderedDict[Watched, None] = OrderedDict()  # its first entry is cheap to remove
-        self.absences = Absences()
         self._turned_at = loop.time()
+        self.absences = Absences()
+        self.absences.beat(self._turned_at, starved_seconds())
         self._tick = int(self._turned_at / TICK_SECONDS)
         self._handle: asyncio.TimerHandle | None = loop.call_later(TICK_SECONDS, self._turn)
 
