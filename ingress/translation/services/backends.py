@@ -53,7 +53,7 @@ def port_of(service: Service, reference: ServicePortReference) -> ServicePort | 
     return None
 
 
-class AskedBackend(msgspec.Struct, frozen=True):
+class AskedBackend(msgspec.Struct, frozen=True, gc=False):
     """What was asked of `Backends.resolve` or `first_port`, and what that led to.
 
     `service` None: there is none. `place` is the `backend_key` of `port`. `made` None: the reference led to no backend.
