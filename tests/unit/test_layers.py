@@ -109,6 +109,7 @@ CORE = (
     "balancer.picking.comparing",
     "balancer.picking.detours",
     "balancer.picking.ejections",
+    "balancer.picking.endpoint_health",
     "balancer.picking.evidence",
     "balancer.picking.failing",
     "balancer.picking.health",

@@ -56,6 +56,33 @@ def test_failures_fade_and_watching_ends() -> None:
     assert two.one.burden(4 * MEMORY_SECONDS) == 0.0
 
 
+def test_a_failure_that_comes_when_the_last_ones_have_faded_is_the_first_of_new_ones() -> None:
+    two = Two()
+    two.witness.note_failure(two.one, "10.0.0.1", 0.0)
+    two.one.answers += 7
+    two.witness.note_failure(two.other, "10.0.0.1", 8 * MEMORY_SECONDS)
+    assert two.flags == (True, False)
+    assert two.witness.compare(two.other).own == (1.0, 1.0)
+    assert two.witness.compare(two.one).own == (0.0, 0.0), "what was before the first failure does not count"
+
+
+def test_nothing_is_kept_of_an_endpoint_while_nothing_fails() -> None:
+    two = Two()
+    assert two.one.met is None
+    two.witness.note_failure(two.other, "10.0.0.1", 0.0)
+    assert two.one.met is not None
+    two.witness.note_answer(two.one, "10.0.0.1", 8 * MEMORY_SECONDS)
+    assert two.one.met is None and two.other.met is None
+
+
+def test_an_endpoint_that_comes_meanwhile_is_counted() -> None:
+    two, third = Two(), Experience()
+    two.witness.note_failure(two.one, "10.0.0.1", 0.0)
+    two.witness.follow((two.one, two.other, third))
+    third.answers += 3
+    assert two.witness.compare(third).own == (0.0, 3.0)
+
+
 def test_the_rest_is_without_the_clients_who_failed_most() -> None:
     two = Two()
     for client in ("10.0.0.1", "10.0.0.2"):
