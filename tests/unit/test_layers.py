@@ -127,6 +127,7 @@ CORE = (
     "balancer.picking.standing",
     "balancer.picking.turns",
     "balancer.proxy.answers",
+    "balancer.proxy.between",
     "balancer.proxy.bodies",
     "balancer.proxy.body_room",
     "balancer.proxy.endings",
