@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from balancer.model.endpoints import Backend, BackendKey, Endpoint
+from balancer.model.endpoints import Backend, BackendKey, Ejection, Endpoint
 from ingress.findings import Findings
 from ingress.objects.kinds import Service, ServicePort, ServiceSpec
 from ingress.objects.metadata import Metadata
@@ -38,8 +38,8 @@ def test_endpoints_come_from_slices_and_what_is_found_about_those_is_kept_apart(
 
 
 def test_whoever_overrides_counts_more_than_the_cluster() -> None:
-    item, settings = service(), BackendSettings(ejection_max_percent=70)
-    assert made(item, findings=Findings(), settings=settings).backend.ejection.max_percent == 20
+    settings = BackendSettings(ejection=Ejection(max_percent=70))
+    assert made(service(), findings=Findings(), settings=settings).backend.ejection.max_percent == 20
 
 
 def test_a_service_that_stands_for_itself_has_no_slices() -> None:
