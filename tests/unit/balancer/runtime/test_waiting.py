@@ -21,7 +21,7 @@ async def test_what_takes_too_long_is_a_timeout() -> None:
 async def test_what_is_in_time_is_not_disturbed_afterwards() -> None:
     async with Bounded(0.01, NEVER_ABSENT):
         await asyncio.sleep(0)
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0.05)  # longer than the bound
 
 
 async def test_an_error_within_passes() -> None:
