@@ -17,7 +17,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
 from balancer.picking.outcomes import Outcome
 from balancer.proxy.forwarder import Forwarder
-from balancer.runtime.absences import Wait
+from balancer.runtime.absences import AttendedWait
 
 _OF_US = (ErrorKind.CLIENT_LEFT, ErrorKind.OVERLOADED)  # they say nothing about the endpoint
 _AGAIN_SECONDS = 0.5  # until it is asked again whether there is another endpoint
@@ -75,7 +75,7 @@ class Connecting(Awaited):
         self._tasks.add(self._task)
         self._task.add_done_callback(self._tasks.discard)
         patience = silence.patience(member, now)
-        self._wait = Wait(patience, now, self._absences)
+        self._wait = AttendedWait(patience, now, self._absences)
         self._look_in(patience)
 
     def endpoint_left(self) -> None:

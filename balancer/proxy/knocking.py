@@ -14,7 +14,7 @@ from typing import Protocol
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
-from balancer.runtime.absences import NEVER_ABSENT, Absences, Wait
+from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 
 KNOCK_AGAIN_SECONDS = 5.0
 """An endpoint is asked once in so many seconds, however many requests wait for it."""
@@ -63,7 +63,7 @@ class Knocks:
         others = [(each, each.health.answers) for each in runtime.members.values() if each is not member]
         silence.began(member, began)
         connecting = asyncio.ensure_future(self._pools.knock(member, _SECONDS))
-        wait = Wait(silence.patience(member, began), began, self._absences)
+        wait = AttendedWait(silence.patience(member, began), began, self._absences)
         try:
             while not connecting.done() and (left := wait.left(time.perf_counter())):
                 await asyncio.wait((connecting,), timeout=left)

@@ -70,7 +70,7 @@ NEVER_ABSENT: Final = Absences()
 """Of a loop that nobody asks."""
 
 
-class Wait:
+class AttendedWait:
     """One wait for something that the loop has to read. Absences do not count."""
 
     __slots__ = ("_absences", "_began", "_seconds", "_turns")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from types import TracebackType
 
-from balancer.runtime.absences import Absences, Wait
+from balancer.runtime.absences import Absences, AttendedWait
 
 
 class Bounded:
@@ -21,7 +21,7 @@ class Bounded:
 
     async def __aenter__(self) -> None:
         loop = self._loop
-        self._wait = Wait(self._seconds, loop.time(), self._absences)
+        self._wait = AttendedWait(self._seconds, loop.time(), self._absences)
         await self._timeout.__aenter__()
         self._timer = loop.call_later(self._seconds, self._look)
 

@@ -13,7 +13,7 @@ from balancer.runtime.absences import (
     TURN_SECONDS,
     TURNS,
     Absences,
-    Wait,
+    AttendedWait,
 )
 
 
@@ -76,7 +76,7 @@ def test_old_absences_are_forgotten() -> None:
 
 def test_a_wait_is_as_long_as_the_loop_turned() -> None:
     absences = beating(101.0)
-    wait = Wait(0.25, 101.0, absences)
+    wait = AttendedWait(0.25, 101.0, absences)
     assert wait.left(101.05) == pytest.approx(0.2)
     assert wait.left(103.0) == pytest.approx(0.15), "a stall counts for one beat"
     absences.beat(103.0, 0.0)
@@ -85,16 +85,16 @@ def test_a_wait_is_as_long_as_the_loop_turned() -> None:
 
 
 def test_at_the_end_of_a_wait_the_loop_is_let_turn() -> None:
-    wait = Wait(0.25, 101.0, NEVER_ABSENT)
+    wait = AttendedWait(0.25, 101.0, NEVER_ABSENT)
     assert [wait.left(102.0) for _ in range(TURNS + 1)] == [TURN_SECONDS] * TURNS + [0.0]
-    wait = Wait(0.25, 101.0, NEVER_ABSENT)
+    wait = AttendedWait(0.25, 101.0, NEVER_ABSENT)
     wait.end()
     assert wait.left(101.0) == 0.0
 
 
 def test_no_wait_is_endless() -> None:
     absences = beating(101.0)
-    wait = Wait(1.0, 101.0, absences)
+    wait = AttendedWait(1.0, 101.0, absences)
     assert wait.left(102.0 + HOPELESS_SECONDS - 0.5) == pytest.approx(0.5)
     assert [wait.left(102.0 + HOPELESS_SECONDS) for _ in range(TURNS + 1)][-1] == 0.0
 
