@@ -111,7 +111,8 @@ class ScriptedEndpoint:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for visit in self.visits:
-            await visit.close()
+            with suppress(asyncio.CancelledError):  # of a `close` whose task was cancelled
+                await visit.close()
 
     async def stop(self) -> None:
         """Refuse connections from now on."""
