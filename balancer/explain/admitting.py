@@ -8,7 +8,7 @@ from balancer.errors import ErrorKind
 from balancer.explain.asking import Question
 from balancer.http.origin import Origin
 from balancer.matching.forwarded import ForwardedReader
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
+from balancer.matching.gates.verdicts import Asked, Deny, Go, NewPath, Reply, Waiting
 from balancer.matching.served import Served
 
 
@@ -16,10 +16,10 @@ class Admission(NamedTuple):
     """What the gates of a route say of a request.
 
     `answer` is None if the request goes on. `redirect` is the redirect of a plain request to https, or None: `answer`
-    and `steps`, a sentence for each, are about the request to that URL then.
+    and `steps`, a sentence for each, are about the request to that URL then. With `NewPath` it is matched anew.
     """
 
-    answer: Deny | Reply | None
+    answer: Deny | Reply | NewPath | None
     redirect: Reply | None
     steps: list[str]
 
@@ -61,6 +61,10 @@ def gate_steps(
         verdict = gate.judge(asked, _never)
         if about.leads_on:
             redirect = verdict if isinstance(verdict, Reply) else None
+        elif isinstance(verdict, NewPath):
+            path = verdict.path.decode(errors="backslashreplace")
+            steps.append(f"A snippet changes the path to {path}, and the request is matched anew.")
+            return Admission(verdict, redirect, steps)
         elif isinstance(verdict, Deny | Reply):
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
         if about.asks_address:
@@ -68,7 +72,7 @@ def gate_steps(
     return Admission(None, redirect, steps)
 
 
-def location_of(answer: Go | Deny | Reply | Waiting) -> str | None:
+def location_of(answer: Go | Deny | Reply | NewPath | Waiting) -> str | None:
     """The URL to which an answer redirects, or None."""
     fields = answer.fields if isinstance(answer, Reply) else ()
     found = next((value for name, value in fields if name == b"Location"), None)

@@ -13,7 +13,8 @@ from balancer.http.streams import Outgoing
 from balancer.matching.branches import Junction
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, asked_with, request_of
-from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
+from balancer.matching.gates.leading import said_before
+from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, NewPath, Reply
 from balancer.matching.served import Match
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.proxy.attempts import Attempts
@@ -96,12 +97,13 @@ class HookedRequest(Request):
             self._hooked = hooked
             self.stream = hooked
         gates: tuple[Gate, ...] = served.secure_gates if stream.origin.https else served.plain_gates
-        Gating(self, gates, asked).begin()
+        Gating(self, gates, asked, said_before(head)).begin()
 
     def _asked(self, head: RequestHead) -> Asked:
         stream, match = self.stream, self.match
         account = self.account
-        return Asked(head, stream.origin, stream.secure, match.captures, account.request_id, (), self._is_servable)
+        added, is_servable = said_before(head).added, self._is_servable
+        return Asked(head, stream.origin, stream.secure, match.captures, account.request_id, added, is_servable)
 
     def gates_passed(self, go: Go) -> None:
         if self._go_before is not None:
@@ -152,6 +154,10 @@ class HookedRequest(Request):
         self.stream.detach()
         self._go = go
         super().body_received(body)
+
+    def gate_led(self, to: NewPath, go: Go) -> None:
+        """Hooks of two routes never see one request, so the translation closes such a path."""
+        self.gate_denied(ErrorKind.PATH_CLOSED)
 
     def gate_denied(self, kind: ErrorKind) -> None:
         self._note_hook()
