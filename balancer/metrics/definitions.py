@@ -89,6 +89,20 @@ ZONE_BLIND_COST: Final = Definition(
     labels=("namespace", "service"),
     help="Cost of the same bytes for a proxy that does not know zones: the average over the ready endpoints.",
 )
+CLIENT_BYTES: Final = Definition(
+    name="zonal_client_bytes_total",
+    kind=MetricKind.COUNTER,
+    labels=("client_zone", "zone", "direction"),
+    help="Body bytes exchanged with clients (direction: request, response) by their zone, `unknown` outside of"
+    " zone-client-networks. Not counted without that key.",
+)
+CLIENT_COST: Final = Definition(
+    name="zonal_client_cost_dollars_total",
+    kind=MetricKind.COUNTER,
+    labels=("client_zone", "zone"),
+    help="Cost of the bytes of zonal_client_bytes_total by zone-transfer-prices: of the hop before zonal. Bytes of"
+    " unknown zones have no price here.",
+)
 DRY_RUN_DECISIONS: Final = Definition(
     name="zonal_zone_dry_run_decisions_total",
     kind=MetricKind.COUNTER,
@@ -309,6 +323,8 @@ DEFINITIONS: Final = (
     ZONE_BYTES,
     ZONE_COST,
     ZONE_BLIND_COST,
+    CLIENT_BYTES,
+    CLIENT_COST,
     DRY_RUN_DECISIONS,
     DRY_RUN_COST,
     SPILL_RATIO,

@@ -29,6 +29,7 @@ from balancer.proxy.bodies import KeptBody
 from balancer.proxy.context import RequestContext
 from balancer.proxy.endings import Ending, ending_of
 from balancer.proxy.gating import Gating
+from balancer.proxy.hop_accounting import count_hop
 from balancer.proxy.preparing import NOTHING, prepare
 from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
 
@@ -330,6 +331,8 @@ class Request(RequestContext):
         rules, accounting = view.logged, supplies.accounting
         logging = None if rules is None else Logging(rules, stream.origin)
         accounting.close(self.account, view.zone, logging)
+        if view.hops is not None:
+            count_hop(accounting.recorder, view.hops, self.account, view.zone)
         supplies.alarms.append(self.alarm)
         stream.release()
 

@@ -85,6 +85,7 @@ def _with_fleet(facts: ZoneFacts, said: ZoneFactSettings) -> ZoneFacts:
         fleet_loads=said.fleet_loads,
         fleet_zones=said.fleet_zones,
         fleet_readiness=said.fleet_readiness,
+        client_networks=said.client_networks,
     )
 
 
