@@ -6,10 +6,12 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.explain.asking import Question
+from balancer.explain.hook_runs import run_hooks
 from balancer.http.origin import Origin
 from balancer.matching.forwarded import ForwardedReader
 from balancer.matching.gates.verdicts import Asked, Deny, Go, NewPath, Reply, Waiting
 from balancer.matching.served import Served
+from zonal_hooks.messages import NO_CHOICE, Choice
 
 
 class Admission(NamedTuple):
@@ -17,11 +19,13 @@ class Admission(NamedTuple):
 
     `answer` is None if the request goes on. `redirect` is the redirect of a plain request to https, or None: `answer`
     and `steps`, a sentence for each, are about the request to that URL then. With `NewPath` it is matched anew.
+    `choice` is what hooks chose that were run.
     """
 
     answer: Deny | Reply | NewPath | None
     redirect: Reply | None
     steps: list[str]
+    choice: Choice = NO_CHOICE
 
 
 def origin_of(question: Question, forwarded: ForwardedReader | None) -> Origin:
@@ -49,8 +53,7 @@ def gate_steps(
     asked = Asked(question.request, origin, question.secure, captures)
     steps: list[str] = []
     redirect: Reply | None = None
-    hooks = () if served.hooks is None else served.hooks.gates
-    for gate in (*(served.secure_gates if origin.https else served.plain_gates), *hooks):
+    for gate in served.secure_gates if origin.https else served.plain_gates:
         about = gate.describe()
         steps += about.facts
         if about.asks_address and not question.client:
@@ -69,7 +72,11 @@ def gate_steps(
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
         if about.asks_address:
             steps.append(f"The address {question.client} may pass.")
-    return Admission(None, redirect, steps)
+    if served.hooks is None:
+        return Admission(None, redirect, steps)
+    runs = run_hooks(served.hooks.gates, asked, served.route.owner.full_name)
+    told = [] if runs.answer is None else [_told(runs.answer, question)]
+    return Admission(runs.answer, redirect, [*steps, *runs.steps, *told], runs.choice)
 
 
 def location_of(answer: Go | Deny | Reply | NewPath | Waiting) -> str | None:
@@ -94,6 +101,8 @@ def _told(answer: Deny | Reply, question: Question) -> str:
             return "The ConfigMap blocks this User-Agent or Referer, so the answer is 403."
         if answer.kind is ErrorKind.BAD_REQUEST:
             return "The request names no host to be redirected to, so the answer is 400."
+        if answer.kind is ErrorKind.HOOK_FAILED:
+            return "A hook that fails refuses the request, so the answer is 503."
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")

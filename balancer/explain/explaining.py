@@ -32,6 +32,7 @@ from balancer.matching.served import Match, Served
 from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
+from balancer.proxy.hooked_requests import steered_by
 
 
 def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
@@ -114,7 +115,7 @@ def _carried(stream: Stream, moment: Moment) -> Draft:
 def _matched(told: Explanation, match: Match, admission: Admission, moment: Moment) -> Draft:
     """Explains what becomes of a request that has a route, from the choice of its branch on."""
     route = match.served.route
-    branching = branching_of(match.served, moment.question, moment.view)
+    branching = branching_of(_chosen(match.served, admission, moment.view), moment.question, moment.view)
     to, involved = branching.to, branching.owners
     steps: list[Step] = [*branching.steps]
     told = msgspec.structs.replace(
@@ -132,9 +133,16 @@ def _matched(told: Explanation, match: Match, admission: Admission, moment: Mome
         told = failing(told, rewritten.refused) if rewritten.refused is not None else told
     draft = Draft(told, ())
     if told.status is None:
-        draft = endpoint_draft(told, to, moment)
+        draft = endpoint_draft(told, steered_by(to, admission.choice), moment)
         steps += [*mirror_steps(route), *draft.steps]
     return msgspec.structs.replace(draft, steps=tuple(steps), involved=tuple(map(name_of, involved)))
+
+
+def _chosen(served: Served, admission: Admission, view: View) -> Served:
+    """The route as hooks leave it that were run: with the branch that they chose, if that has endpoints."""
+    canary, junction = admission.choice.canary, served.junction
+    to = None if canary is None or junction is None else junction.named(canary)
+    return served if to is None or not view.has_endpoints(to.backend) else served.leading_to(to)
 
 
 def _replied(told: Explanation, reply: Reply) -> Explanation:

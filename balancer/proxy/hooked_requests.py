@@ -186,7 +186,7 @@ class HookedRequest(Request):
         outgoing.replaced |= self._scene.removed
         if self._scene.removed and outgoing.passing.underscores:
             outgoing.replaced |= written_alike(outgoing.request.fields, self._scene.removed)
-        destination = prepared.to if choice is NO_CHOICE else _steered(prepared.to, choice)
+        destination = steered_by(prepared.to, choice)
         Attempts().begin(self, outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
 
     def end(self) -> None:
@@ -210,8 +210,10 @@ class HookedRequest(Request):
             self.break_off()
 
 
-def _steered(to: Destination, choice: Choice) -> Destination:
+def steered_by(to: Destination, choice: Choice) -> Destination:
     """`to` for one request, as `pick` hooks say."""
+    if choice is NO_CHOICE:
+        return to
     policy = None if choice.zone_policy is None else _POLICIES[choice.zone_policy]
     if choice.affinity_key is None:
         return to.steered(policy, None)
