@@ -113,8 +113,9 @@ class _HookTurn:
 
     def go_on(self) -> GateVerdict | Waiting:
         """Calls what is left of the hook, until it answers, waits, or lets the request pass."""
-        caller = self._gate.caller
-        for phase in self._phases[self._at :]:
+        caller, phases = self._gate.caller, self._phases
+        while self._at < len(phases):
+            phase = phases[self._at]
             self._at += 1
             message = request_of(self._asked, self._scene, self._removed, self._added)
             if phase.name == "pick":
