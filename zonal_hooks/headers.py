@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, TypeVar, overload
 
 Field = tuple[bytes, bytes]

@@ -65,6 +65,13 @@ GRPC_RESPONSES: Final = Definition(
     labels=(*_ROUTE, "grpc_status"),
     help="Answers to gRPC calls, by grpc-status (0 to 16, or `other`). Calls that were cut short are not counted.",
 )
+LIMIT_STORE_ANSWERS: Final = Definition(
+    name="zonal_limit_store_answers_total",
+    kind=MetricKind.COUNTER,
+    labels=("outcome",),
+    help="Questions to the store of limits (`passed`, `refused`, `late`), and requests that were judged without it"
+    " (`away`).",
+)
 ZONE_DECISIONS: Final = Definition(
     name="zonal_zone_decisions_total",
     kind=MetricKind.COUNTER,
@@ -319,6 +326,7 @@ DEFINITIONS: Final = (
     STREAM_CONNECTIONS,
     STREAM_SECONDS,
     STREAM_CONNECT,
+    LIMIT_STORE_ANSWERS,
     ZONE_DECISIONS,
     ZONE_BYTES,
     ZONE_COST,

@@ -102,6 +102,7 @@ def cli() -> None:
         type=_FILE,
         help="A file of at least 16 bytes that all replicas have; default in a cluster: Leases.",
     ),
+    option("--limit-store", type=_FILE, help="A file with the URL of a Valkey or Redis server, for exact limits."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )
@@ -201,6 +202,7 @@ def run(**given: Any) -> None:
         event_loop=given["event_loop"],
         compat_metrics=given["compat_metrics"],
         hooks=given["hooks"],
+        limit_store=given["limit_store"],
     )
     if conflict := conflict_of(options):
         raise BadInput(conflict)
@@ -234,6 +236,7 @@ def demo(**given: Any) -> None:
 
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
+    from balancer.connections.limit_stores import StoreUnusable
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
     from ingress.following.hook_files import HooksUnusable
@@ -245,7 +248,7 @@ def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> N
         run_app(options)
     except CannotListen as error:
         raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
-    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable) as error:
+    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable, StoreUnusable) as error:
         raise BadInput(str(error)) from None
 
 
