@@ -243,6 +243,7 @@ class App:
                 events=lambda events: self._observed.sick_for_all(event.zone for event in events),
                 flows=self._flows,
                 places=self._places,
+                crowded=self._observed.crowded,
             ),
         )
         await conversation.start()
