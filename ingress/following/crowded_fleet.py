@@ -16,7 +16,7 @@ def finding_of_crowd(replicas_most: int) -> Finding:
         namespace="",
         name="--peer-port",
         reason=REASON,
-        message=f"There are more replicas than the {replicas_most + 1} that tell each other: use fewer and larger ones, "
+        message=f"There are more replicas than the {replicas_most + 1} that tell each other: use fewer, larger ones, "
         "or divide them into several ingresses, each with a Service and --publish-service of its own.",
         effect="The replicas beyond decide as each of them does alone; limits with limit-scope: fleet let more pass.",
         severity=Severity.DEGRADED,
