@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.secrecy import SECRET
 
 
-class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
+class ExternalAuth(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="external_auth"):
     """Asks an auth service whether a request may pass (ingress-nginx: auth-url and its kin).
 
     `url`, `signin`, `request_redirect`, `cache_key` and the values of `added_fields` are text with variables. `url` has
