@@ -12,6 +12,7 @@ from tests.fakes.sockets import free_ports
 from tests.fakes.stopwatch import Stopwatch
 from tests.features.sick.clients import SickCrowd
 from tests.features.sick.endpoints import SickEndpoint
+from tests.integration.conversing import PATIENCE_SECONDS, comes, replicas
 from tests.integration.manifests import (
     ManifestFolder,
     config_map,
@@ -24,7 +25,6 @@ from tests.integration.manifests import (
 )
 from tests.integration.running import Zonal
 from tests.integration.shop import Shop
-from tests.integration.test_conversation import PATIENCE_SECONDS, comes, replicas
 
 SERVICES = ("cart", "pay", "stock")
 RATE = 40.0

@@ -8,7 +8,7 @@ from functools import partial
 from balancer.errors import ErrorKind
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, NewPath, Reply, Resume, Verdict, Waiting
 
-_VERDICTS = (Go, Deny, Reply)
+_VERDICTS = (Go, Deny, Reply, NewPath)
 _SERVER_ERRORS = 500
 _FORBIDDEN = 403
 _REFUSING = frozenset({ErrorKind.SOURCE_DENIED})
