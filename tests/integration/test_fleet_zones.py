@@ -58,7 +58,7 @@ class Fleet(NamedTuple):
     async def findings(self, place: int, reason: str) -> list[str]:
         """The names of the objects about which a replica has findings with this reason."""
         found = (await self.zonals[place].admin("/debug/findings")).json()
-        return [each["name"] for each in found["findings"] if each["reason"] == reason]
+        return [each["name"] for each in found if each["reason"] == reason]
 
     async def until_found(self, place: int, reason: str, names: list[str]) -> None:
         watch = Stopwatch()
