@@ -8,6 +8,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tests.fakes.sockets import free_ports
 from tests.fakes.stopwatch import Stopwatch
 from tests.features.sick.clients import SickCrowd
@@ -25,6 +27,8 @@ from tests.integration.manifests import (
 )
 from tests.integration.running import Zonal
 from tests.integration.shop import Shop
+
+pytestmark = pytest.mark.slow
 
 SERVICES = ("cart", "pay", "stock")
 RATE = 40.0
