@@ -48,7 +48,7 @@ class StoreUnusable(Exception):
     """The file that names a store, or what it names, cannot be used. The message is one line."""
 
 
-class _Question:
+class _Consultation:
     """A question on its way. Whoever asked may leave."""
 
     __slots__ = ("tell",)
@@ -62,7 +62,8 @@ class _Question:
 
     def answer(self, passes: bool | None) -> None:
         """Tells the answer, once."""
-        tell, self.tell = self.tell, None
+        tell = self.tell
+        self.tell = None
         if tell is not None:
             tell(passes)
 
@@ -91,7 +92,7 @@ class ValkeyStore:
         if len(self._asking) >= _ASKED_MOST or monotonic() < self._away_until:
             self._note("away")
             return None
-        question = _Question(tell)
+        question = _Consultation(tell)
         task = asyncio.get_running_loop().create_task(self._ask(keys, schedules, question))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
@@ -106,7 +107,7 @@ class ValkeyStore:
             await self._client.aclose()
             await self._client.connection_pool.disconnect()
 
-    async def _ask(self, keys: Sequence[bytes], schedules: Sequence[Schedule], question: _Question) -> None:
+    async def _ask(self, keys: Sequence[bytes], schedules: Sequence[Schedule], question: _Consultation) -> None:
         args = [number // _NS_IN_US for each in schedules for number in each]
         try:
             async with asyncio.timeout(ASK_SECONDS):

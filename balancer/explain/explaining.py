@@ -26,13 +26,13 @@ from balancer.explain.telling import (
 )
 from balancer.live import View
 from balancer.matching.certificates import CertificateFacts, facts_of
+from balancer.matching.gates.hooks import steered_by
 from balancer.matching.gates.leading import led_to, onward_target
 from balancer.matching.gates.verdicts import PASSED, Deny, NewPath, Reply
 from balancer.matching.served import Match, Served
 from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
 from balancer.model.zones import OwnZone
-from balancer.proxy.hooked_requests import steered_by
 
 
 def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:

@@ -12,11 +12,10 @@ from balancer.http.passing import written_alike
 from balancer.http.streams import Outgoing
 from balancer.matching.branches import Junction
 from balancer.matching.destinations import Destination
-from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, asked_with, request_of
+from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, asked_with, request_of, steered_by
 from balancer.matching.gates.leading import said_before
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, NewPath, Reply
 from balancer.matching.served import Match
-from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.proxy.attempts import Attempts
 from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.gating import Gating
@@ -26,9 +25,6 @@ from balancer.proxy.preparing import prepare
 from balancer.proxy.requests import Request
 from balancer.proxy.spooling import SpooledBody, Spooling
 from zonal_hooks.answers import BODY_BYTES_MOST
-from zonal_hooks.messages import NO_CHOICE, Choice
-
-_POLICIES = {name.value: ZonePolicy(name) for name in (ZonePolicyName.OFF, ZonePolicyName.PREFER_ZONE)}
 
 
 class HookGating(Gating):
@@ -208,17 +204,6 @@ class HookedRequest(Request):
             self.end()
         except Exception:
             self.break_off()
-
-
-def steered_by(to: Destination, choice: Choice) -> Destination:
-    """`to` for one request, as `pick` hooks say."""
-    if choice is NO_CHOICE:
-        return to
-    policy = None if choice.zone_policy is None else _POLICIES[choice.zone_policy]
-    if choice.affinity_key is None:
-        return to.steered(policy, None)
-    key = choice.affinity_key.encode("utf-8", "surrogatepass")
-    return to.steered(policy, lambda _request, _peer: key)
 
 
 def serve_hooked(request: Request, head: RequestHead) -> None:

@@ -128,15 +128,7 @@ class Worker:
         self._spans = SpanOutbox(recorder.spans_dropped)
         self._hooks = WorkerHooks(recorder)
         self._limit_store = ValkeyStore(limit_store, partial(_note_store, recorder)) if limit_store else None
-        tools = GateTools(
-            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
-            counting=counting or memory_alone().counting,
-            sign_in=SignIn(self._logins, self._password_checks()),
-            random_bits=random.getrandbits,
-            hooks=self._hooks.caller,
-            now=time.time,
-            limit_store=self._limit_store,
-        )
+        tools = self._gate_tools(counting or memory_alone().counting)
         self.live = LiveTable(random_below, gate_maker(tools), others)
         self._deadlines = Deadlines(self._loop)
         transports = TcpTransports(self._loop)
@@ -163,6 +155,17 @@ class Worker:
         self._draining = False
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)
+
+    def _gate_tools(self, counting: Counting) -> GateTools:
+        return GateTools(
+            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
+            counting=counting,
+            sign_in=SignIn(self._logins, self._password_checks()),
+            random_bits=random.getrandbits,
+            hooks=self._hooks.caller,
+            now=time.time,
+            limit_store=self._limit_store,
+        )
 
     def _made_reception(self, recorder: Recorder, transports: TcpTransports) -> Reception:
         return Reception(

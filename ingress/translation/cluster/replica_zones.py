@@ -13,7 +13,6 @@ from balancer.model.zones import Zone
 from ingress.findings import Finding, Findings, Severity, Subject, quote
 from ingress.translation.cluster.zone_findings import counted
 
-REASON = "ZoneWithoutReplica"
 _REPAIR = "give the Deployment of zonal a replica there (at least one for each zone, and a topology spread constraint)"
 
 
@@ -34,7 +33,7 @@ class ReplicaZones(msgspec.Struct, frozen=True):
         for zone in sorted(without):
             findings.add(
                 Subject("Zone", "", zone),
-                reason=REASON,
+                reason="ZoneWithoutReplica",
                 message=f"Zone {quote(zone)} has endpoints and no ready replica of zonal: {_REPAIR}.",
                 effect="Clients of the zone enter in other zones and stay there: the way before zonal costs traffic "
                 "between zones, and the endpoints of the zone get few requests.",
