@@ -8,4 +8,4 @@ from hypothesis import settings
 def examples(most: int) -> settings:
     """So many in the gate. After each change, with the profile `unit`, as few as of any other property."""
     is_quick = settings.get_current_profile_name() == "unit"
-    return settings(max_examples=min(most, settings.default.max_examples) if is_quick else most)
+    return settings(max_examples=min(most, settings().max_examples) if is_quick else most)
