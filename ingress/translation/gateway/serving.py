@@ -125,7 +125,15 @@ def _entry_point_key(configuration: str, protocol: Protocol) -> str:
 
 def _listener(read: ReadListener) -> Listener:
     hostname = "" if read.spec.protocol == "TCP" else normal(read.spec.hostname)
-    return Listener(read.key, read.configuration, hostname, read.certificates, _demand(read), only_relays=read.relays)
+    return Listener(
+        read.key,
+        read.configuration,
+        hostname,
+        read.certificates,
+        _demand(read),
+        only_relays=read.relays,
+        oldest_tls=read.oldest_tls,
+    )
 
 
 def is_bound(listener: ReadListener) -> bool:
