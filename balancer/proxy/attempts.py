@@ -11,6 +11,7 @@ import time
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http import grpc
 from balancer.http.edits import ResponseEditor
+from balancer.http.messages import HTTP_2_0, RequestHead
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.matching.destinations import Destination
 from balancer.model.handshakes import Handshake
@@ -44,6 +45,7 @@ class Attempts(ExchangeOwner):
         "_destination",
         "_forwarder",
         "_handshake",
+        "_http2",
         "_intercepts",
         "_is_retry",
         "_picker",
@@ -59,6 +61,7 @@ class Attempts(ExchangeOwner):
     _destination: Destination
     _forwarder: Forwarder
     _handshake: Handshake | None
+    _http2: bool
     _intercepts: frozenset[int]
     _is_retry: bool
     _picker: Picker
@@ -107,8 +110,9 @@ class Attempts(ExchangeOwner):
         self._runtime = runtime
         is_plain = runtime.handshake is None
         self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
-        if runtime.http2 and grpc.is_call(outgoing.request.fields):
-            timing.begin_call(context, now)
+        self._http2 = runtime.http2
+        if (runtime.http2 or policy.calls_in_http2) and grpc.is_call(outgoing.request.fields):
+            self._begin_call(outgoing.request, now)
         budget = runtime.budget
         budget.begin_request()
         balancer = runtime.balancer(to.zone_policy, now)
@@ -128,6 +132,12 @@ class Attempts(ExchangeOwner):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 
+    def _begin_call(self, request: RequestHead, now: float) -> None:
+        """A gRPC call begins. It goes on in HTTP/2 if it came so: nothing else carries its trailers and its streams."""
+        self._http2 = self._http2 or request.protocol == HTTP_2_0
+        if self._http2:
+            timing.begin_call(self._context, now)
+
     def limit_passed(self) -> ErrorKind:
         return timing.limit_passed(self._context)
 
@@ -139,7 +149,7 @@ class Attempts(ExchangeOwner):
             body_bytes=request.body_bytes,
             on=policy.retry_on,
             tries=policy.tries,
-            refusable=self._runtime.http2,
+            refusable=self._http2,
         )
 
     def _attempt(self, pick: Pick, now: float) -> None:
@@ -153,7 +163,7 @@ class Attempts(ExchangeOwner):
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         method = context.outgoing.request.method
-        pool = self._forwarder.pools.of(member, self._handshake, self._runtime.http2)
+        pool = self._forwarder.pools.of(member, self._handshake, self._http2)
         stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
         if stream is not None:
             self._exchange(stream)
@@ -166,7 +176,7 @@ class Attempts(ExchangeOwner):
         context.waiting.waits()
         pick = context.account.pick
         assert pick is not None
-        pool = forwarder.pools.of(pick.member, self._handshake, runtime.http2)
+        pool = forwarder.pools.of(pick.member, self._handshake, self._http2)
         Connecting(self, pick, pool, runtime, forwarder).begin(context.policy.connect_timeout_seconds)
 
     # What a new connection calls (`connecting.Waiter`).
@@ -242,7 +252,7 @@ class Attempts(ExchangeOwner):
         """Chooses the endpoint that gets the request, if the present one is known to be gone."""
         self._chosen = None
         forwarder = self._forwarder
-        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
+        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake, self._http2):
             error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
             if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
                 self._chosen = self._choose(is_over=False, is_silent=True)
@@ -262,7 +272,7 @@ class Attempts(ExchangeOwner):
         other requests share counts as reused.
         """
         if is_stale(error, method=self._context.outgoing.request.method, pooled=reused):
-            if not self._runtime.http2:
+            if not self._http2:
                 return True
         elif not is_unprocessed(error):
             return False

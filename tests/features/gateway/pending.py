@@ -11,6 +11,4 @@ PENDING: dict[str, str] = {
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
     "multiple-gateways/route-moves": _OWN_ADDRESSES,
     "multiple-gateways/shared-and-own-routes": _OWN_ADDRESSES,
-    "timeouts/grpc-call": "endpoints of the runner that speak only HTTP/2 are asked in HTTP/1.1 by an HTTPRoute",
-    "tls-listeners/options": "no option of TLS is supported: the listener is refused",
 }
