@@ -25,6 +25,7 @@ from ingress.translation.gateway.backend_policies import BackendPolicies, Judged
 from ingress.translation.gateway.classes import class_standing, our_classes, parameters_problem
 from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
 from ingress.translation.gateway.condition_bounds import bounded
+from ingress.translation.gateway.features import Needed
 from ingress.translation.gateway.grants import Grants
 from ingress.translation.gateway.hostname_owners import owned
 from ingress.translation.gateway.listener_certificates import with_certificates
@@ -33,7 +34,8 @@ from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, b
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.named_objects import needs_of
 from ingress.translation.gateway.namespaces import NamespaceLabels
-from ingress.translation.gateway.own_ports import Exposure, OwnPorts, missing_address, written
+from ingress.translation.gateway.overlaps import with_overlaps
+from ingress.translation.gateway.own_ports import Exposure, OwnPorts, asked_addresses, missing_address, written
 from ingress.translation.gateway.register import read_register, service_name
 from ingress.translation.gateway.route_reading import ReadRoute, owner_named, read_route
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
@@ -138,7 +140,7 @@ class _GatewayReading:
 
     def result(self) -> ReadGateways:
         """Everything that was read."""
-        listeners = tuple(self._all_listeners())
+        listeners = with_overlaps(self._all_listeners())
         grouped: dict[ListenerOwner, tuple[ReadListener, ...]] = {
             **{ListenerOwner("Gateway", *key): () for key in self._gateways},
             **by_owner(listeners),
@@ -153,7 +155,7 @@ class _GatewayReading:
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         zones = ZonePolicies(self._inventory, self._gateways)
         standings = (
-            *(class_standing(each, self._inventory) for each in self._classes.values()),
+            *(class_standing(each, self._inventory, self._present()) for each in self._classes.values()),
             *self._owner_standings(grouped, _counted(routes)),
             *(route_standing(each, self._options.controller) for each in routes if each.parents),
             *policies.standings(_used(routes), self._options.controller),
@@ -174,6 +176,16 @@ class _GatewayReading:
             shown=dict(self._shown()),
             zones=zones,
         )
+
+    def _present(self) -> Iterator[Needed]:
+        """What features may need."""
+        services = self._options.services
+        if self._inventory.provisioned.channel == "experimental":
+            yield Needed.EXPERIMENTAL
+        if services is not None and services.external_networks:
+            yield Needed.EXTERNAL_IPS
+        if services is not None and services.cluster_domain:
+            yield Needed.ALIASES
 
     def _refusal(self, gateway: Gateway) -> Problem | None:
         parameters = gateway.spec.infrastructure.parameters_ref
@@ -265,7 +277,7 @@ class _GatewayReading:
         found = written(shared)
         if not found:
             return (), Problem("AddressNotAssigned", "The addresses of this installation are not known yet.")
-        return found, missing_address(gateway, found, "this installation has", "it gets it")
+        return asked_addresses(gateway, found), missing_address(gateway, found, "this installation has", "it gets it")
 
     def _exposures(self, listeners: Iterable[ReadListener]) -> Iterator[Exposure]:
         """What the Services of Gateways should be, the oldest Gateway first."""
