@@ -47,8 +47,9 @@ class Listener(msgspec.Struct, frozen=True):
     `key` is unique in the model. `hostname` is as the name of a `Host`; empty: all hosts. Only hosts of the most
     specific listener serve a request. `certificates` are keys of `Certificate`: handshakes for names of the listener
     show the first one that fits, unless the host has its own. `client_demand` is what such handshakes ask clients for,
-    None: nothing. `only_relays`: a connection that no relay route takes is reset, and no HTTP is spoken. `oldest_tls` is
-    the first version of TLS that such handshakes may have, as in `ListenerTls`; empty: the settings alone say that.
+    None: nothing. `only_relays`: a connection that no relay route takes is reset, and no HTTP is spoken.
+    `oldest_tls` is the first version of TLS that such handshakes may have, as in `ListenerTls`; empty: the settings
+    alone say that.
     """
 
     key: str = INGRESS

@@ -12,6 +12,7 @@ import msgspec
 
 from balancer.errors import ErrorKind
 from balancer.model.endpoints import Backend, BackendKey
+from balancer.model.external_auth import BackendAuth
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
@@ -21,6 +22,7 @@ from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import ServiceReference
 from ingress.translation.claims import (
+    AuthClaim,
     BranchClaim,
     CertificateClaim,
     Claim,
@@ -193,7 +195,9 @@ class RouteMaker:
             mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
             mirrors=tuple(mirror for each in claim.mirrors if (mirror := self._mirror(each)) is not None),
             closed=claim.closed,
-            gates=ordered_gates(claim.gates, claim.https_redirect if redirects else None),
+            gates=ordered_gates(
+                (*claim.gates, *map(self._auth, claim.auths)), claim.https_redirect if redirects else None
+            ),
             request_edits=claim.request_edits,
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
@@ -218,6 +222,12 @@ class RouteMaker:
             configuration=claim.configuration,
             listener=claim.listener,
         )
+
+    def _auth(self, wanted: AuthClaim) -> BackendAuth:
+        """The gate of a Service that judges requests. If it cannot be asked, no request passes."""
+        backend = self._resolved(wanted.branch, Severity.CLOSED, "No request passes.", "No request passes.")
+        tenant = wanted.branch.branch.owner.namespace
+        return msgspec.structs.replace(wanted.rule, backend=backend.key if backend is not None else None, tenant=tenant)
 
     def _mirror(self, wanted: MirrorClaim) -> BackendMirror | None:
         backend = self._resolved(wanted.branch, Severity.DEGRADED, "Nobody gets copies.", "Nobody gets copies.")

@@ -17,13 +17,15 @@ from balancer.model.hooks import HookRule
 from balancer.model.mirroring import MIRRORS_MOST
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
+from ingress.objects.gateway_references import ServiceBackend
 from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpMatch, HttpRoute, HttpRule, RouteBackend
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.claims import BranchClaim, Claim, MirrorClaim
+from ingress.translation.claims import AuthClaim, BranchClaim, Claim, MirrorClaim
 from ingress.translation.gateway.annotations import RouteSettings
+from ingress.translation.gateway.auth_services import auth_rule
 from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
@@ -131,6 +133,7 @@ class RouteClaims:
             gates=in_phases((*bare.gates, *own)),
             rewriting=rewriting,
             mirrors=self._mirrors(asked),
+            auths=self._auths(asked),
             request_edits=request_edits(filters),
             response_rules=(*response_rules(filters), *cors_fields(filters)),
         )
@@ -142,12 +145,19 @@ class RouteClaims:
             if each.type != "RequestMirror" or each.request_mirror is None:
                 continue
             said = each.request_mirror
-            bare = RouteBackend(said.backend_ref.name, said.backend_ref.group, said.backend_ref.kind)
-            backend = msgspec.structs.replace(bare, namespace=said.backend_ref.namespace, port=said.backend_ref.port)
-            branch = self._branch(asked, backend, Overrides())
+            branch = self._branch(asked, _as_backend(said.backend_ref), Overrides())
             if branch.port is not None:
                 found.append(MirrorClaim(branch, *share_of(said)))
         return tuple(each for each in found if each.numerator > 0)[:MIRRORS_MOST]
+
+    def _auths(self, asked: _AskedRule) -> tuple[AuthClaim, ...]:
+        """The Services that judge the requests of a rule."""
+        said = (each.external_auth for each in asked.rule.filters if each.type == "ExternalAuth")
+        return tuple(
+            AuthClaim(self._branch(asked, _as_backend(each.backend_ref), Overrides()), auth_rule(each))
+            for each in said
+            if each is not None
+        )
 
     def _branches(self, asked: _AskedRule, overrides: Overrides) -> tuple[BranchClaim, ...]:
         """A branch for each backend with a share. Without any, every request gets an error."""
@@ -193,6 +203,12 @@ def places_of(rule: _Rule) -> Iterator[MatchPlace]:
     else:
         found = [grpc_place(each) for each in rule.matches or (GrpcMatch(),)]
     yield from (each for each in found if each is not None)
+
+
+def _as_backend(reference: ServiceBackend) -> RouteBackend:
+    """A Service that a filter names, as a backend of the rule."""
+    bare = RouteBackend(reference.name, reference.group, reference.kind)
+    return msgspec.structs.replace(bare, namespace=reference.namespace, port=reference.port)
 
 
 def _as_said(_rule: str, _port: NamedPort, overrides: Overrides) -> BranchZones:

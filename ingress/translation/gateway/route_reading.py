@@ -109,6 +109,8 @@ def references_of(route: GatewayRoute) -> Iterator[ServiceBackend]:
             for each in filters:
                 if each.type == "RequestMirror" and each.request_mirror is not None:
                     yield each.request_mirror.backend_ref
+                elif each.type == "ExternalAuth" and each.external_auth is not None:
+                    yield each.external_auth.backend_ref
 
 
 def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...]]:

@@ -13,7 +13,7 @@ from ingress.translation.gateway.durations import duration_seconds
 
 
 def timed(policy: RoutePolicy, rule: HttpRule | GrpcRule) -> RoutePolicy:
-    """`policy` with the times and retries of a rule that can be carried out, and with how calls go on. `0s` is no bound."""
+    """`policy` with the times and retries of a rule that can be carried out, and how calls go on. `0s` is no bound."""
     if isinstance(rule, GrpcRule):
         return policy
     policy = msgspec.structs.replace(

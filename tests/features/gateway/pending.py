@@ -6,7 +6,6 @@ _OWN_ADDRESSES = "Gateways of a folder share their addresses"
 
 PENDING: dict[str, str] = {
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
-    "experimental/external-auth-allows": "externalAuth is experimental, and not supported: its rules are closed",
     "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
     "multiple-gateways/route-moves": _OWN_ADDRESSES,
