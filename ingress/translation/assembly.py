@@ -171,6 +171,8 @@ def translate(
     gateways = _gateways(inventory, context, streams, shelf.materials, findings)
     needs = gateways.needs
     desired = _desired(inventory, context, settings, needs, before=before, memories=memories, findings=findings)
+    zones, used = gateways.zones, desired.services.__contains__
+    zones.note(gateways.standings, gateways.gateways, findings, uses=used)
     parts = gateway_parts(
         gateways,
         settings,
@@ -180,7 +182,7 @@ def translate(
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
         desired,
-        parts,
+        msgspec.structs.replace(parts, zones=zones),
         inventory,
         context,
         certificates=certificates,
@@ -212,7 +214,6 @@ def _gateways(
     gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
     note_standings(gateways.standings, findings)
     note_routes(gateways.routes, findings)
-    gateways.zones.note(gateways.standings, gateways.gateways, findings)
     return gateways
 
 

@@ -7,6 +7,7 @@ nor an input language.
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
@@ -20,7 +21,8 @@ from balancer.model.relays import RelayRoute
 from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.objects.kinds import ServiceReference
+from ingress.objects.kinds import ServicePort, ServiceReference
+from ingress.settings.table.option import Overrides
 from ingress.translation.claims import (
     AuthClaim,
     BranchClaim,
@@ -89,6 +91,13 @@ class HostMemory:
         self._made[name] = made
 
 
+class AttachedZones(Protocol):
+    """Knows what objects other than the owner of a route set for its zones. Compared by value."""
+
+    def for_ingress(self, owner: Owner, service: ServiceName, port: ServicePort | None, said: Overrides) -> Overrides:
+        """What counts for a branch of a route, whose owner sets `said`. `port` None: that of an external name."""
+
+
 class RouteMaker:
     """Makes hosts and routes from settled claims."""
 
@@ -104,6 +113,7 @@ class RouteMaker:
         "_plain_paths",
         "_report_to",
         "_shared",
+        "_zones",
     )
 
     def __init__(
@@ -117,6 +127,7 @@ class RouteMaker:
         path_parameters: PathParameters,
         plain_paths: tuple[str, ...],
         memory: HostMemory,
+        zones: AttachedZones | None = None,
     ) -> None:
         """`default` is the route of requests that match no host. `path_parameters` hold for every host.
 
@@ -124,7 +135,8 @@ class RouteMaker:
         `memory` has begun.
         """
         self._memory = memory
-        self._shared = memory.one((default, allow_local, path_parameters, plain_paths))
+        self._shared = memory.one((default, allow_local, path_parameters, plain_paths, zones))
+        self._zones = zones
         self._report_to = findings
         self._default = default
         self._plain_paths = plain_paths
@@ -281,7 +293,11 @@ class RouteMaker:
     def _filled(self, wanted: BranchClaim, backend: Backend | None) -> Branch:
         if backend is None:
             return wanted.branch
-        zone_policy = self._backends.route_policy(backend, wanted.overrides, wanted.defaults)
+        overrides, branch = wanted.overrides, wanted.branch
+        if self._zones is not None:
+            port = self._backends.port(backend)
+            overrides = self._zones.for_ingress(branch.owner, branch.service, port, overrides)
+        zone_policy = self._backends.route_policy(backend, overrides, wanted.defaults)
         return msgspec.structs.replace(wanted.branch, backend=backend.key, zone_policy=zone_policy)
 
     def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:

@@ -19,6 +19,7 @@ from ingress.settings.hooks import RegisteredHook
 from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claims, created_epoch_seconds
+from ingress.translation.gateway.affected import with_affected
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
@@ -47,7 +48,7 @@ from ingress.translation.gateway.statuses import (
     listeners_problem,
     route_standing,
 )
-from ingress.translation.gateway.zone_policies import NO_ZONE_POLICIES, ZonePolicies, with_affected
+from ingress.translation.gateway.zone_policies import NO_ZONE_POLICIES, ZonePolicies
 
 _ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
 
@@ -95,10 +96,15 @@ NOTHING = ReadGateways()
 
 
 def read_gateways(inventory: Inventory, options: GatewayOptions, material: GatewayMaterial) -> ReadGateways:
-    """Reads the cluster. Without a GatewayClass of ours, or without ports for Gateways, there is nothing."""
+    """Reads the cluster. Without a GatewayClass of ours, or without ports for Gateways, there are only zone policies of
+    Ingresses and Services.
+    """
     classes = our_classes(inventory, options.controller) if options.ports or options.services is not None else {}
     if not classes:
-        return NOTHING
+        zones = ZonePolicies(inventory, {})
+        if not zones.judged:
+            return NOTHING
+        return ReadGateways(standings=tuple(zones.standings((), (), options.controller)), zones=zones)
     return _GatewayReading(inventory, options, material, classes).result()
 
 
