@@ -5,7 +5,7 @@ A rule that cannot be carried out keeps its place, and its requests get an error
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ from balancer.model.mirroring import MIRRORS_MOST
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
 from ingress.objects.gateway_references import ServiceBackend
-from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpMatch, HttpRoute, HttpRule, RouteBackend
+from ingress.objects.gateway_routes import GrpcRoute, GrpcRule, HttpRoute, HttpRule, RouteBackend
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
@@ -26,7 +26,6 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.translation.claims import AuthClaim, BranchClaim, Claim, MirrorClaim
 from ingress.translation.gateway.annotations import RouteSettings
 from ingress.translation.gateway.auth_services import auth_rule
-from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
 from ingress.translation.gateway.filters import filters_problem
@@ -92,7 +91,7 @@ class RouteClaims:
         frame = self._frame(owner, said)
         for number, rule in enumerate(rules):
             asked = _AskedRule(read, rule, owner, read.extensions.hooks.get(number, ()), zones_of or _as_said)
-            for place in places_of(rule):
+            for place in read.places[number]:
                 bare = msgspec.structs.replace(
                     frame, path=place.path, kind=place.kind, conditions=place.conditions, expression=place.expression
                 )
@@ -194,15 +193,6 @@ class RouteClaims:
             overrides=zones.strong,
             defaults=zones.weak,
         )
-
-
-def places_of(rule: _Rule) -> Iterator[MatchPlace]:
-    """The places of the matches of a rule that can be read."""
-    if isinstance(rule, HttpRule):
-        found = [http_place(each) for each in rule.matches or (HttpMatch(),)]
-    else:
-        found = [grpc_place(each) for each in rule.matches or (GrpcMatch(),)]
-    yield from (each for each in found if each is not None)
 
 
 def _as_backend(reference: ServiceBackend) -> RouteBackend:
