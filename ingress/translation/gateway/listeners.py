@@ -28,7 +28,7 @@ class ListenerOwner(msgspec.Struct, frozen=True, order=True):
 
 
 class ReadListener(msgspec.Struct, frozen=True):
-    """One listener of a Gateway, its own or that of a ListenerSet.
+    """One listener of a Gateway, its own or that of a ListenerSet. No other listener of the cluster has its `key`.
 
     `gateway` is the Gateway by namespace and name. `kinds` are the kinds of routes that it takes. `refused` says why
     the listener is not accepted, `conflict` with what it collides (then it is not accepted, either), `unresolved` which
@@ -55,11 +55,7 @@ class ReadListener(msgspec.Struct, frozen=True):
     configuration: str = ""
     pending: Problem | None = None
     overlaps: str = ""
-
-    @property
-    def key(self) -> str:
-        """A name that no other listener of the cluster has."""
-        return f"{self.owner.kind}/{self.owner.namespace}/{self.owner.name}/{self.spec.name}"
+    key: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -98,7 +94,9 @@ def read_listener(
 ) -> ReadListener:
     """One listener by itself. `ports` are those that can be opened."""
     kinds, unknown = _kinds(spec)
-    return ReadListener(owner, gateway, spec, kinds=kinds, refused=_refusal(spec, ports), unresolved=unknown)
+    key = f"{owner.kind}/{owner.namespace}/{owner.name}/{spec.name}"
+    refused = _refusal(spec, ports)
+    return ReadListener(owner, gateway, spec, kinds=kinds, refused=refused, unresolved=unknown, key=key)
 
 
 def listeners_of(item: Gateway | ListenerSet, gateway: tuple[str, str], ports: Collection[int]) -> list[ReadListener]:

@@ -60,6 +60,7 @@ class ReadRoute(msgspec.Struct, frozen=True):
     `dropped` are the problems of rules that cannot be carried out, by their number. `resolved` is where each reference
     leads, in the order of the rules. `extensions` are the hooks that rules ask. `looked_for` are the Services that were
     looked for, by namespace and name, whether they exist or not. `places` are those of the matches of each rule.
+    `ports` are those of Services that its requests, connections and copies may go to.
     """
 
     route: GatewayRoute
@@ -70,17 +71,13 @@ class ReadRoute(msgspec.Struct, frozen=True):
     oversized: Problem | None = None
     looked_for: frozenset[tuple[str, str]] = frozenset()
     places: tuple[tuple[MatchPlace, ...], ...] = ()
+    ports: frozenset[NamedPort] = frozenset()
 
     @property
     def unresolved(self) -> Problem | None:
         """The first reference that leads nowhere."""
         found = (*self.extensions.problems.values(), *self.resolved.values())
         return next((each for each in found if isinstance(each, Problem)), None)
-
-    @property
-    def ports(self) -> frozenset[NamedPort]:
-        """The ports of Services that its requests, connections and copies may go to."""
-        return frozenset(each for each in self.resolved.values() if isinstance(each, NamedPort))
 
     @property
     def refused(self) -> Problem | None:
@@ -108,6 +105,7 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         extensions=extensions,
         looked_for=frozenset(services.looked_for),
         places=places,
+        ports=frozenset(each for each in resolved.values() if isinstance(each, NamedPort)),
     )
 
 
