@@ -52,11 +52,12 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 * Addresses are those of the load balancer and externalIPs, else those of nodes (`node-port`), else that of the
   cluster (`cluster-ip`).
 * A Gateway that asks for addresses by value has those of them that it gets, and no others, in its status.
-* Labels and annotations of `spec.infrastructure` are those of the Service. With `--gateway-aliases` a second Service has
-  them, too: of type ExternalName, in the namespace of the Gateway, under the same name. Whoever lives there reaches the
-  Gateway by that name. The leader then needs the right to write Services there ([permissions](install.md#permissions)).
-* Listeners of one port whose hostnames overlap have the condition `OverlappingTLSConfig`: a browser may send a request for
-  one of them on a connection of the other, and gets 421.
+* Labels and annotations of `spec.infrastructure` are those of the Service. With `--gateway-aliases` a second Service
+  has them, too: of type ExternalName, in the namespace of the Gateway, under the same name. Whoever lives there reaches
+  the Gateway by that name. The leader then needs the right to write Services there
+  ([permissions](install.md#permissions)).
+* Listeners of one port whose hostnames overlap have the condition `OverlappingTLSConfig`: a browser may send a request
+  for one of them on a connection of the other, and gets 421.
 * Conditions and entries of other controllers stay as they are. A finding `StatusContested` names who changes ours.
 * A GatewayClass has `SupportedVersion` by the version of the definitions, and a finalizer while Gateways use it.
 
@@ -79,12 +80,12 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
   youngest are not accepted.
-* `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what the
-  operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
+* `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what
+  the operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
 * Calls of gRPC that come in HTTP/2 go on in HTTP/2 on an HTTPRoute, too.
-* The filter `ExternalAuth` (experimental) asks a Service over HTTP, with the method, host and path of the client, and with
-  `Authorization` and the fields in `allowedHeaders`. 2xx lets the request pass; what else it says short of a 5xx the client
-  gets. Without an answer the client gets 500. `protocol: GRPC` and `forwardBody` close the rule.
+* The filter `ExternalAuth` (experimental) asks a Service over HTTP, with the method, host and path of the client, and
+  with `Authorization` and the fields in `allowedHeaders`. 2xx lets the request pass; what else it says short of a 5xx
+  the client gets. Without an answer the client gets 500. `protocol: GRPC` and `forwardBody` close the rule.
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap or an annotation
   sets it.

@@ -1,4 +1,4 @@
-"""A ZonePolicy on the wire: it comes and goes on a fake API server, and requests of an Ingress and a Gateway show it."""
+"""A ZonePolicy on the wire: it comes and goes on a fake API server, and requests of Ingress and Gateway show it."""
 
 from __future__ import annotations
 

@@ -66,9 +66,7 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
     def speaking_http2(self, got: defaultdict[str, list[Got]]) -> Http2Endpoint:
-        """Answers calls over HTTP/2 in their own content type, at once or when they ask for it, and adds what it gets to
-        `got`.
-        """
+        """Answers calls over HTTP/2 in their own content type, when they ask for it. Adds what it gets to `got`."""
 
         def answer(call: Call) -> None:
             fields = {name.decode(): value.decode("latin-1") for name, value in call.fields.items()}

@@ -99,8 +99,9 @@ async def test_a_route_may_send_calls_of_http_2_clients_on_in_http_2(
         stage.pools.answer = lambda stream: answer(stream, ((b"grpc-status", b"0"),))
         head = msgspec.structs.replace(request_head(b"POST", body_bytes=1, fields=fields), protocol=protocol)
         stream = stage.ask(head)
-        await until(lambda: stream.wants_body)
-        stream.say(b"a", ends=True)
+        await until(lambda: stream.wants_body or stream.releases > 0)
+        if not stream.releases:
+            stream.say(b"a", ends=True)
         await all_over([stream])
         assert set(stage.pools.asked_in_http2) == {http2}
 
