@@ -10,7 +10,7 @@ from balancer.model.endpoints import BackendKey
 from balancer.model.secrecy import SECRET
 
 
-class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
+class ExternalAuth(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="external_auth"):
     """Asks an auth service whether a request may pass (ingress-nginx: auth-url and its kin).
 
     `url`, `signin`, `request_redirect`, `cache_key` and the values of `added_fields` are text with variables. `url` has
@@ -47,7 +47,7 @@ class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
     tenant: str = ""
 
 
-class BackendAuth(msgspec.Struct, frozen=True, tag="backend_auth"):
+class BackendAuth(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="backend_auth"):
     """Asks an endpoint of another backend whether a request may pass (Gateway API: HTTPExternalAuthFilter).
 
     `backend` None: nobody can be asked, so no request passes. `path` stands before the path of the request that the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class RoutePolicy(msgspec.Struct, frozen=True):
+class RoutePolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The settings of an Ingress for its paths. Durations in seconds, sizes in bytes. A size or number of tries of 0 is
     no limit.
 
@@ -47,7 +47,7 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     calls_in_http2: bool = False
 
 
-class Affinity(msgspec.Struct, frozen=True):
+class Affinity(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A cookie keeps a client at its endpoint (the annotations session-cookie-* of ingress-nginx).
 
     `in_header`: a header field of this name stands for the cookie, and has no attributes.

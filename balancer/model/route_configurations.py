@@ -21,7 +21,7 @@ class Wildcards(Enum):
     """One or more labels (gateway.networking.k8s.io/v1 Hostname)."""
 
 
-class RouteConfiguration(msgspec.Struct, frozen=True):
+class RouteConfiguration(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What one or more entry points have behind them, apart from their listeners and hosts, which name its key.
 
     `default_route` serves requests that no other route serves. `unmatched_gates` judge the requests that no route
@@ -41,7 +41,7 @@ class RouteConfiguration(msgspec.Struct, frozen=True):
     falls_through: bool = False
 
 
-class Listener(msgspec.Struct, frozen=True):
+class Listener(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A part of a route configuration: the requests whose host `hostname` covers, unless a more specific one does.
 
     `key` is unique in the model. `hostname` is as the name of a `Host`; empty: all hosts. Only hosts of the most

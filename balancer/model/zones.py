@@ -37,7 +37,7 @@ class ZoneEvacuation(Enum):
     ON = "true"
 
 
-class ZonePolicy(msgspec.Struct, frozen=True):
+class ZonePolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """How the zone of an endpoint counts: the policy and its thresholds.
 
     `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
@@ -77,7 +77,7 @@ ZONES_OFF = ZonePolicy()
 """The policy of every backend while the flag is off."""
 
 
-class OwnZone(msgspec.Struct, frozen=True):
+class OwnZone(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where this replica runs. `source` is flag, node, pod or none (then `zone` is None).
 
     `labels` are those labels of the own node that a policy names.
@@ -89,7 +89,7 @@ class OwnZone(msgspec.Struct, frozen=True):
     labels: tuple[tuple[str, str], ...] = ()
 
 
-class ZonePrices(msgspec.Struct, frozen=True):
+class ZonePrices(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Dollars for a gigabyte (10^9 bytes) between two different known zones. Inside a zone bytes are free.
 
     `pairs` are (from, to, price), sorted. All other pairs cost `default`.
@@ -111,7 +111,7 @@ class FleetUse(Enum):
     ON = "on"
 
 
-class ZoneFacts(msgspec.Struct, frozen=True):
+class ZoneFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Facts about the zones of the cluster, beyond endpoints.
 
     `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted; None if a node lacks a zone or its CPU (then

@@ -16,9 +16,10 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy
 from balancer.picking.balancers import Balancer
 from balancer.picking.budget import RetryBudget
+from balancer.picking.endpoint_health import Change
 from balancer.picking.evidence import client_name
 from balancer.picking.failing import FailingEndpoints
-from balancer.picking.health import BackendHealth, Change
+from balancer.picking.health import BackendHealth
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
@@ -136,7 +137,8 @@ class BackendRuntime:
         If `drain` is None, the zones that `zones` calls drained count as drained completely. `keyring` holds the
         certificates and authorities that the TLS settings of `backend` name.
         """
-        members = {label_of(endpoint): Member(endpoint, backend.namespace) for endpoint in backend.endpoints}
+        labelled = ((label_of(endpoint), endpoint) for endpoint in backend.endpoints)
+        members = {label: Member(endpoint, backend.namespace, label) for label, endpoint in labelled}
         return cls(
             backend,
             around=Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service),
@@ -290,7 +292,7 @@ class BackendRuntime:
         members: dict[str, Member] = {}
         for endpoint in backend.endpoints:
             label = label_of(endpoint)
-            member = before.get(label) or Member(endpoint, backend.namespace)
+            member = before.get(label) or Member(endpoint, backend.namespace, label)
             members[label] = member
             member.endpoint = endpoint
         return members

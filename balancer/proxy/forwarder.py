@@ -11,7 +11,7 @@ from balancer.metrics.recorder import Recorder
 from balancer.model.handshakes import Handshake
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.budget import RetryReserve
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member
 from balancer.picking.silence import Told

@@ -48,7 +48,7 @@ _NOBODY = Owner("", "", "")
 _NOWHERE = Route("/", PathKind.PREFIX, _NOBODY, (Branch(None, _NOBODY, ServiceName("", ""), error=ErrorKind.NO_ROUTE),))
 
 
-class MadeHost(msgspec.Struct, frozen=True):
+class MadeHost(msgspec.Struct, frozen=True, gc=False):
     """A host, what it was made of, and its findings.
 
     `asked` is what was asked of `Backends` meanwhile, `policies` are the zone policies of routes to backends.

@@ -38,7 +38,7 @@ async def ask(port: int, header: bytes, *, tls: ssl.SSLContext | None = None, cu
     if cut:
         writer.write(header[:cut])
         await writer.drain()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # or the kernel joins both pieces
     writer.write(header[cut:])
     if tls is not None:
         await writer.start_tls(tls, server_hostname=HOST)

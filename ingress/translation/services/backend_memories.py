@@ -22,7 +22,7 @@ from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedSe
 _SEEN_BY_USED = frozenset({Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.NODE})
 
 
-class UsedBackends(msgspec.Struct, frozen=True):
+class UsedBackends(msgspec.Struct, frozen=True, gc=False):
     """The backends that routes lead to, sorted by key, and what they need. Nothing can be resolved any more.
 
     `names` are the DNS names outside of the cluster whose addresses are endpoints, by namespace. `services` are the
@@ -67,7 +67,7 @@ class UsedBackends(msgspec.Struct, frozen=True):
         )
 
 
-class MadeBackend(msgspec.Struct, frozen=True):
+class MadeBackend(msgspec.Struct, frozen=True, gc=False):
     """A backend before its endpoints are placed on Nodes.
 
     `said` is what its Service sets. `external_name` is the DNS name whose addresses are the endpoints, if any.

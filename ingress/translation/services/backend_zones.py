@@ -7,6 +7,7 @@ name. Does not know how a policy chooses an endpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
@@ -22,6 +23,7 @@ from ingress.settings.zone_values import ANY_ENDPOINT, PolicyChoice
 from ingress.translation.cluster.zones import follows_hints
 
 _NOTHING = Overrides()
+_NONE: Final[frozenset[ZonePolicy]] = frozenset()
 
 
 def policy_origin(
@@ -44,12 +46,13 @@ def policy_origin(
 class BackendZones:
     """The policies of one translation. While the flag is off every policy is `ZONES_OFF`."""
 
-    __slots__ = ("_policies", "_services", "_settings")
+    __slots__ = ("_alone", "_policies", "_services", "_settings")
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
         self._services: dict[BackendKey, tuple[Service, Overrides]] = {}
-        self._policies: dict[BackendKey, set[ZonePolicy]] = {}
+        self._policies: dict[BackendKey, frozenset[ZonePolicy]] = {}
+        self._alone: dict[ZonePolicy, frozenset[ZonePolicy]] = {}  # thousands of backends have the same one
 
     @property
     def policy_names(self) -> frozenset[ZonePolicyName]:
@@ -59,7 +62,7 @@ class BackendZones:
     @property
     def noted(self) -> Mapping[BackendKey, frozenset[ZonePolicy]]:
         """The policies of each backend and its routes that are noted until now."""
-        return {key: frozenset(policies) for key, policies in self._policies.items()}
+        return self._policies.copy()
 
     def minds_zones(self, key: BackendKey) -> bool:
         """Whether a backend or one of its routes has a policy other than `off`."""
@@ -67,12 +70,12 @@ class BackendZones:
 
     def policies(self, key: BackendKey) -> frozenset[ZonePolicy]:
         """The policies of a backend and its routes."""
-        return frozenset(self._policies.get(key, ()))
+        return self._policies.get(key, _NONE)
 
     def label_keys(self, key: BackendKey) -> frozenset[str]:
         """The node labels that the policies of a backend and of its routes name."""
         named = (name for policy in self._policies.get(key, ()) for name in policy.keys)
-        return frozenset(named) - {ANY_ENDPOINT}
+        return frozenset(name for name in named if name != ANY_ENDPOINT)
 
     def backend_policy(self, service: Service, overrides: Overrides) -> ZonePolicy:
         """The policy of the backends of a Service; `overrides` are what it sets."""
@@ -104,7 +107,7 @@ class BackendZones:
         """Notes that a backend or a route to it has this policy."""
         policies = self._policies.get(key)
         if policies is None:
-            self._policies[key] = {policy}
-        else:
-            policies.add(policy)
+            self._policies[key] = self._alone.setdefault(policy, frozenset((policy,)))
+        elif policy not in policies:
+            self._policies[key] = policies | {policy}
         return policy

@@ -28,7 +28,7 @@ _PLACED_A_STEP = 16
 _key_of = attrgetter("key")
 
 
-class SlicedService(msgspec.Struct, frozen=True):
+class SlicedService(msgspec.Struct, frozen=True, gc=False):
     """A Service whose endpoints come from slices: its backends with their ports, and the findings about its slices.
 
     `zones` are the zones of its endpoints while the plan has a `given_zone`, else empty.
@@ -39,7 +39,7 @@ class SlicedService(msgspec.Struct, frozen=True):
     zones: frozenset[Zone] = frozenset()
 
 
-class EndpointPlan(msgspec.Struct, frozen=True):
+class EndpointPlan(msgspec.Struct, frozen=True, gc=False):
     """What is needed to make endpoints again: Services by namespace and name, and whether local addresses may be used.
 
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other

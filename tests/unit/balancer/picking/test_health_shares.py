@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.ejections import Cause, State, cause_of
-from balancer.picking.health import BackendHealth, Change, EndpointHealth
+from balancer.picking.endpoint_health import Change, EndpointHealth
+from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.ejections import Cause, Ejected
-from balancer.picking.health import BackendHealth, Change
+from balancer.picking.endpoint_health import Change
+from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member
 from balancer.picking.silence import (
     LEAST_SECONDS,

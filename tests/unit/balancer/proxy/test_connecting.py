@@ -151,7 +151,7 @@ async def test_a_connect_that_fails_after_its_request_has_left_is_a_failure_of_t
     site.connect(request, site.pick())
     await until(lambda: request.asked > 0)
     site.pool.pending[0].set_exception(ConnectionRefusedError())
-    await until(lambda: site.member.health.failures == 1)
+    await until(lambda: site.member.health.failures_in_a_row == 1)
     assert request.ends == []
 
 
