@@ -162,13 +162,13 @@ class _GatewayReading:
             **{ListenerOwner("Gateway", *key): () for key in self._gateways},
             **by_owner(listeners),
         }
-        around = self._surroundings(grouped)
+        around, present = self._surroundings(grouped), frozenset(self._present())
         read = [self._memory.read(each, around, read_route) for each in self._routes()]
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         zones = ZonePolicies(self._inventory, self._gateways)
         standings = (
-            *(class_standing(each, self._inventory, self._present()) for each in self._classes.values()),
+            *(class_standing(each, self._inventory, present) for each in self._classes.values()),
             *self._owner_standings(grouped, _counted(routes)),
             *map(self._standing, (each for each in routes if each.parents)),
             *policies.standings(_used(routes), self._options.controller),

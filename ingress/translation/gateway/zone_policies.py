@@ -261,10 +261,10 @@ class ZonePolicies:
     def _objects_of(self, kind: str) -> Mapping[Key, Gateway | GatewayRoute | Ingress]:
         """The objects of a kind by namespace and name."""
         if kind not in self._objects:
-            known: tuple[type[Gateway | GatewayRoute | Ingress], ...]
-            known = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute, Ingress)
-            objects = (each for record in known if record.kind.value == kind for each in self._inventory.of(record))
-            self._objects[kind] = {key_of(each): each for each in objects}
+            gateways: tuple[type[Gateway | GatewayRoute], ...] = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+            objects = (each for record in gateways if record.kind.value == kind for each in self._inventory.of(record))
+            ingresses = self._inventory.of(Ingress) if kind == Ingress.kind.value else ()
+            self._objects[kind] = {key_of(each): each for each in (*objects, *ingresses)}
         return self._objects[kind]
 
 

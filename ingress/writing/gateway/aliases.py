@@ -84,8 +84,8 @@ def _is_made_of(alias: Service, wanted: Document) -> bool:
     metadata, spec = wanted["metadata"], wanted["spec"]
     assert isinstance(metadata, dict)
     assert isinstance(spec, dict)
-    same_name = alias.spec.external_name == spec["externalName"]
-    return same_name and alias.metadata.annotations.get(DIGEST) == metadata["annotations"][DIGEST]
+    digest: str = metadata["annotations"][DIGEST]
+    return alias.spec.external_name == str(spec["externalName"]) and alias.metadata.annotations.get(DIGEST) == digest
 
 
 def _patch(alias: Service, wanted: Document) -> Document:

@@ -35,7 +35,7 @@ PLAIN = http_route("plain", hostnames=["plain.test"])
 
 def test_what_was_given_the_same_is_the_same_object_until_nobody_asks() -> None:
     kept = Kept()
-    one = kept.of("a", (1,), list)
+    one: list[int] = kept.of("a", (1,), list)
     kept.begin()
     assert kept.of("a", (1,), list) is one
     assert kept.of("a", (2,), list) is not one
