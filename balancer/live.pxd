@@ -15,5 +15,5 @@ cdef class View:
 
 
 cdef class LiveTable:
-    cdef public object _drain, _keyring, _make_gate, _others, _random_below, failing, settings
+    cdef public object _absences, _drain, _keyring, _make_gate, _others, _random_below, failing, settings
     cdef public View view

@@ -27,6 +27,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.failing import FailingEndpoints
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.runtime.steps import finished
 from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.zones.draining import Drain, drain_after
@@ -161,13 +162,30 @@ class Coming:
 class LiveTable:
     """Holds the view in use, and its settings for objects that know no views. `failing` are endpoints that fail."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_others", "_random_below", "failing", "settings", "view")
+    __slots__ = (
+        "_absences",
+        "_drain",
+        "_keyring",
+        "_make_gate",
+        "_others",
+        "_random_below",
+        "failing",
+        "settings",
+        "view",
+    )
 
-    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, others: Others = NO_OTHERS) -> None:
+    def __init__(
+        self,
+        random_below: RandomBelow,
+        make: GateMaker = make_gate,
+        others: Others = NO_OTHERS,
+        absences: Absences = NEVER_ABSENT,
+    ) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes.
 
-        `others` are the other processes of this replica.
+        `others` are the other processes of this replica, and `absences` those of the loop that serves.
         """
+        self._absences = absences
         self._random_below = random_below
         self._make_gate = make
         self._others = others
@@ -267,6 +285,7 @@ class LiveTable:
             keyring=coming.keyring,
             others=self._others,
             failing=self.failing,
+            absences=self._absences,
         )
 
 

@@ -229,7 +229,7 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         return self._loop.time()
 
     def given_up(self, began_at: float) -> None:
-        if self.pulse.is_gone(began_at, self._loop.time()):
+        if self.pulse.is_gone(began_at, self._loop.time(), self._deadlines.absences):
             self._moves(LEAVE)
 
     # The transport's side.

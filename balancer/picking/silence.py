@@ -1,8 +1,8 @@
 """Decides which endpoints are silent: a connection to one is pending for long, and others have been heard meanwhile.
 
 Relative evidence only. If nobody answers, nobody is silent. A silent endpoint is ejected at once, within the bound of
-ejections, and is back as soon as a connection to it is made. Does not know sockets, requests or retries. Time is an
-argument, in seconds of a clock that never goes back.
+ejections, and is back as soon as a connection to it is made. Time in which the own loop did not turn does not count.
+Does not know sockets, requests or retries. Time is an argument, in seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from balancer.picking.endpoint_health import Change
 from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member
 from balancer.picking.outcomes import Outcome
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 
 UNKNOWN_SECONDS: Final = 1.0
 """How long a request waits for a connection before it is known how long connections of its backend take."""
@@ -58,6 +59,7 @@ class BackendSilence:
     """What one worker has learned from the connects of one backend. Outlives changes of the backend."""
 
     __slots__ = (
+        "_absences",
         "_health",
         "_last_at",
         "_last_from",
@@ -68,7 +70,8 @@ class BackendSilence:
         "_zones_heard",
     )
 
-    def __init__(self, health: BackendHealth) -> None:
+    def __init__(self, health: BackendHealth, absences: Absences = NEVER_ABSENT) -> None:
+        self._absences = absences
         self._health = health
         self._pending = _NOBODY
         self._usual_seconds: float | None = None
@@ -166,7 +169,8 @@ class BackendSilence:
     def _is_silent(self, member: Member, pending: _Pending, now: float) -> bool:
         oldest = min(pending.began)
         others_at = self._other_at if self._last_from is member else self._last_at
-        return now - oldest >= self.patience(member, now) and others_at > oldest > pending.heard_at
+        seconds = self._absences.attended(oldest, now)
+        return seconds >= self.patience(member, now) and others_at > oldest > pending.heard_at
 
     def _back(self, member: Member, now: float) -> Told:
         if not member.is_silent:

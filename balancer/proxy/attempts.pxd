@@ -35,6 +35,6 @@ cdef class Attempts(ExchangeOwner):
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)
     cdef _failed(self, kind)
-    @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double)
+    @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double, until=double, seconds=double)
     cdef _attempted(self, error, double now, double answered_at)
     cdef _end_forwarding(self, error)

@@ -28,6 +28,7 @@ from balancer.proxy.exchange import Exchange
 from balancer.proxy.exchange_owner import ExchangeOwner
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
+from balancer.runtime.absences import BEAT_SECONDS
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -220,11 +221,11 @@ class Attempts(ExchangeOwner):
         if following is None:
             return False
         account, runtime, now = self._context.account, self._runtime, time.perf_counter()
-        pick, seconds = account.pick, now - self._attempt_started
+        pick, started = account.pick, self._attempt_started
         assert pick is not None
         pick.member.in_flight -= 1
-        account.endpoint_seconds = seconds
-        runtime.left(pick, now, seconds, account)
+        account.endpoint_seconds = now - started
+        runtime.left(pick, now, self._forwarder.absences.attended(started, now), account)
         if self._is_retry:
             self._end_retry()
         self._retry(following, error, now)
@@ -295,7 +296,11 @@ class Attempts(ExchangeOwner):
         account.endpoint_seconds = now - started
         outcome = outcomes.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
         runtime = self._runtime
-        change = runtime.report(pick, outcome, now, (answered_at or now) - started, account)
+        until = answered_at or now
+        seconds = until - started
+        if seconds > BEAT_SECONDS:  # most attempts take less, and a call would cost them more
+            seconds = self._forwarder.absences.attended(started, until)
+        change = runtime.report(pick, outcome, now, seconds, account)
         if change is not None:
             reporting.tell(context, runtime, change, error, now)
         if self._is_retry:

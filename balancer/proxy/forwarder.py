@@ -17,6 +17,7 @@ from balancer.picking.members import Member
 from balancer.picking.silence import Told
 from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.knocking import Knocks
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
 _EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT))
@@ -69,17 +70,27 @@ class Sight:
 
 
 class Forwarder:
-    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
+    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported.
 
-    __slots__ = ("bodies", "knocks", "pools", "recorder", "reserve", "sight")
+    `absences` are those of the loop.
+    """
+
+    __slots__ = ("absences", "bodies", "knocks", "pools", "recorder", "reserve", "sight")
 
     def __init__(
-        self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
+        self,
+        *,
+        pools: EndpointPools,
+        recorder: Recorder,
+        health_log: HealthLog,
+        bodies: BodyRoom | None = None,
+        absences: Absences = NEVER_ABSENT,
     ) -> None:
+        self.absences = absences
         self.pools = pools
         self.bodies = BodyRoom() if bodies is None else bodies
         self.sight = Sight(recorder, health_log)
-        self.knocks = Knocks(pools, self.sight)
+        self.knocks = Knocks(pools, self.sight, absences)
         self.recorder = recorder
         self.reserve = RetryReserve()
 

@@ -133,8 +133,9 @@ class Worker:
             now=time.time,
             auth_endpoint=lambda backend, secure: auth_endpoint(self.live.view.backends, backend, secure=secure),
         )
-        self.live = LiveTable(random_below, gate_maker(tools), others)
         self._deadlines = Deadlines(self._loop)
+        absences = self._deadlines.absences
+        self.live = LiveTable(random_below, gate_maker(tools), others, absences)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)
         self._recorder = recorder
@@ -149,7 +150,7 @@ class Worker:
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
             hooking=serve_hooked,
         )
-        self._probes = Probes()
+        self._probes = Probes(absences)
         self._checks = Checks(
             lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
         )
@@ -202,7 +203,8 @@ class Worker:
 
     def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:
         bodies = BodyRoom(files=files_for(descriptor_limit()))
-        return Forwarder(pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies)
+        absences = self._deadlines.absences
+        return Forwarder(pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies, absences=absences)
 
     def _password_checks(self) -> PasswordChecks:
         key, run = os.urandom(_DIGEST_KEY_BYTES), self._hash_threads.run

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Final, NamedTuple
 
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.sharing.zone_peers import zone_key
 from balancer.zones.departure import DepartureStep
@@ -24,6 +25,8 @@ from balancer.zones.weighing import Weighing
 _TICK_SECONDS = 0.1
 # Without a failure for so long, and if nothing leaves, nothing is counted until the next failure.
 _CALM_SECONDS = 30.0
+# While the own loop misses this share of the last second, how long answers take says nothing about zones.
+_LATE_SHARE, _LATE_SECONDS = 0.2, 1.0
 
 _UNJUDGED: Final[dict[str, JudgedZone]] = {}  # one for all backends: the zones of a backend are replaced, not added to
 
@@ -66,6 +69,7 @@ class Evacuation:
     """
 
     __slots__ = (
+        "_absences",
         "_at",
         "_failed_at",
         "_key",
@@ -80,8 +84,9 @@ class Evacuation:
         "version",
     )
 
-    def __init__(self, key: str = "", others: Others = NO_OTHERS) -> None:
-        """`key` names the backend for the `others`."""
+    def __init__(self, key: str = "", others: Others = NO_OTHERS, absences: Absences = NEVER_ABSENT) -> None:
+        """`key` names the backend for the `others`. `absences` are those of the loop."""
+        self._absences = absences
         self._key = key
         self._sharing = others
         self._names: tuple[str, ...] = ()
@@ -166,8 +171,9 @@ class Evacuation:
     def _tick(self, now: float) -> None:
         elapsed = now - self._at
         self._at = now
+        is_late = self._absences.missed(now - _LATE_SECONDS, now) > _LATE_SHARE * _LATE_SECONDS
         for zone in self._zones.values():
-            zone.pass_time(elapsed, now)
+            zone.pass_time(elapsed, now, is_late=is_late)
         for name, zone in self._zones.items():
             if not self._take_over(name, zone, now):
                 self._judge(name, zone, now)

@@ -155,6 +155,7 @@ CORE = (
     "balancer.workers.messages",
     "balancer.workers.reports",
     "balancer.workers.shipping",
+    "balancer.runtime.absences",
     "balancer.runtime.fair_cache",
     "balancer.runtime.shares",
     "balancer.runtime.steps",

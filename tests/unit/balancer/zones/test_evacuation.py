@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from balancer.runtime.absences import Absences
 from balancer.sharing.layout import memory_bytes, others_in
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
@@ -26,6 +27,7 @@ class Traffic:
         self.evacuation = Evacuation() if evacuation is None else evacuation
         self.evacuation.follow(zones)
         self.now = 0.0
+        self.seconds = 0.02  # that an answer takes
         self.news: list[ZoneChange] = []
         self._zones, self._chance = zones, random.Random(seed)
 
@@ -40,7 +42,7 @@ class Traffic:
             failed = self._chance.random() < failing.get(zone, 0.0)
             errors += failed
             if failed or self.evacuation.is_awake:
-                self.evacuation.ended(zone, failed=failed, seconds=0.02, now=self.now)
+                self.evacuation.ended(zone, failed=failed, seconds=self.seconds, now=self.now)
             while (news := self.evacuation.news()) is not None:
                 self.news.append(news)
             if check is not None:
@@ -92,6 +94,20 @@ def test_of_two_sick_zones_both_are_left_for_the_third() -> None:
 @pytest.mark.parametrize("scenario", SICK, ids=lambda scenario: scenario.name)
 def test_the_goals_hold_in_the_simulation(scenario: Scenario, policy: str) -> None:
     assert list(misses_of(scenario, measure_sickness(scenario, POLICIES[policy]))) == []
+
+
+@pytest.mark.parametrize("starves", [False, True])
+def test_answers_take_longer_where_requests_go_but_not_because_the_own_process_starves(starves: bool) -> None:
+    absences = Absences()
+    traffic = Traffic(evacuation=Evacuation(absences=absences))
+
+    def goes_on() -> None:
+        if starves:
+            absences.beat(traffic.now, 0.8 * traffic.now)
+        traffic.seconds = 0.2 if traffic.share() > 0.2 else 0.02
+
+    traffic.run(10.0, {"a": 0.6}, check=goes_on)
+    assert (traffic.share() > 0.9) is starves
 
 
 def test_zones_that_are_alike_are_not_left() -> None:
