@@ -11,13 +11,12 @@ import time
 from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http import grpc
 from balancer.http.edits import ResponseEditor
-from balancer.http.messages import HTTP_2_0, RequestHead
 from balancer.http.streams import EndpointStream, Outgoing
 from balancer.matching.destinations import Destination
 from balancer.model.handshakes import Handshake
 from balancer.picking import outcomes
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.balancers import Picker
+from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
 from balancer.proxy import pausing, reporting, succession, timing
@@ -111,9 +110,9 @@ class Attempts(ExchangeOwner):
         self._runtime = runtime
         is_plain = runtime.handshake is None
         self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
-        self._http2 = runtime.http2
-        if (runtime.http2 or policy.calls_in_http2) and grpc.is_call(outgoing.request.fields):
-            self._begin_call(outgoing.request, now)
+        self._http2 = runtime.http2 or (policy.calls_in_http2 and grpc.is_call_in_http2(outgoing.request))
+        if self._http2 and grpc.is_call(outgoing.request.fields):
+            timing.begin_call(context, now)
         budget = runtime.budget
         budget.begin_request()
         balancer = runtime.balancer(to.zone_policy, now)
@@ -124,20 +123,17 @@ class Attempts(ExchangeOwner):
         self._picker = picker
         pick = picker.pick((), now)
         if pick is None:
-            refusal = balancer.refusal
-            context.account.refusal = refusal
-            is_overload = balancer.pools.general and refusal is None
-            kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
-            return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
+            return self._found_none(balancer)
         if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 
-    def _begin_call(self, request: RequestHead, now: float) -> None:
-        """A gRPC call begins. It goes on in HTTP/2 if it came so: nothing else carries its trailers and its streams."""
-        self._http2 = self._http2 or request.protocol == HTTP_2_0
-        if self._http2:
-            timing.begin_call(self._context, now)
+    def _found_none(self, balancer: Balancer) -> None:
+        """No endpoint was picked."""
+        refusal = balancer.refusal
+        self._context.account.refusal = refusal
+        is_overload = balancer.pools.general and refusal is None
+        self._end_forwarding(AttemptError(ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT, Sent.NOTHING))
 
     def limit_passed(self) -> ErrorKind:
         return timing.limit_passed(self._context)

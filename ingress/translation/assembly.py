@@ -111,8 +111,16 @@ class Memories:
     """
 
     __slots__ = (
-        *("backends", "claims", "context", "gateways", "hosts", "overrides"),
-        *("readings", "settings", "settlement", "shelf"),
+        "backends",
+        "claims",
+        "context",
+        "gateways",
+        "hosts",
+        "overrides",
+        "readings",
+        "settings",
+        "settlement",
+        "shelf",
     )
 
     def __init__(self, shelf: CertificateShelf | None = None) -> None:

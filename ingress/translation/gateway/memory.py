@@ -31,7 +31,8 @@ class Kept:
 
     def begin(self) -> None:
         """Begins a translation."""
-        self._before, self._made = self._made, {}
+        self._before = self._made
+        self._made = {}
 
     def of(self, key: Hashable, given: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
         """What `make` makes of `given`, and of nothing else; the same as last time if that was given the same."""

@@ -16,7 +16,7 @@ from balancer.connections.tls import ServerNames, make_context, self_signed
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 from balancer.model.publication import RoutingModel
-from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Host
 from balancer.model.settings import Http2Settings, ListenerTls, ProxySettings
 
@@ -268,43 +268,6 @@ def test_only_the_versions_of_the_settings_are_spoken_and_changes_count_at_once(
     assert Shown(names, "shop.test", any_client()).version == "TLSv1.2"
     names.update(under(ListenerTls()))
     assert Shown(names, "shop.test", speaking(ssl.TLSVersion.TLSv1_2)).version == "TLSv1.2"
-
-
-def demanding(oldest: str, *, other: str = "") -> RoutingModel:
-    """A model whose listener for *.wild.test has an oldest version, and that for shop.test `other`."""
-    listeners = (
-        Listener("shop", "web", "shop.test", (SHOP.key,), oldest_tls=other),
-        Listener("wild", "web", "*.wild.test", (WILD.key,), oldest_tls=oldest),
-    )
-    configuration = RouteConfiguration("web", wildcards=Wildcards.MANY_LABELS, has_fallback=False)
-    return RoutingModel(certificates=(SHOP, WILD), listeners=listeners, route_configurations=(configuration,))
-
-
-def test_a_listener_may_demand_a_newer_version_than_the_settings_and_others_do_not_change() -> None:
-    names, old = ServerNames(FALLBACK, configuration="web"), speaking(ssl.TLSVersion.TLSv1_2)
-    names.update(demanding("TLSv1_3"))
-    assert Shown(names, "a.wild.test", any_client()).version == "TLSv1.3"
-    assert Shown(names, "shop.test", old).version == "TLSv1.2"
-    with pytest.raises(ssl.SSLError):
-        Shown(names, "a.wild.test", old)
-    names.update(demanding("", other="TLSv1_3"))
-    assert Shown(names, "a.wild.test", old).version == "TLSv1.2"
-    with pytest.raises(ssl.SSLError):
-        Shown(names, "shop.test", old)
-
-
-def test_a_version_holds_also_if_nobody_saw_the_name_before_openssl_did() -> None:
-    names = ServerNames(FALLBACK, configuration="web")
-    names.update(demanding("TLSv1_3"))
-    with pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"):
-        Shown(names, "a.wild.test", any_client(), begun_for="shop.test")
-
-
-def test_a_listener_cannot_ask_for_less_than_the_settings() -> None:
-    names = ServerNames(FALLBACK, configuration="web")
-    names.update(msgspec.structs.replace(demanding("TLSv1_2"), proxy=ProxySettings(tls=ListenerTls(oldest="TLSv1_3"))))
-    with pytest.raises(ssl.SSLError):
-        Shown(names, "a.wild.test", speaking(ssl.TLSVersion.TLSv1_2))
 
 
 _AES128, _AES256 = "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"
