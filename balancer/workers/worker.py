@@ -47,6 +47,7 @@ from balancer.picking.checking import Checks
 from balancer.picking.failing import FailingRow
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
+from balancer.proxy.auth_endpoints import auth_endpoint
 from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.forwarder import Forwarder, Sight
@@ -130,6 +131,7 @@ class Worker:
             random_bits=random.getrandbits,
             hooks=self._hooks.caller,
             now=time.time,
+            auth_endpoint=lambda backend, secure: auth_endpoint(self.live.view.backends, backend, secure=secure),
         )
         self._deadlines = Deadlines(self._loop)
         absences = self._deadlines.absences
