@@ -49,6 +49,7 @@ from balancer.picking.checking import Checks
 from balancer.picking.failing import FailingRow
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
+from balancer.proxy.auth_endpoints import auth_endpoint
 from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.forwarder import Forwarder, Sight
@@ -166,6 +167,7 @@ class Worker:
             hooks=self._hooks.caller,
             now=time.time,
             limit_store=self._limit_store,
+            auth_endpoint=lambda backend, secure: auth_endpoint(self.live.view.backends, backend, secure=secure),
         )
 
     def _made_reception(self, recorder: Recorder, transports: TcpTransports) -> Reception:

@@ -93,6 +93,12 @@ def cli() -> None:
         help="Networks of addresses that Gateways may ask for.",
         metavar="CIDR,...",
     ),
+    option(
+        "--gateway-aliases",
+        default="",
+        help="Domain of the cluster: each Gateway has an alias in its namespace.",
+        metavar="DOMAIN",
+    ),
     cluster_options.TCP_SERVICES,
     cluster_options.UDP_SERVICES,
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),

@@ -11,6 +11,7 @@ from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, about_users
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.client_certificates import ClientCertificateGate
+from balancer.matching.gates.external_auth.backend_gate import AuthEndpoint, BackendAuthGate, FindEndpoint
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.hooks import HookCaller, HookGate, RouteHooks, about_hook, route_hooks
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
@@ -29,7 +30,8 @@ from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
 from balancer.matching.ordered_edits import Clock
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
-from balancer.model.external_auth import ExternalAuth
+from balancer.model.endpoints import BackendKey
+from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.gates import (
     AnyOf,
     BasicAuth,
@@ -64,6 +66,10 @@ def _no_bits(_bits: int) -> int:
     return 0
 
 
+def _no_endpoint(_backend: BackendKey, _secure: bool) -> AuthEndpoint | None:
+    return None
+
+
 def _no_hooks(_: HookRule) -> HookCaller | None:
     return None
 
@@ -78,6 +84,7 @@ class GateTools(NamedTuple):
     hooks: Callable[[HookRule], HookCaller | None] = _no_hooks
     now: Clock | None = None
     limit_store: LimitStore | None = None
+    auth_endpoint: FindEndpoint = _no_endpoint
 
 
 _NO_TOOLS = GateTools()
@@ -152,8 +159,14 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
         case BasicAuth():
             sign_in = tools.sign_in
             return RefusingGate(about_users(rule.logins)) if sign_in is None else BasicAuthGate(rule, sign_in)
-        case ExternalAuth():
-            return ExternalAuthGate(rule, tools.auth)
+        case ExternalAuth() | BackendAuth():
+            return _auth_gate(rule, tools)
+
+
+def _auth_gate(rule: ExternalAuth | BackendAuth, tools: GateTools) -> Gate:
+    if isinstance(rule, ExternalAuth):
+        return ExternalAuthGate(rule, tools.auth)
+    return BackendAuthGate(rule, tools.auth.services, tools.auth_endpoint)
 
 
 def _rate_gate(rule: RateLimit, tools: GateTools) -> Gate:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,50 +11,19 @@ import pytest
 
 from balancer.connections.limit_stores import StoreUnusable, ValkeyStore, url_at, url_in
 from balancer.sharing.rates import Schedule
-from tests.fakes.sockets import PATIENCE_SECONDS, free_ports
+from tests.fakes.limit_server import SERVER, WITHOUT, LimitServer, limit_server
+from tests.fakes.sockets import PATIENCE_SECONDS
 from tests.fakes.stopwatch import Stopwatch
 
-SERVER = next((found for name in ("valkey-server", "redis-server") if (found := shutil.which(name))), None)
-needs_server = pytest.mark.skipif(SERVER is None, reason="neither valkey-server nor redis-server is on the PATH")
+needs_server = pytest.mark.skipif(SERVER is None, reason=WITHOUT)
 ONE_A_MINUTE = Schedule(60 * 10**9, 4 * 60 * 10**9)  # with a burst of 4
 TWO_A_HOUR = Schedule(1800 * 10**9, 2 * 1800 * 10**9)
 
 
-class Served:
-    """A server on loopback, and its URL."""
-
-    def __init__(self, port: int, place: Path) -> None:
-        self.url = f"valkey://127.0.0.1:{port}/0"
-        assert SERVER is not None
-        options = ("--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(place))
-        self._process = subprocess.Popen((SERVER, *options), stdout=subprocess.DEVNULL)
-
-    async def until_it_listens(self) -> None:
-        port = int(self.url.rpartition(":")[2].partition("/")[0])
-        for _ in range(1000):
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.01)
-                continue
-            writer.close()
-            return
-        raise AssertionError("the server does not listen")
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait()
-
-
 @pytest.fixture
-async def served(tmp_path: Path) -> AsyncIterator[Served]:
-    (port,) = free_ports(1)
-    made = Served(port, tmp_path)
-    try:
-        await made.until_it_listens()
+async def served(tmp_path: Path) -> AsyncIterator[LimitServer]:
+    async with limit_server(tmp_path) as made:
         yield made
-    finally:
-        made.stop()
 
 
 async def asked(store: ValkeyStore, key: bytes, *schedules: Schedule) -> bool | None:
@@ -76,7 +43,7 @@ async def answered(store: ValkeyStore, key: bytes, *schedules: Schedule) -> bool
 
 
 @needs_server
-async def test_two_who_ask_have_one_limit_exactly(served: Served) -> None:
+async def test_two_who_ask_have_one_limit_exactly(served: LimitServer) -> None:
     outcomes = Counter[str]()
     stores = [ValkeyStore(served.url, lambda outcome: outcomes.update([outcome])) for _ in range(2)]
     try:
@@ -95,7 +62,7 @@ async def test_two_who_ask_have_one_limit_exactly(served: Served) -> None:
 
 
 @needs_server
-async def test_a_request_counts_at_all_rates_or_at_none(served: Served) -> None:
+async def test_a_request_counts_at_all_rates_or_at_none(served: LimitServer) -> None:
     store = ValkeyStore(served.url, lambda _: None)
     try:
         found = [await answered(store, b"both", ONE_A_MINUTE, TWO_A_HOUR) for _ in range(8)]
@@ -107,7 +74,7 @@ async def test_a_request_counts_at_all_rates_or_at_none(served: Served) -> None:
 
 
 @needs_server
-async def test_a_server_that_goes_away_is_not_asked_for_a_while(served: Served) -> None:
+async def test_a_server_that_goes_away_is_not_asked_for_a_while(served: LimitServer) -> None:
     outcomes = Counter[str]()
     store = ValkeyStore(served.url, lambda outcome: outcomes.update([outcome]))
     try:
@@ -124,7 +91,7 @@ async def test_a_server_that_goes_away_is_not_asked_for_a_while(served: Served) 
 
 
 @needs_server
-async def test_who_has_left_hears_nothing(served: Served) -> None:
+async def test_who_has_left_hears_nothing(served: LimitServer) -> None:
     store, told = ValkeyStore(served.url, lambda _: None), list[bool | None]()
     waiting = store.ask([b"k"], [ONE_A_MINUTE], told.append)
     assert waiting is not None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.explain.asking import Question
@@ -30,6 +30,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
 from balancer.picking.sessions import Session
 from tests import builders as build
+from tests.properties import examples
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, CLIENT, NEXT, Told, eject, explained, shares_of, shop, view_of, with_canary
 from tests.unit.balancer.test_zone_invariants import Scene, scenes
@@ -113,7 +114,7 @@ cases = st.builds(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases)
 def test_the_explanation_is_what_real_picks_give(case: Case) -> None:
     view, question, now = case.view(), case.question(), case.scene.now
@@ -140,7 +141,7 @@ def test_the_explanation_is_what_real_picks_give(case: Case) -> None:
             assert pick.foretold is None or told.dry_run_reason is not msgspec.UNSET
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(scenes)
 def test_asking_takes_nobodys_turn_and_names_who_is_next(scene: Scene) -> None:
     view = view_with(scene, scene, build.route(), LoadBalancing.ROUND_ROBIN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.runtime.steps import finished
@@ -13,6 +13,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Changes
 from ingress.translation.assembly import translate, with_endpoints
+from tests.properties import examples
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -79,7 +80,7 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(AWARE, TOLD_ZONE, st.lists(st.lists(EVENTS, max_size=4), max_size=4))
 def test_the_cheap_path_gives_what_a_whole_translation_gives(
     aware: tuple[KubernetesObject, ...], told_zone: str | None, bursts: list[list[Upserted | Removed]]
