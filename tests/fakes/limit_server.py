@@ -51,7 +51,8 @@ class LimitServer:
 @asynccontextmanager
 async def limit_server(place: Path) -> AsyncIterator[LimitServer]:
     """A server that listens, and keeps its files in `place`."""
-    made = LimitServer(*free_ports(1), place)
+    (port,) = free_ports(1)
+    made = LimitServer(port, place)
     try:
         await made.until_it_listens()
         yield made
