@@ -8,7 +8,7 @@ import msgspec
 
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
-from balancer.model.external_auth import ExternalAuth
+from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.hooks import HookRule
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
@@ -100,6 +100,7 @@ GateRule = (
     | AnyOf
     | BasicAuth
     | ExternalAuth
+    | BackendAuth
     | ClientCertificates
     | HookRule
 )
@@ -127,6 +128,7 @@ PHASES: tuple[type[GateRule], ...] = (
     AnyOf,
     BasicAuth,
     ExternalAuth,
+    BackendAuth,
     HookRule,
 )
 """The order in which gates are asked, which is that of ingress-nginx. A span is about all the others.

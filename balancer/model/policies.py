@@ -18,7 +18,8 @@ class RoutePolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     `request_seconds` bounds a request from its head to the end of its response, `attempt_seconds` one attempt to the
     end of its response; 0 is no bound, and a tunnel has none. Responses with a status among `retry_codes` are dropped
     for another attempt. `retry_pause_seconds` is the time before another attempt. `repeats_endpoints`: an endpoint is
-    tried again if there is no other one.
+    tried again if there is no other one. `calls_in_http2`: endpoints get gRPC calls of HTTP/2 clients in HTTP/2,
+    whatever they are spoken to otherwise.
     `spools_bodies`: an endpoint is picked when the whole body is here. Up to `spool_memory_bytes` of it stay in memory.
     """
 
@@ -43,6 +44,7 @@ class RoutePolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     retry_codes: tuple[int, ...] = ()
     retry_pause_seconds: float = 0.0
     repeats_endpoints: bool = False
+    calls_in_http2: bool = False
 
 
 class Affinity(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

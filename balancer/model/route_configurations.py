@@ -48,6 +48,8 @@ class Listener(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     specific listener serve a request. `certificates` are keys of `Certificate`: handshakes for names of the listener
     show the first one that fits, unless the host has its own. `client_demand` is what such handshakes ask clients for,
     None: nothing. `only_relays`: a connection that no relay route takes is reset, and no HTTP is spoken.
+    `oldest_tls` is the first version of TLS that such handshakes may have, as in `ListenerTls`; empty: the settings
+    alone say that.
     """
 
     key: str = INGRESS
@@ -56,6 +58,7 @@ class Listener(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     certificates: tuple[str, ...] = ()
     client_demand: ClientDemand | None = None
     only_relays: bool = False
+    oldest_tls: str = ""
 
 
 OF_INGRESSES: Final = RouteConfiguration()

@@ -34,6 +34,10 @@ class ListenerTls(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     server_prefers: bool = True
     rejects_unknown: bool = False
 
+    def at_least(self, oldest: str) -> ListenerTls:
+        """The same without versions before `oldest`; empty: the same."""
+        return msgspec.structs.replace(self, oldest=max(self.oldest, oldest)) if oldest else self
+
 
 class Http2Engine(Enum):
     """The library that does frames, header compression and stream states."""

@@ -24,7 +24,7 @@ cdef class Attempts(ExchangeOwner):
     cdef public Pick _chosen
     cdef public RequestContext _context
     cdef public Forwarder _forwarder
-    cdef public bint _is_retry, _was_repeated
+    cdef public bint _http2, _is_retry, _was_repeated
     cdef public Picker _picker
     cdef public tuple _route_editors, _tried
     cdef public BackendRuntime _runtime

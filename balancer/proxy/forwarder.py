@@ -94,14 +94,16 @@ class Forwarder:
         self.recorder = recorder
         self.reserve = RetryReserve()
 
-    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None) -> bool:
+    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None, http2: bool) -> bool:
         """Whether `member` owes an answer and is known to be silent. Its idle connections end in that case.
+
+        `handshake` and `http2` say over which connections it owes that.
 
         Without evidence yet the member is asked for a new connection (`knocking.py`).
         """
         if not member.is_silent:
             self.knocks.knock(runtime, member, time.perf_counter())
             return False
-        pool = self.pools.of(member, handshake, runtime.http2)
+        pool = self.pools.of(member, handshake, http2)
         pool.drop_idle()
         return True

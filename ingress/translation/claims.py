@@ -15,6 +15,7 @@ from balancer.model.client_tls import ClientCertificates
 from balancer.model.conditions import ANY, Conditions
 from balancer.model.edits import RequestEdit, ResponseRule
 from balancer.model.endpoints import EndpointTls
+from balancer.model.external_auth import BackendAuth
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
 from balancer.model.mirroring import Mirroring
@@ -79,6 +80,13 @@ class MirrorClaim(msgspec.Struct, frozen=True, gc=False):
     denominator: int = 100
 
 
+class AuthClaim(msgspec.Struct, frozen=True, gc=False):
+    """A Service that judges requests, and what it is asked. `branch` says which Service and how it is spoken to."""
+
+    branch: BranchClaim
+    rule: BackendAuth
+
+
 class Claim(msgspec.Struct, frozen=True, gc=False):
     """One path of a host, the Services that shall answer it, and how.
 
@@ -110,6 +118,7 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     request_edits: tuple[RequestEdit, ...] = ()
     mirroring: Mirroring | None = None
     mirrors: tuple[MirrorClaim, ...] = ()
+    auths: tuple[AuthClaim, ...] = ()
 
     @property
     def main(self) -> BranchClaim:

@@ -187,6 +187,10 @@ class Backends:
                 backend = self._note(last.key, service, port, made)
         return backend is last or backend == last
 
+    def port(self, backend: Backend) -> ServicePort | None:
+        """The port of the Service of a backend that was resolved; None for an external name."""
+        return self._ports.get((backend.namespace, backend.service), {}).get(backend.key)
+
     def note_policy(self, key: BackendKey, policy: ZonePolicy) -> None:
         """Notes that a route to a backend has this policy, as `route_policy` does."""
         self._zones.note(key, policy)

@@ -50,50 +50,43 @@ def test_no_binary_is_kept_of_what_changes_while_it_is_compiled(
     assert not list((tmp_path / "cache").glob("*.so"))
 
 
-def _add_types(project: Path, named: str) -> None:
-    """Adds a module `two`, which the types of `one` name in that way."""
-    (project / "balancer" / "__init__.py").touch()
-    (project / "balancer" / "two.py").write_text("class Two:\n    pass\n")
-    (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    pass\n")
-    (project / "balancer" / "one.pxd").write_text(f"{named}\ncpdef one()\n")
+def _add_types(project: Path, name: str, named: str) -> None:
+    """Adds a module, whose types name those of the module `two` in that way."""
+    package = project / "balancer"
+    (package / "__init__.py").touch()
+    (package / "two.py").write_text("class Two:\n    pass\n")
+    (package / "two.pxd").write_text("cdef class Two:\n    pass\n")
+    (package / f"{name}.py").write_text("def one():\n    return 1\n")
+    (package / f"{name}.pxd").write_text(f"{named}\ncpdef one()\n")
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        "from balancer.two cimport Two",
-        "from balancer cimport two",
-        "cimport balancer.two as t",
-        "from balancer cimport (\n    two,\n)",
-    ],
-)
-def test_types_that_a_module_names_are_part_of_its_key(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
-) -> None:
-    monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, named)
-    first = compile_modules(project, tmp_path / "cache", "release")
-    (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    cdef int a\n")
-    second = compile_modules(project, tmp_path / "cache", "release")
-    assert len(set(first.values()) | set(second.values())) == 4
+_NAMING = {
+    "from_module": "from balancer.two cimport Two",
+    "from_package": "from balancer cimport two",
+    "under_another_name": "cimport balancer.two as t",
+    "in_brackets": "from balancer cimport (\n    two,\n)",
+}
 
 
-def test_types_that_a_module_does_not_name_are_not(
+def test_types_are_part_of_the_keys_of_those_modules_that_name_them(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, "")
+    for name, named in _NAMING.items():
+        _add_types(project, name, named)
     first = compile_modules(project, tmp_path / "cache", "release")
     (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    cdef int a\n")
     second = compile_modules(project, tmp_path / "cache", "release")
-    assert {module.name for module in first if first[module] != second[module]} == {"balancer.two"}
+    changed = {module.name for module in first if first[module] != second[module]}
+    assert changed == {"balancer.two", *(f"balancer.{name}" for name in _NAMING)}
+    assert len(first) == len(_NAMING) + 2, "and one that does not name them"
 
 
 def test_a_module_is_not_compiled_with_types_that_its_key_does_not_know(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, 'include "more.pxi"')
+    _add_types(project, "one", 'include "more.pxi"')
     (project / "balancer" / "more.pxi").write_text("cdef struct more:\n    int a\n")
     with pytest.raises(CannotBuild, match=r"one\.py is compiled with types that .* does not name: balancer/more\.pxi"):
         compile_modules(project, tmp_path / "cache", "release")
