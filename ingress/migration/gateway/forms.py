@@ -176,6 +176,13 @@ def kept_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def as_passed(form: NameForm) -> NameForm:
+    """What becomes of an annotation of an Ingress whose TLS passes."""
+    if form.name != "ssl-passthrough":
+        return form
+    return NameForm(form.name, form.value, Form.FIELD, "a TLSRoute, and a listener with the mode Passthrough")
+
+
 def withholding(forms: Iterable[NameForm]) -> str:
     """Why the paths of an Ingress are not written, as a sentence; empty if they are."""
     found = [each for each in forms if each.form is Form.WITHHOLDS]

@@ -32,7 +32,8 @@ from tests.features.gateway.api_stage import balance, free_range, furnish, optio
 from tests.integration.processes import workers
 from tests.integration.running import Zonal
 
-_POLL_SECONDS = 0.2
+_POLL_SECONDS, _LOOK_SECONDS = 0.2, 0.5
+_ROUTES_IN_A_SECOND = 2000  # a look at every status holds the loop of the API server
 _STATUS_SECONDS = 300.0
 _LISTENER_SECONDS, _KILL_SECONDS = 10.0, 15.0
 
@@ -103,6 +104,8 @@ class _Course:
         self.changes: Counter[str] = Counter()
         self.kills: Counter[str] = Counter()
         self.running = list(range(len(replicas)))
+        self._places: dict[int, int] = {}
+        self._looked_at = 0.0
 
     def furnish(self, ports: list[int]) -> None:
         plan = self.plan
@@ -117,9 +120,17 @@ class _Course:
         return Asked(number, self.plan.stays(number), self.plan.listener_of(number))
 
     def place_of(self, replica: int, listener: int) -> tuple[str, int]:
-        name = COMING if listener < self.plan.coming else STAYING
-        port = target(self.server, FIRST_PORT + listener, f"{NAMESPACE}/{name}")
-        return self.replicas[replica].address, port
+        return self.replicas[replica].address, self._places[listener]
+
+    def look(self) -> None:
+        """Does what a cluster does beside an API server: load balancers get addresses, and clients hear of ports."""
+        if time.monotonic() - self._looked_at < _LOOK_SECONDS:
+            return
+        self._looked_at = time.monotonic()
+        balance(self.server)
+        for each in range(self.plan.listeners):
+            name = COMING if each < self.plan.coming else STAYING
+            self._places[each] = target(self.server, FIRST_PORT + each, f"{NAMESPACE}/{name}")
 
     def versions_of(self, number: int) -> range:
         """Those that a route may have now: the newest, and the one before it, which may still be in use."""
@@ -137,7 +148,7 @@ class _Course:
             if time.monotonic() >= listeners_at:
                 listeners_at += _LISTENER_SECONDS
                 self._change_listeners()
-            balance(self.server)
+            self.look()
             await asyncio.sleep(0.05)  # the pace of changes
 
     def _change_route(self) -> None:
@@ -262,10 +273,10 @@ async def _until_right(course: _Course) -> float:
     """The seconds until every status is right, or until nobody waits any more."""
     begun = time.monotonic()
     while time.monotonic() - begun < _STATUS_SECONDS:
-        balance(course.server)
+        course.look()
         if not course.open_statuses():
             break
-        await asyncio.sleep(_POLL_SECONDS)
+        await asyncio.sleep(max(_POLL_SECONDS, course.plan.routes / _ROUTES_IN_A_SECOND))
     return time.monotonic() - begun
 
 
