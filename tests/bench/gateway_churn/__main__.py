@@ -42,6 +42,7 @@ def figures(outcome: Outcome) -> dict[str, object]:
         "p99_ms": round(seconds[len(seconds) * 99 // 100] * 1000, 1),
         "changes": dict(outcome.changes),
         "kills": dict(outcome.kills),
+        "killed_at": outcome.killed_at,
         "seconds_to_statuses": round(outcome.seconds_to_statuses, 1),
         "misses": misses(outcome),
     }

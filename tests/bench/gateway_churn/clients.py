@@ -33,6 +33,7 @@ class Seen:
         self.seconds: list[float] = []
         self.wrong: list[str] = []
         self.failed: list[str] = []
+        self.begun = time.monotonic()
 
     def note(self, asked: Asked, status: int, served_by: str, versions: range, seconds: float) -> None:
         """Notes an answer. `versions` are those that the route had at some moment of the request."""
@@ -52,7 +53,7 @@ class Seen:
         """Notes a request without an answer."""
         self.outcomes["failed" if asked.stays else "refused"] += 1
         if asked.stays:
-            self.failed.append(f"route {asked.route}: {why}")
+            self.failed.append(f"{time.monotonic() - self.begun:.1f} s: route {asked.route}: {why}")
 
 
 class Clients:
@@ -103,7 +104,7 @@ class Clients:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     status, served_by = await self._exchange(self._place_of(replica, asked.listener), asked, attempt)
             except (OSError, EOFError, TimeoutError, ValueError) as error:
-                why = f"{type(error).__name__} {error} at replica {replica}"
+                why += f"{type(error).__name__} at replica {replica} after {time.monotonic() - started:.1f} s; "
                 continue
             after = self._versions_of(asked.route)
             versions = range(max(0, before.start - 1), after.stop)

@@ -40,12 +40,13 @@ _LISTENER_SECONDS, _KILL_SECONDS = 10.0, 15.0
 
 class Outcome(NamedTuple):
     """What a run has come to. `open_statuses` are objects whose status is not right at the end, `late_writes` the
-    calls that write anything but a Lease while nothing changes.
+    calls that write anything but a Lease while nothing changes, `killed_at` the kills with their seconds.
     """
 
     seen: Seen
     changes: Counter[str]
     kills: Counter[str]
+    killed_at: list[str]
     seconds_to_statuses: float
     open_statuses: list[str]
     late_writes: list[str]
@@ -103,6 +104,7 @@ class _Course:
         self.coming = list(range(plan.coming))
         self.changes: Counter[str] = Counter()
         self.kills: Counter[str] = Counter()
+        self.killed_at: list[str] = []
         self.running = list(range(len(replicas)))
         self._places: dict[int, int] = {}
         self._looked_at = 0.0
@@ -185,11 +187,13 @@ class _Course:
             if time.monotonic() - begun >= leader_at and not self.kills["leader"]:
                 await self._kill_leader()
                 continue
-            found = workers(self.replicas[self.chance.choice(self.running)].process.pid)
+            number = self.chance.choice(self.running)
+            found = workers(self.replicas[number].process.pid)
             if found:
                 with suppress(ProcessLookupError):
                     os.kill(self.chance.choice(found), signal.SIGKILL)
                 self.kills["workers"] += 1
+                self.killed_at.append(f"{time.monotonic() - begun:.1f} s: a worker of replica {number}")
 
     async def _kill_leader(self) -> None:
         lease = self.server.get("Lease", "zonal", "zonal-leader") or {}
@@ -197,9 +201,11 @@ class _Course:
         number = int(holder.partition("zonal-")[2][:1] or 0)
         self.running.remove(number)
         self.kills["leader"] += 1
+        begun = time.monotonic()
         self.replicas[number].process.kill()
         await self.replicas[number].begin_again()
         self.running.append(number)
+        self.killed_at.append(f"replica {number} was the leader, and back after {time.monotonic() - begun:.1f} s")
 
     def open_statuses(self) -> list[str]:
         """The objects whose status does not say what is true of them."""
@@ -266,7 +272,9 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
         written = len(server.calls)
         await asyncio.sleep(plan.quiet_seconds)  # nothing may be written in this time
         late = [f"{call.verb} {call.path}" for call in server.calls[written:] if _writes(call.verb, call.resource)]
-        return Outcome(seen, course.changes, course.kills, taken, course.open_statuses(), late)
+        return Outcome(
+            seen, course.changes, course.kills, course.killed_at, taken, course.open_statuses(), late_writes=late
+        )
 
 
 async def _until_right(course: _Course) -> float:
