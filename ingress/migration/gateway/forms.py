@@ -111,7 +111,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "proxy-cookie-domain": "endpoints have to know the host that clients see",
     "proxy-cookie-path": "endpoints have to know the path that clients see",
     "proxy-redirect-from": "endpoints have to know the path that clients see",
-    "ssl-passthrough": "start the check with --enable-ssl-passthrough, or write a TLSRoute and a listener of the mode Passthrough",
+    "ssl-passthrough": "give --enable-ssl-passthrough, or write a TLSRoute and a listener of the mode Passthrough",
     "upstream-hash-by": "sessionPersistence keeps a client at an endpoint by a cookie",
 }
 """What to write instead of annotations without a form."""
