@@ -129,6 +129,19 @@ def test_the_zone_of_the_option_is_a_finding_until_an_endpoint_is_there() -> Non
         assert [finding.reason for finding in last.findings].count("OwnZoneEmpty") == expected
 
 
+def test_a_zone_without_a_replica_is_a_finding_until_one_is_ready_there() -> None:
+    slices = endpoint_slice("one", endpoint(zone="zone-a"), endpoint("10.0.0.2", zone="zone-c"))
+    known = inventory(*FIXED, config_map(zone_aware_routing="true"), slices)
+    last = translate(known, CONTEXT)
+    for zones, expected in ((("zone-a",), ["zone-c"]), (("zone-a", "zone-c"), []), ((), [])):
+        known.take_changes()
+        ours = [endpoint(f"10.0.1.{number}", zone=zone) for number, zone in enumerate(zones)]
+        known.apply(Upserted(endpoint_slice("ours", *ours, of="ours", ports=(SlicePort("admin", 9),))))
+        last = finished(with_endpoints(last, known.take_changes().slices_of, known))
+        assert [each.name for each in last.findings if each.reason == "ZoneWithoutReplica"] == expected
+        assert last == translate(known, CONTEXT)
+
+
 def test_our_replicas_and_labels_of_nodes_come_on_the_cheap_path() -> None:
     known = inventory(*FIXED, config_map(zone_aware_routing="true"))
     last = translate(known, CONTEXT)
