@@ -225,8 +225,8 @@ lock:
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["sbom"], sep="\n")' | \
 			$(COMPILE) --constraint requirements/build.txt --output-file requirements/sbom.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
-		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
+		$(COMPILE) --extra otel --extra valkey --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \
-			$(COMPILE) --extra otel --extra top --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
+			$(COMPILE) --extra otel --extra valkey --extra top --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"], sep="\n")' | \
 			$(COMPILE) --output-file requirements/bench.txt -

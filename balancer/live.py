@@ -30,6 +30,7 @@ from balancer.picking.turns import RandomBelow
 from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.runtime.steps import finished
 from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.zones.client_hops import client_hops
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.verdicts import Surroundings
 
@@ -56,7 +57,7 @@ class View:
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
     `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual. `relays`
-    says which connections are relayed.
+    says which connections are relayed. `hops` None: the zones of clients are not counted.
     """
 
     __slots__ = (
@@ -66,6 +67,7 @@ class View:
         "edits",
         "forwarded",
         "generation",
+        "hops",
         "logged",
         "makes_ids",
         "model",
@@ -114,6 +116,7 @@ class View:
         self.request_fields = request_fields
         self.logged = logged
         self.relays = relays
+        self.hops = client_hops(model.zones, own_zone.zone)
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""

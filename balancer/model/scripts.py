@@ -110,7 +110,17 @@ class RedirectFound(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, t
     keeps_query: bool = True
 
 
-PlainStep = SetVariable | AnswerWith | RedirectFound
+class RewritePath(msgspec.Struct, frozen=True, tag="rewrite_path"):
+    """Matches a request anew in whose path `expression` is found, by the path `text` (nginx: rewrite … last).
+
+    `$1` to `$9` in `text` are what its groups capture. The query stays, and so does the target that variables know.
+    """
+
+    expression: str
+    text: str
+
+
+PlainStep = SetVariable | AnswerWith | RedirectFound | RewritePath
 
 
 class Conditional(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="conditional"):

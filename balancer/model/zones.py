@@ -17,6 +17,9 @@ UNKNOWN_ZONE = "unknown"
 class ZonePolicyName(Enum):
     """The supported zone policies."""
 
+    # That of Enum is a call of Python for each look-up by policy.
+    __hash__ = object.__hash__
+
     OFF = "off"
     PREFER_ZONE = "prefer-zone"
     HINTS = "hints"
@@ -31,6 +34,8 @@ class ZoneEvacuation(Enum):
 
     `DRY_RUN`: it is judged and told, and no request leaves.
     """
+
+    __hash__ = object.__hash__
 
     OFF = "false"
     DRY_RUN = "dry-run"
@@ -99,6 +104,13 @@ class ZonePrices(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     pairs: tuple[tuple[Zone, Zone, float], ...] = ()
 
 
+class ClientNetwork(msgspec.Struct, frozen=True):
+    """A network, such as `10.0.0.0/19`, whose addresses are in one zone: of pods, machines or load balancers."""
+
+    network: str
+    zone: Zone
+
+
 ZoneTraffic = tuple[tuple[Zone, int], ...]
 """The share of requests that comes in at each zone, in basis points, sorted by zone."""
 
@@ -122,7 +134,7 @@ class ZoneFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     as all replicas tell; `fleet` says whether they decide. The other `fleet_` fields say that of one fact each, if
     `fleet` is on: failures that others have seen, the load that replicas of the own zone see, zones that are sick for
     others, and whether a replica whose own links fail says that it is not ready. `sick` are zones that are sick for the
-    fleet, sorted.
+    fleet, sorted. `client_networks` are the networks by which the zones of clients are known, sorted.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -139,6 +151,7 @@ class ZoneFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     fleet_zones: FleetUse = FleetUse.ON
     fleet_readiness: FleetUse = FleetUse.DRY_RUN
     sick: tuple[Zone, ...] = ()
+    client_networks: tuple[ClientNetwork, ...] = ()
 
     @property
     def suspect(self) -> tuple[Zone, ...]:

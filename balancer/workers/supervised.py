@@ -71,6 +71,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     event_loop: str = "auto"
     compat_metrics: bool = False
+    limit_store: str = ""
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):

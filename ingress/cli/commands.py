@@ -112,6 +112,7 @@ def cli() -> None:
         type=_FILE,
         help="A file of at least 16 bytes that all replicas have; default in a cluster: Leases.",
     ),
+    option("--limit-store", type=_FILE, help="A file with the URL of a Valkey or Redis server, for exact limits."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )
@@ -232,6 +233,7 @@ def _filled(kind: type[_Options], given: Mapping[str, Any], **read: Any) -> _Opt
 
 
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
+    from balancer.connections.limit_stores import StoreUnusable
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
     from ingress.following.hook_files import HooksUnusable
@@ -243,7 +245,7 @@ def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> N
         run_app(options)
     except CannotListen as error:
         raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
-    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable) as error:
+    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable, StoreUnusable) as error:
         raise BadInput(str(error)) from None
 
 

@@ -55,7 +55,7 @@ from ingress.translation.services.backend_memories import BackendMemories
 from ingress.translation.services.backend_overrides import SaidOverrides, backend_overrides
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
-from ingress.translation.services.zone_facts import zone_facts
+from ingress.translation.services.zone_facts import replica_zones, zone_facts
 from ingress.translation.tcp_services import gateway_services, tcp_parts
 
 _NOTHING = Wanted()
@@ -309,7 +309,8 @@ def _resolved(
         desired, parts, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
-    used = backends.used(counts_zones=given is not None)
+    placed = replica_zones(inventory, context.own_service, settings, now_epoch_seconds=now)
+    used = backends.used(counts_zones=given is not None or placed is not None)
     replicas_of = context.own_service if _counts_replicas(settings, used.policy_names) else None
     model = msgspec.structs.replace(
         routes,
@@ -324,7 +325,13 @@ def _resolved(
         ),
     )
     note_unknown_zone(model.own_zone, inventory, context, settings=settings, findings=findings)
-    plan = used.plan(allow_local=context.allow_local_endpoints, replicas_of=replicas_of, given_zone=given)
+    plan = used.plan(
+        allow_local=context.allow_local_endpoints,
+        replicas_of=replicas_of,
+        given_zone=given,
+        own_service=context.own_service,
+        replica_zones=placed,
+    )
     others = findings.frozen()
     return Translation(
         model=with_secrets(model, inventory, certificates.materials),

@@ -24,6 +24,7 @@ from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, Tar
 from balancer.matching.gates.route_redirect import RouteRedirectGate
 from balancer.matching.gates.scripts import ScriptGate
 from balancer.matching.gates.source_ranges import SourceGate
+from balancer.matching.gates.stored_limiting import LimitStore, StoredRateGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
 from balancer.matching.ordered_edits import Clock
@@ -42,7 +43,7 @@ from balancer.model.gates import (
     withheld_by,
 )
 from balancer.model.hooks import HookRule
-from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.limits import FlightLimit, LimitScope, RateLimit
 from balancer.model.redirects import (
     AppRoot,
     HttpsRedirect,
@@ -82,6 +83,7 @@ class GateTools(NamedTuple):
     random_bits: RandomBits = _no_bits
     hooks: Callable[[HookRule], HookCaller | None] = _no_hooks
     now: Clock | None = None
+    limit_store: LimitStore | None = None
     auth_endpoint: FindEndpoint = _no_endpoint
 
 
@@ -148,7 +150,7 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
         case SourceRanges():
             return SourceGate(rule)
         case RateLimit():
-            return RateGate(rule, tools.counting)
+            return _rate_gate(rule, tools)
         case FlightLimit():
             return FlightGate(rule, tools.counting)
         case AnyOf():
@@ -165,6 +167,12 @@ def _auth_gate(rule: ExternalAuth | BackendAuth, tools: GateTools) -> Gate:
     if isinstance(rule, ExternalAuth):
         return ExternalAuthGate(rule, tools.auth)
     return BackendAuthGate(rule, tools.auth.services, tools.auth_endpoint)
+
+
+def _rate_gate(rule: RateLimit, tools: GateTools) -> Gate:
+    if rule.scope is LimitScope.FLEET and tools.limit_store is not None:
+        return StoredRateGate(rule, tools.counting, tools.limit_store)
+    return RateGate(rule, tools.counting)
 
 
 def _hook_gate(rule: HookRule, tools: GateTools) -> Gate:

@@ -10,10 +10,19 @@ from typing import Any
 
 import msgspec
 
-from balancer.model.zones import FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import ClientNetwork, FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
 from ingress.settings.values import boolean, duration, integer, percent, word
-from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
+from ingress.settings.zone_values import (
+    PolicyChoice,
+    Toll,
+    ZoneDrain,
+    client_networks,
+    policy_choice,
+    prices,
+    toll,
+    zone_drains,
+)
 
 _DEFAULTS = ZonePolicy()
 _FLEET_USES: dict[str, FleetUse] = {use.value: use for use in FleetUse}
@@ -70,6 +79,7 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
     drains: tuple[ZoneDrain, ...] = ()
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
+    client_networks: tuple[ClientNetwork, ...] = ()
     drained_replicas_leave: bool = False
     fleet: FleetUse = FleetUse.ON
     fleet_failures: FleetUse = FleetUse.ON
@@ -232,5 +242,14 @@ ZONE_OPTIONS = (
         doc="dollars per GB (10⁹ bytes) between two different zones: one number, or pairs, each direction for itself,"
         " and `*` for all others (`0.02` if it is missing): `zone-a>zone-b=0.01,zone-b>zone-a=0.01,*=0.02`."
         " Prices hold while the flag is off, too",
+    ),
+    Option(
+        name="zone-client-networks",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "client_networks"),
+        grammar=client_networks,
+        doc="networks of clients, by zone: `10.0.0.0/19=zone-a, 10.0.32.0/19=zone-b`, at most 256; the longest that"
+        " holds an address counts. With them the cost meter counts the hop before zonal"
+        " ([install.md](install.md#the-hop-before-zonal)); other clients are in zone `unknown`",
     ),
 )

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.runtime.absences import Absences
@@ -15,6 +15,7 @@ from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
 from tests.bench.zones.scenarios import Scenario
 from tests.bench.zones.sickness import POLICIES, SICK, measure_sickness, misses_of
+from tests.properties import examples
 
 RATE = 100
 Failing = Mapping[str, float]
@@ -117,7 +118,7 @@ def test_zones_that_are_alike_are_not_left() -> None:
 
 
 @given(st.integers(0, 100), st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=4))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_whatever_fails_some_zone_is_always_open(seed: int, phases: list[tuple[float, float, float]]) -> None:
     traffic = Traffic(seed=seed)
     for failing in phases:
