@@ -25,19 +25,13 @@ from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of
 from tests.integration.manifests import Document, ManifestFolder, ingress, path, rule, service
 from tests.integration.running import Zonal, until
 
-_ROUNDS, _ROUND_SECONDS, _RATE = 3, 0.7, 100
+_ROUNDS, _ROUND_SECONDS, _RATE = 2, 0.5, 100
 _NAMES = 100  # more than may be looked up at one time
 _SILENT = 210  # more endpoints than are checked at one time for a namespace
 _STREAMS, _STREAM_BYTES = 600, 256 * 1024  # more than there is room for
 _BROKEN = 300
 _AT_ONCE = 20
 _WELCOME = answering(b"HTTP/1.1 204 No Content\r\n\r\n")
-_TRACING = {
-    "enable_opentelemetry": "true",
-    "otlp_collector_host": "127.0.0.1",
-    "otel_max_queuesize": "100",
-    "otel_schedule_delay_millis": "100",
-}
 
 
 class Stage(NamedTuple):
@@ -46,10 +40,6 @@ class Stage(NamedTuple):
     zonal: Zonal
     folder: ManifestFolder
     stream_port: int
-
-
-async def _silent(visit: Visit) -> None:
-    await visit.rest()
 
 
 async def _talks_on(visit: Visit) -> None:
@@ -88,11 +78,6 @@ def _names(stage: Stage) -> AbstractAsyncContextManager[None]:
     return _asking(stage.zonal.http_port, [f"/greedy-{number}" for number in range(_NAMES)])
 
 
-def _spans(stage: Stage) -> AbstractAsyncContextManager[None]:
-    """Spans that the collector never takes."""
-    return _asking(stage.zonal.http_port, ["/greedy/1/x"])
-
-
 @asynccontextmanager
 async def _written(stage: Stage, *documents: Document) -> AsyncIterator[None]:
     """These documents, for as long as the context lasts."""
@@ -107,7 +92,7 @@ async def _written(stage: Stage, *documents: Document) -> AsyncIterator[None]:
 @asynccontextmanager
 async def _checks(stage: Stage) -> AsyncIterator[None]:
     """Endpoints that are checked and never answer."""
-    annotations = {"zonal-ingress.io/health-check-path": "tcp"}
+    annotations = {"zonal-ingress.io/health-check-path": "tcp", "zonal-ingress.io/health-check-interval": "1s"}
     with ExitStack() as held:
         places = []
         for number in range(_SILENT):
@@ -154,7 +139,6 @@ ROWS: dict[str, Callable[[Stage], AbstractAsyncContextManager[None]]] = {
     "active checks": _checks,
     "findings": _findings,
     "look-ups of names": _names,
-    "spans": _spans,
     "bytes of streams": _streams,
 }
 
@@ -185,13 +169,11 @@ async def _staged(place: Path) -> AsyncIterator[Stage]:
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
         ScriptedEndpoint(_WELCOME) as welcome,
-        ScriptedEndpoint(_silent) as collector,
         ScriptedEndpoint(_talks_on) as talker,
     ):
         modest = Tenant("modest", [endpoint], annotations={"auth-url": f"http://127.0.0.1:{welcome.port}/"})
         ports = ("--tcp-services-configmap=greedy/tcp", f"--gateway-ports=5432={port}", "--gateway-addresses=none")
-        tracing = {**_TRACING, "otlp_collector_port": str(collector.port)}
-        async with neighbours(place, _greedy(endpoint, talker), modest, options=ports, **tracing) as zonal:
+        async with neighbours(place, _greedy(endpoint, talker), modest, options=ports) as zonal:
             yield Stage(zonal, ManifestFolder(place / "manifests"), port)
     assert ledger.doubled_posts == ledger.wrong_bodies == []
 

@@ -291,7 +291,8 @@ class Crowd:
         except (OSError, EOFError) as error:
             self.failures.append(repr(error))
             return
-        self._idle.append(client)
+        if response.fields.get(b"connection") != b"close":
+            self._idle.append(client)
         came_at = time.perf_counter()
         self.answers.append(Answer(came_at, came_at - sent_at))
         if response.status != 200:
