@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from itertools import chain
 
 import msgspec
 
@@ -230,7 +231,10 @@ def _missing(model: RoutingModel) -> frozenset[_Service]:
 
 def _route_kinds(model: RoutingModel) -> frozenset[tuple[str, str, str, str]]:
     """The names under which the requests and streams of every branch are counted, with the kind of its owner."""
-    branches = (branch for route in (*_all_routes(model), *model.relays) for branch in route.branches)
+    branches = chain(
+        (branch for route in _all_routes(model) for branch in route.branches),
+        (branch for relay in model.relays for branch in relay.branches),
+    )
     named = ((names_of(each), each.owner.kind) for each in branches)
     return frozenset((names.namespace, names.ingress, kind, names.service) for names, kind in named)
 
