@@ -147,6 +147,13 @@ def test_nothing_is_left_for_later() -> None:
     assert {path: ends for path, ends in found.items() if ends} == {}
 
 
+def test_a_docstring_names_its_thing() -> None:
+    """A reader comes from anywhere, so nothing before the docstring can be what a pronoun stands for."""
+    riddles = re.compile(r'^ *"""(?:It|They|Those|That of|The same)\b.*', re.MULTILINE)
+    found = {module: riddles.findall(path.read_text(encoding="utf-8")) for module, path in SOURCES.items()}
+    assert {module: lines for module, lines in found.items() if lines} == {}
+
+
 def test_names_say_what_is_inside() -> None:
     names = {
         (relative(path), name)
