@@ -148,7 +148,7 @@ class RequestReader:
 
 
 def _sharing(field: Field) -> Field:
-    """The same with a name that is shared. One of another class may say that it must never be indexed."""
+    """The field with a name that is shared. One of another class may say that it must never be indexed."""
     return (_NAMES.get(field[0], field[0]), field[1]) if type(field) is tuple else field
 
 

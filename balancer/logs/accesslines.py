@@ -188,7 +188,7 @@ _BEYOND_ASCII: Final = re.compile("[^\x00-\x7e]")
 
 
 def in_ascii(encoded: bytes) -> bytes:
-    """The same JSON in printable ASCII: a terminal may obey some characters that JSON allows, and clients choose paths.
+    """The JSON in printable ASCII: a terminal may obey some characters that JSON allows, and clients choose paths.
 
     Such characters are inside of strings only, where an escape means the same character.
     """

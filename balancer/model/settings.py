@@ -35,7 +35,7 @@ class ListenerTls(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     rejects_unknown: bool = False
 
     def at_least(self, oldest: str) -> ListenerTls:
-        """The same without versions before `oldest`; empty: the same."""
+        """These settings without versions before `oldest`. An empty `oldest` changes nothing."""
         return msgspec.structs.replace(self, oldest=max(self.oldest, oldest)) if oldest else self
 
 

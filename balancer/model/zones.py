@@ -17,6 +17,9 @@ UNKNOWN_ZONE = "unknown"
 class ZonePolicyName(Enum):
     """The supported zone policies."""
 
+    # That of Enum is a call of Python for each look-up by policy.
+    __hash__ = object.__hash__
+
     OFF = "off"
     PREFER_ZONE = "prefer-zone"
     HINTS = "hints"
@@ -31,6 +34,8 @@ class ZoneEvacuation(Enum):
 
     `DRY_RUN`: it is judged and told, and no request leaves.
     """
+
+    __hash__ = object.__hash__
 
     OFF = "false"
     DRY_RUN = "dry-run"

@@ -182,7 +182,10 @@ class BackendHealth:
         return True
 
     def take_early_probe(self, endpoint: EndpointHealth, now: float) -> bool:
-        """The same before the ejection time is over, unless the endpoint has asked for a pause."""
+        """Whether the caller's request is the probe, before the ejection time is over.
+
+        An endpoint that has asked for a pause gets no early probe.
+        """
         trouble = endpoint.trouble
         if trouble is None or endpoint.ejected_until is None or endpoint.fails_checks or now < trouble.probe_until:
             return False

@@ -24,7 +24,7 @@ LEAST_SECONDS: Final = 0.25
 """A pending connect of less is no evidence. Ten times what a connect takes between regions of a continent."""
 
 ZONE_LEAST_SECONDS: Final = 0.05
-"""The same for an endpoint whose zone has another silent endpoint."""
+"""The least of a pending connect to an endpoint whose zone has another silent endpoint."""
 
 ZONE_SECONDS: Final = 10.0
 """After so long without news, a silent endpoint says nothing about its zone any more."""

@@ -27,7 +27,7 @@ class Beginning(NamedTuple):
 
     @property
     def words(self) -> tuple[float, ...]:
-        """The same as words that others can take over."""
+        """This beginning as words that others can take over."""
         return (self.at, *self.own, *self.others)
 
 

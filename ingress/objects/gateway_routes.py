@@ -182,7 +182,7 @@ class CookieConfig(Wire, frozen=True):
 
 
 class SessionPersistence(Wire, frozen=True):
-    """That the requests of a session go to one endpoint (experimental)."""
+    """Asks that the requests of a session go to one endpoint (experimental)."""
 
     session_name: str = ""
     absolute_timeout: str = ""

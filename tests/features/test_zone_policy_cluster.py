@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +28,7 @@ from tests.integration.wire import get
 
 _GROUP = "gateway.networking.k8s.io"
 _SECONDS = 30.0
+_POLL_SECONDS = 0.05
 _ASKED = 12  # round robin over two endpoints meets both
 
 
@@ -35,17 +38,21 @@ class _Stage(NamedTuple):
 
     async def zones(self, port: int) -> set[str]:
         """The zones that answer some requests in a row."""
-        answers = [await get(port, "shop.test", "/") for _ in range(_ASKED)]
+        try:
+            answers = [await get(port, "shop.test", "/") for _ in range(_ASKED)]
+        except OSError:
+            return set()  # its Service is not there yet
         return {each.json()["zone"] if each.status == 200 else str(each.status) for each in answers}
 
     async def comes_to(self, *, by_ingress: set[str], by_gateway: set[str]) -> None:
         """Waits until requests of both languages are answered in these zones."""
-        for _ in range(200):
-            port = target(self.server, 80)
-            found = (await self.zones(self.zonal.http_port), await self.zones(port))
-            if found == (by_ingress, by_gateway):
-                return
-        raise AssertionError(f"{found}, not {(by_ingress, by_gateway)}")
+        wanted, deadline = (by_ingress, by_gateway), time.monotonic() + _SECONDS
+        while (found := await self._found()) != wanted:
+            assert time.monotonic() < deadline, f"{found}, not {wanted}"
+            await asyncio.sleep(_POLL_SECONDS)
+
+    async def _found(self) -> tuple[set[str], set[str]]:
+        return await self.zones(self.zonal.http_port), await self.zones(target(self.server, 80))
 
     def attach(self, group: str, kind: str, name: str) -> None:
         reference = {"group": group, "kind": kind, "name": name}

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, Protocol
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
 from balancer.matching.destinations import Destination
+from balancer.matching.gates.leading import onward_target
 from balancer.matching.gates.verdicts import PASSED, About, Asked, Deny, Gate, Go, Reply, Resume, Waiting
 from balancer.matching.gates.verdicts import Verdict as GateVerdict
 from balancer.model.hooks import HookPhase, HookRule
@@ -200,7 +201,7 @@ def request_of(asked: Asked, scene: HookScene, removed: frozenset[bytes] = _NO_N
         request.method,
         origin.host or request.authority,
         request.path,
-        request.target,
+        onward_target(request),
         fields,
         origin.peer,
         origin.https,

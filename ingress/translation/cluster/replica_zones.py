@@ -42,9 +42,9 @@ class ReplicaZones(msgspec.Struct, frozen=True):
         return findings.frozen()
 
     def changed(self, before: Iterable[frozenset[Zone]], after: Iterable[frozenset[Zone]]) -> ReplicaZones:
-        """The same after the zones of some Services have changed. Each item holds the zones of one Service."""
+        """These facts after the zones of some Services have changed. Each item holds the zones of one Service."""
         return msgspec.structs.replace(self, services=counted(self.services, before, after))
 
     def with_own(self, replicas: Iterable[tuple[Zone, int]] | None) -> ReplicaZones:
-        """The same with other replicas, counted by zone."""
+        """These facts with other replicas, counted by zone."""
         return msgspec.structs.replace(self, own=frozenset(zone for zone, _ in replicas or ()))

@@ -87,7 +87,7 @@ class GivenZone(msgspec.Struct, frozen=True):
         return findings.frozen()
 
     def changed(self, before: Iterable[frozenset[Zone]], after: Iterable[frozenset[Zone]]) -> GivenZone:
-        """The same after the zones of some Services have changed. Each item holds the zones of one Service."""
+        """The given zone after the zones of some Services have changed. Each item holds the zones of one Service."""
         return msgspec.structs.replace(self, services=counted(self.services, before, after))
 
 

@@ -147,13 +147,13 @@ class OwnPorts:
 
 
 def asked_addresses(gateway: Gateway, found: tuple[Address, ...]) -> tuple[Address, ...]:
-    """Those of `found` that a Gateway asks for. If it asks for none of them, all."""
+    """The addresses `found` that a Gateway asks for. If it asks for none of them, all."""
     asked = {each.value for each in gateway.spec.addresses}
     return tuple(each for each in found if each.value in asked) or found
 
 
 def missing_address(gateway: Gateway, found: Iterable[Address], who: str, unless: str) -> Problem | None:
-    """That a Gateway asks for an address that is not among those `found`; None if it does not."""
+    """The problem that a Gateway asks for an address that is not among those `found`; None if it does not."""
     known = {each.value for each in found}
     missing = sorted({each.value for each in gateway.spec.addresses if each.value} - known)
     if not missing:

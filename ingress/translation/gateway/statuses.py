@@ -122,7 +122,7 @@ def is_valid(item: ReadListener) -> bool:
 
 
 def listeners_problem(listeners: Sequence[ReadListener]) -> Problem | None:
-    """That some listeners cannot be served, in words; None if all can."""
+    """The problem that some listeners cannot be served, in words; None if all can."""
     names = [each.spec.name for each in listeners if not is_valid(each)]
     if not names:
         return None

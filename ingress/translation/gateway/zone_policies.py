@@ -352,4 +352,4 @@ def _seniority(policy: KubernetesObject) -> tuple[float, Key]:
 
 
 NO_ZONE_POLICIES: Final = ZonePolicies(Inventory(), {})
-"""Those of a cluster without any."""
+"""The zone policies of a cluster without any."""

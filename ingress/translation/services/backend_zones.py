@@ -46,13 +46,15 @@ def policy_origin(
 class BackendZones:
     """The policies of one translation. While the flag is off every policy is `ZONES_OFF`."""
 
-    __slots__ = ("_alone", "_policies", "_services", "_settings")
+    __slots__ = ("_alone", "_policies", "_services", "_settings", "_usual")
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
         self._services: dict[BackendKey, tuple[Service, Overrides]] = {}
         self._policies: dict[BackendKey, frozenset[ZonePolicy]] = {}
-        self._alone: dict[ZonePolicy, frozenset[ZonePolicy]] = {}  # thousands of backends have the same one
+        # Thousands of backends have the same policy: one object, and one set of it, which is found by its identity.
+        self._usual: dict[bool, ZonePolicy] = {}
+        self._alone: dict[int, frozenset[ZonePolicy]] = {}
 
     @property
     def policy_names(self) -> frozenset[ZonePolicyName]:
@@ -81,7 +83,14 @@ class BackendZones:
         """The policy of the backends of a Service; `overrides` are what it sets."""
         if not self._settings.zone_aware_routing:
             return ZONES_OFF
-        return self._settings.zones.overridden(overrides).policy(follows_hints=follows_hints(service))
+        hints = follows_hints(service)
+        if overrides.of(ZoneSettings):
+            return self._settings.zones.overridden(overrides).policy(follows_hints=hints)
+        usual = self._usual.get(hints)
+        if usual is None:
+            usual = self._settings.zones.policy(follows_hints=hints)
+            self._usual[hints] = usual
+        return usual
 
     def note_backend(self, key: BackendKey, service: Service, overrides: Overrides, policy: ZonePolicy) -> None:
         """Notes that a backend has the policy that `backend_policy` gave for its Service."""
@@ -107,7 +116,14 @@ class BackendZones:
         """Notes that a backend or a route to it has this policy."""
         policies = self._policies.get(key)
         if policies is None:
-            self._policies[key] = self._alone.setdefault(policy, frozenset((policy,)))
+            self._policies[key] = self._only(policy)
         elif policy not in policies:
             self._policies[key] = policies | {policy}
         return policy
+
+    def _only(self, policy: ZonePolicy) -> frozenset[ZonePolicy]:
+        only = self._alone.get(id(policy))
+        if only is None:
+            only = frozenset((policy,))  # which keeps the policy, so that nothing else gets its identity
+            self._alone[id(policy)] = only
+        return only

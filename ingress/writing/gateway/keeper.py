@@ -49,7 +49,7 @@ class KeeperPace(msgspec.Struct, frozen=True, kw_only=True):
     leaving_seconds: float = 30.0
 
     def scaled(self, factor: float) -> KeeperPace:
-        """The same times, each multiplied by `factor`."""
+        """These times, each multiplied by `factor`."""
         return msgspec.structs.replace(
             self,
             interval_seconds=self.interval_seconds * factor,

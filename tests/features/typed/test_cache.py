@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from typed.compiling import CannotBuild, compile_modules
+from typed.modules import typed_modules, types_read_for
 
 _COMPILER = """#!/bin/sh
 [ "$1" = --version ] && exec echo 1
@@ -60,26 +61,32 @@ def _add_types(project: Path, name: str, named: str) -> None:
     (package / f"{name}.pxd").write_text(f"{named}\ncpdef one()\n")
 
 
-_NAMING = {
-    "from_module": "from balancer.two cimport Two",
-    "from_package": "from balancer cimport two",
-    "under_another_name": "cimport balancer.two as t",
-    "in_brackets": "from balancer cimport (\n    two,\n)",
-}
+@pytest.mark.parametrize(
+    "named",
+    [
+        "from balancer.two cimport Two",
+        "from balancer cimport two",
+        "cimport balancer.two as t",
+        "from balancer cimport (\n    two,\n)",
+    ],
+)
+def test_types_are_known_however_a_module_names_them(project: Path, named: str) -> None:
+    _add_types(project, "one", named)
+    (module,) = (each for each in typed_modules(project) if each.name == "balancer.one")
+    assert Path("balancer", "two.pxd") in types_read_for(project, module)
 
 
 def test_types_are_part_of_the_keys_of_those_modules_that_name_them(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    for name, named in _NAMING.items():
-        _add_types(project, name, named)
+    _add_types(project, "naming", "from balancer.two cimport Two")
     first = compile_modules(project, tmp_path / "cache", "release")
     (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    cdef int a\n")
     second = compile_modules(project, tmp_path / "cache", "release")
+    assert {module.name for module in first} == {"balancer.naming", "balancer.one", "balancer.two"}
     changed = {module.name for module in first if first[module] != second[module]}
-    assert changed == {"balancer.two", *(f"balancer.{name}" for name in _NAMING)}
-    assert len(first) == len(_NAMING) + 2, "and one that does not name them"
+    assert changed == {"balancer.naming", "balancer.two"}, "the other one does not name them"
 
 
 def test_a_module_is_not_compiled_with_types_that_its_key_does_not_know(
