@@ -43,7 +43,7 @@ LOCK_TOOL := pip-tools==7.6.2
 COMPILE = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --upgrade --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help demo docs test unit test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-relays bench-steps screenshots simulate fleet-figures fuzz faults soak chaos shop-backends lock
+.PHONY: help demo docs test unit test-typed test-wheel typed wheels asan compare-typed check format lint types bench bench-control bench-features bench-relays bench-steps screenshots simulate fleet-figures fuzz faults soak chaos gateway-churn shop-backends lock
 
 help:
 	@echo 'make demo           run the three-zone demo (ARGS="--requests 2000 --json" for one JSON summary, ARGS=--stay to serve without a terminal)'
@@ -63,6 +63,7 @@ help:
 	@echo 'make fuzz           a million messages, sequences of frames and header blocks against the parsers (ARGS="--seed 2")'
 	@echo 'make faults         the fault matrix, with its slow tests (ARGS="--junit-xml=faults.xml" for the figures)'
 	@echo 'make soak           mixed traffic, changes and killed workers for ten minutes (ARGS="--minutes 60 --output soak.md")'
+	@echo 'make gateway-churn  listeners and routes come and go under load, workers and a leader are killed (ARGS="--seconds 600")'
 	@echo 'make chaos          hostile clients, endpoints and tenants under AddressSanitizer (ARGS="--minutes 30 --output docs/chaos.md")'
 	@echo 'make bench          zonal beside its peers, into docs/performance.md (ARGS="--quick" for a look, "--help" for more)'
 	@echo 'make bench-control  the control plane in a large cluster, into docs/performance-control.md (ARGS="--quick" for a look)'
@@ -134,6 +135,9 @@ fuzz: $(READY)
 # One at a time: the figures are of one process, its endpoints and its clients on this machine.
 faults: $(READY)
 	@$(BIN)/python -m pytest -m faults tests $(ARGS)
+
+gateway-churn: $(READY)
+	@$(BIN)/python -m tests.bench.gateway_churn $(ARGS)
 
 chaos: $(READY)
 	@$(BIN)/python -m tests.bench.chaos $(ARGS)
@@ -221,8 +225,8 @@ lock:
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["sbom"], sep="\n")' | \
 			$(COMPILE) --constraint requirements/build.txt --output-file requirements/sbom.txt - && \
 		$(COMPILE) --output-file requirements/run.txt pyproject.toml && \
-		$(COMPILE) --extra otel --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
+		$(COMPILE) --extra otel --extra valkey --constraint requirements/run.txt --output-file requirements/otel.txt pyproject.toml && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' | \
-			$(COMPILE) --extra otel --extra top --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
+			$(COMPILE) --extra otel --extra valkey --extra top --constraint requirements/otel.txt --output-file requirements/dev.txt pyproject.toml - && \
 		"$$tool/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["bench"], sep="\n")' | \
 			$(COMPILE) --output-file requirements/bench.txt -

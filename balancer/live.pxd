@@ -6,7 +6,7 @@ from balancer.picking.backend cimport BackendRuntime
 cdef class View:
     cdef public dict backends, tables
     cdef public tuple passing
-    cdef public object compressor, configurations, edits, forwarded, generation, logged, model, own_zone
+    cdef public object compressor, configurations, edits, forwarded, generation, hops, logged, model, own_zone
     cdef public object relays, request_fields
     cdef public HeadEditLayout plain_edit, secure_edit
     cdef public ProxySettingsLayout proxy
@@ -15,5 +15,5 @@ cdef class View:
 
 
 cdef class LiveTable:
-    cdef public object _drain, _keyring, _make_gate, _others, _random_below, failing, settings
+    cdef public object _absences, _drain, _keyring, _make_gate, _others, _random_below, failing, settings
     cdef public View view

@@ -27,8 +27,10 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.failing import FailingEndpoints
 from balancer.picking.members import Member
 from balancer.picking.turns import RandomBelow
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.runtime.steps import finished
 from balancer.sharing.peers import NO_OTHERS, Others
+from balancer.zones.client_hops import client_hops
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.verdicts import Surroundings
 
@@ -55,7 +57,7 @@ class View:
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
     `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual. `relays`
-    says which connections are relayed.
+    says which connections are relayed. `hops` None: the zones of clients are not counted.
     """
 
     __slots__ = (
@@ -65,6 +67,7 @@ class View:
         "edits",
         "forwarded",
         "generation",
+        "hops",
         "logged",
         "makes_ids",
         "model",
@@ -113,6 +116,7 @@ class View:
         self.request_fields = request_fields
         self.logged = logged
         self.relays = relays
+        self.hops = client_hops(model.zones, own_zone.zone)
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
         """Whether a backend has a usable endpoint, ejected or not."""
@@ -161,13 +165,30 @@ class Coming:
 class LiveTable:
     """Holds the view in use, and its settings for objects that know no views. `failing` are endpoints that fail."""
 
-    __slots__ = ("_drain", "_keyring", "_make_gate", "_others", "_random_below", "failing", "settings", "view")
+    __slots__ = (
+        "_absences",
+        "_drain",
+        "_keyring",
+        "_make_gate",
+        "_others",
+        "_random_below",
+        "failing",
+        "settings",
+        "view",
+    )
 
-    def __init__(self, random_below: RandomBelow, make: GateMaker = make_gate, others: Others = NO_OTHERS) -> None:
+    def __init__(
+        self,
+        random_below: RandomBelow,
+        make: GateMaker = make_gate,
+        others: Others = NO_OTHERS,
+        absences: Absences = NEVER_ABSENT,
+    ) -> None:
         """`random_below` chooses where new rotations start, `make` makes the gates of routes.
 
-        `others` are the other processes of this replica.
+        `others` are the other processes of this replica, and `absences` those of the loop that serves.
         """
+        self._absences = absences
         self._random_below = random_below
         self._make_gate = make
         self._others = others
@@ -267,6 +288,7 @@ class LiveTable:
             keyring=coming.keyring,
             others=self._others,
             failing=self.failing,
+            absences=self._absences,
         )
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from aiohttp import web
 
+from balancer.connections.limit_stores import url_in
 from balancer.connections.listeners import Port, descriptor_limit
 from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
@@ -242,6 +243,7 @@ class App:
                 events=lambda events: self._observed.sick_for_all(event.zone for event in events),
                 flows=self._flows,
                 places=self._places,
+                crowded=self._observed.crowded,
             ),
         )
         await conversation.start()
@@ -322,6 +324,7 @@ def _ports(options: RunOptions) -> tuple[Port, ...]:
 def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     compat_metrics = options.compat_metrics == "nginx"
+    store = "" if options.limit_store is None else url_in(options.limit_store)
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,
@@ -330,6 +333,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -
             fallback=fallback,
             new_log=log_pipes.new_pipe,
             compat_metrics=compat_metrics,
+            limit_store=store,
             key_secret=key_secret,
         )
     return ProcessFleet(
@@ -344,6 +348,7 @@ def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -
                 log_format=options.log_format,
                 event_loop=options.event_loop,
                 compat_metrics=compat_metrics,
+                limit_store="" if options.limit_store is None else str(options.limit_store),
             ),
             retire_limit_seconds=options.drain_timeout_seconds,
             key_secret=key_secret,

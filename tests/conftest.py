@@ -8,6 +8,10 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer  # type: ignore[import-untyped]
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
+
+_RULES = "tests/unit"
 
 # Several suites may share the machine, so a slow example says nothing about the code. The gate takes the same examples
 # each time; `--hypothesis-profile=explore` takes others.
@@ -30,3 +34,18 @@ def pytest_collection() -> Iterator[None]:
     yield
     gc.enable()
     gc.freeze()
+
+
+class _ByFile(LoadFileScheduling):  # type: ignore[misc]
+    """Gives each file to one process. The rules about sources all read the same ones, so they count as one file."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = str(super()._split_scope(nodeid))
+        folder, _, name = path.rpartition("/")
+        return folder if folder == _RULES else f"{folder}/{name}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _ByFile | None:
+    """Only where the caller asks for files (`--dist loadfile`)."""
+    return _ByFile(config, log) if config.getoption("dist") == "loadfile" else None

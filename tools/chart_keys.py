@@ -1,4 +1,7 @@
-"""Lists the ConfigMap's keys for the chart: Helm refuses a key that nobody knows, and values of the wrong kind."""
+"""What the chart has copies of: the definition of ZonePolicy, and the ConfigMap's keys, so that Helm refuses a key that
+nobody knows and values of the wrong kind.
+
+Helm reads no file outside of a chart, so the chart has copies."""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from typing import Any
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS
 from ingress.settings.unsupported_settings import SATISFIED_SETTINGS, UNSUPPORTED_SETTINGS
 from ingress.settings.values import blank_or_boolean, boolean, go_boolean, on_or_off
-from tools.places import CHART, text_of
+from tools.places import CHART, ROOT, text_of
+
+DEFINITION = ROOT / "deploy" / "manifests" / "crd-zonepolicy.yaml"
 
 _KINDS = re.compile(r'("settings": \{\s+"type": "object",\s+"patternProperties": )\{.*?\n      \}', re.DOTALL)
 _TRUTHS = ("true", "false", "True", "False", "TRUE", "FALSE", "t", "f", "T", "F", "1", "0", "")
@@ -20,11 +25,12 @@ _NO_NUMBERS = ("banana", "7s", "7k", "7.5", "true", "", "auto", "off", "none")
 
 
 def files() -> dict[Path, str]:
-    """The list of keys, and the schema."""
+    """The list of keys, the schema, and the definition."""
     schema = CHART / "values.schema.json"
     lines = json.dumps(kinds(), indent=2).replace("\n", "\n      ")
     return {
         CHART / "settings-keys.txt": "\n".join(keys()) + "\n",
+        CHART / "definitions" / DEFINITION.name: DEFINITION.read_text(),
         schema: _KINDS.sub(lambda found: found[1] + lines, text_of(schema)),
     }
 

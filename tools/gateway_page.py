@@ -43,6 +43,7 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 | `--gateway-ports 20000-20063` | as many ports of Gateways as the range has; beyond, listeners say `PortUnavailable` |
 | `--gateway-addresses load-balancer` | the type of the Services; also `node-port`, `cluster-ip`, `shared` |
 | `--gateway-external-ips 203.0.113.0/28` | addresses that `spec.addresses` may name, for externalIPs |
+| `--gateway-aliases cluster.local` | an alias of each Gateway in its own namespace (below) |
 | `--one-namespace-per-hostname` | a hostname, with narrower ones, belongs to the namespace of the oldest route |
 | `--publish-service NS/NAME` | the Service of zonal's pods, whose selector the Services of Gateways have |
 
@@ -50,7 +51,13 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   in the Service and an address. Until then its reason is `Pending`, `AddressNotAssigned` or `AddressNotUsable`.
 * Addresses are those of the load balancer and externalIPs, else those of nodes (`node-port`), else that of the
   cluster (`cluster-ip`).
-* Labels and annotations of `spec.infrastructure` are those of the Service.
+* A Gateway that asks for addresses by value has those of them that it gets, and no others, in its status.
+* Labels and annotations of `spec.infrastructure` are those of the Service. With `--gateway-aliases` a second Service
+  has them, too: of type ExternalName, in the namespace of the Gateway, under the same name. Whoever lives there reaches
+  the Gateway by that name. The leader then needs the right to write Services there
+  ([permissions](install.md#permissions)).
+* Listeners of one port whose hostnames overlap have the condition `OverlappingTLSConfig`: a browser may send a request
+  for one of them on a connection of the other, and gets 421.
 * Conditions and entries of other controllers stay as they are. A finding `StatusContested` names who changes ours.
 * A GatewayClass has `SupportedVersion` by the version of the definitions, and a finalizer while Gateways use it.
 
@@ -73,6 +80,12 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
   youngest are not accepted.
+* `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what
+  the operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
+* Calls of gRPC that come in HTTP/2 go on in HTTP/2 on an HTTPRoute, too.
+* The filter `ExternalAuth` (experimental) asks a Service over HTTP, with the method, host and path of the client, and
+  with `Authorization` and the fields in `allowedHeaders`. 2xx lets the request pass; what else it says short of a 5xx
+  the client gets. Without an answer the client gets 500. `protocol: GRPC` and `forwardBody` close the rule.
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap or an annotation
   sets it.
@@ -89,8 +102,9 @@ closes the route (503):
 ## Zone policies
 
 Annotations of a Gateway (`zonal-ingress.io/zone-policy` and its kin) are defaults for all its requests. `ZonePolicy`
-(`deploy/manifests/crd-zonepolicy.yaml`) attaches the same settings to a Gateway, a listener, a route, a named rule, a
-Service or a named port of a Service, in the policy's namespace (GEP-713, Inherited):
+(`deploy/manifests/crd-zonepolicy.yaml`, in the chart `gateway.zonePolicies`) attaches the same settings to a Gateway, a
+listener, a route, a named rule, an Ingress, a Service or a named port of a Service, in the policy's namespace (GEP-713,
+Inherited):
 
 ```yaml
 apiVersion: zonal-ingress.io/v1alpha1
@@ -104,13 +118,17 @@ spec:
 
 Strongest first: `overrides` of the Gateway, then of the listener · policies of the rule, of the route · annotations of
 the route · policies of the port of the Service, of the Service · annotations of the Service · `defaults` of the
-listener, then of the Gateway · annotations of the Gateway · the ConfigMap. Each field is decided for itself. Policies
-of Services count for requests of Gateways, not for those of Ingresses.
+listener, then of the Gateway · annotations of the Gateway · the ConfigMap. Each field is decided for itself.
+
+Requests of an Ingress: policies of the Ingress (`group: networking.k8s.io, kind: Ingress`) · its annotations · policies
+of the port of the Service, of the Service · annotations of the Service · the ConfigMap. A Service that Ingresses and
+Gateways name has the same policies for both. From the API server policies are read where `--gateway-ports` is given,
+with or without Gateways.
 
 Of two policies with one target the older counts, and the other one is `Conflicted`. The status has an entry for each
-Gateway: `Accepted`, with the reasons `Conflicted`, `TargetNotFound` and `Invalid`, and `PartiallyInForce` if a policy
-of the Gateway overrides some of it. A policy that concerns no Gateway is a finding. Gateways and routes have the
-condition `zonal-ingress.io/ZonePolicyAffected` with the names of their policies.
+Gateway and each Ingress that is a target: `Accepted`, with the reasons `Conflicted`, `TargetNotFound` and `Invalid`,
+and `PartiallyInForce` if a policy of the Gateway overrides some of it. A policy that concerns nothing of ours is a
+finding. Gateways and routes have the condition `zonal-ingress.io/ZonePolicyAffected` with the names of their policies.
 
 ## Hooks
 
@@ -196,8 +214,10 @@ never run the suite: its own 311 cases restate the tests, and
 
 ## Features
 
-| feature | what it is |
-|---|---|
+A GatewayClass names these in its status, those that need something only where that is there:
+
+| feature | what it is | needs |
+|---|---|---|
 {features}
 """
 
@@ -212,6 +232,6 @@ def markdown() -> str:
     protocols = (
         f"| {name} | {', '.join(each.value for each in kinds)} |" for name, kinds in ROUTES_BY_PROTOCOL.items()
     )
-    features = (f"| `{each.name}` | {each.meaning} |" for each in FEATURES)
+    features = (f"| `{each.name}` | {each.meaning} | {each.needs.value if each.needs else ''} |" for each in FEATURES)
     annotations = fill(", ".join(f"`{name}`" for name in sorted(ROUTE_ANNOTATIONS)), 118, break_on_hyphens=False)
     return _PAGE.format(protocols="\n".join(protocols), features="\n".join(features), annotations=f"{annotations}.")

@@ -56,7 +56,7 @@ class Compilers:
 
     @classmethod
     def here(cls, flavour: str) -> Compilers:
-        """Those of this machine for a build of that kind. Raises `CannotBuild` if one is missing."""
+        """The compilers of this machine for a build of that kind. Raises `CannotBuild` if one is missing."""
         c = tuple(shlex.split(os.environ.get("CC") or _compiler()))
         cython, compiler = _said([sys.executable, "-m", "cython", "--version"]), _said([*c, "--version"])
         return cls(c, (*_COMMON, *FLAVOURS[flavour]), cython, compiler)

@@ -11,7 +11,7 @@ ASAN = "detect_leaks=0:abort_on_error=1"
 
 
 def environment_of(tree: Path, flavour: str) -> dict[str, str]:
-    """That of this process, for a tree of that flavour."""
+    """The environment of this process, for a tree of that flavour."""
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     environment.pop("ZONAL_PURE", None)
     if flavour == "asan":

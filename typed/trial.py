@@ -41,11 +41,18 @@ def main() -> int:
 def trial(root: Path, python: str, arguments: Sequence[str]) -> int:
     """Tries the wheel of the project at `root`. Returns the exit status of pytest.
 
-    Raises `CannotBuild`, or `Refused` if the installation is not compiled, or its tests are others or cannot be read.
+    Raises `CannotBuild`, or `Refused` as `tried` does.
     """
-    place = root / "build" / "trial"
-    install(made_wheel(root, place / "dist"), Path(python))
-    project = place / "project"
+    install(made_wheel(root, root / "build" / "trial" / "dist"), Path(python))
+    return tried(root, python, arguments)
+
+
+def tried(root: Path, python: str, arguments: Sequence[str]) -> int:
+    """Tries what is installed in the environment of `python`. Returns the exit status of pytest.
+
+    Raises `Refused` if the installation is not compiled, or its tests are not those of `root` or cannot be read.
+    """
+    project = root / "build" / "trial" / "project"
     copy_folder(root, project, leaves_out=_PACKAGES)
     _copy_types(root, project)
     build = _said((python, "-c", "import balancer; print(balancer.BUILD)"), project).strip()

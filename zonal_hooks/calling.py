@@ -25,7 +25,7 @@ class Watch:
         """Code of the hook runs from now on."""
 
     def leave(self, seconds: float) -> None:
-        """It ran for so long."""
+        """The hook ran for so long."""
 
 
 UNWATCHED: Final = Watch()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, TypeVar, overload
 
 Field = tuple[bytes, bytes]
@@ -87,6 +88,11 @@ def checked_name(name: str) -> bytes:
     """`name` as it is written. Raises ValueError for a name that is none, or that a hook must not write."""
     if type(name) is not str:
         raise TypeError(f"a header name is a str, not {type(name).__name__}")
+    return _checked_name(name)
+
+
+@lru_cache(maxsize=256)  # a hook writes the same names again
+def _checked_name(name: str) -> bytes:
     if len(name) > NAME_CHARACTERS_MOST or not _TOKEN.fullmatch(name):
         raise ValueError("this is no header name")
     if name.lower() in FRAMING:

@@ -220,6 +220,10 @@ class Response(Message):
 
 def folded(edits: list[Edit]) -> Edits:
     """What `edits` amount to when they are done in their order."""
+    if len(edits) == 1:  # as nearly always
+        what, name, value = edits[0]
+        gone = frozenset[bytes]() if what == "add" else frozenset((name.lower(),))
+        return Edits(gone, () if what == "remove" else ((name, value),))
     removed: set[bytes] = set()
     added: list[Field] = []
     for what, name, value in edits:

@@ -12,7 +12,7 @@ import msgspec
 
 from zonal_hooks.calling import UNWATCHED, Running, begin
 from zonal_hooks.headers import Field, Headers, checked_value
-from zonal_hooks.loading import Hook, NotAHook, load_text, name_of_file
+from zonal_hooks.loading import Function, Hook, NotAHook, load_text, name_of_file
 from zonal_hooks.messages import NO_CHOICE, Choice, Edits, Message, Request, Response
 from zonal_hooks.verdicts import Denied, Failed, Passed, Replied, Verdict
 
@@ -75,16 +75,12 @@ class TriedHook:
         if phase == "pick" and isinstance(message, Request):
             message.allow_choice()
         function = self.hook.functions[phase]
-        return _told(asyncio.run(self._verdict(phase, message)), message, function.declared.on_error)
+        return _told(called(function, message, self._settings), message, function.declared.on_error)
 
-    async def _verdict(self, phase: str, message: Message) -> Verdict:
-        function = self.hook.functions[phase]
-        told = begin(function, message, self._settings, UNWATCHED)
-        if not isinstance(told, Running):
-            return told
-        answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        told.wait(function.declared.timeout, message, answer.set_result)
-        return await answer
+
+def called(function: Function, message: Message, settings: Any) -> Verdict:
+    """What a function of a hook says of a message. Waits for it, as long as its timeout says."""
+    return asyncio.run(_verdict(function, message, settings))
 
 
 def try_file(path: Path, settings: Mapping[str, Any] | str = "") -> TriedHook:
@@ -92,6 +88,15 @@ def try_file(path: Path, settings: Mapping[str, Any] | str = "") -> TriedHook:
     hook = load_text(name_of_file(path.name), path.read_text(encoding="utf-8"), str(path))
     text = settings if isinstance(settings, str) else msgspec.json.encode(settings).decode()
     return TriedHook(hook, hook.settings(text))
+
+
+async def _verdict(function: Function, message: Message, settings: Any) -> Verdict:
+    told = begin(function, message, settings, UNWATCHED)
+    if not isinstance(told, Running):
+        return told
+    answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+    told.wait(function.declared.timeout, message, answer.set_result)
+    return await answer
 
 
 def request_of(

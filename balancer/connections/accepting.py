@@ -68,9 +68,8 @@ class Asking(Protocol):
     def chain_bytes(self, server_name: str | None) -> int:
         """The size of the chain that a handshake for a name shows."""
 
-    @property
-    def listener_context(self) -> ssl.SSLContext:
-        """The context of a handshake for which `context_for` gives none."""
+    def beginning_for(self, server_name: str | None) -> ssl.SSLContext:
+        """The context with which a handshake begins for which `context_for` gives none."""
 
 
 class RelayMaker(Protocol):
@@ -375,4 +374,4 @@ class Reception:
 
 def _context_for(names: Asking, hello: Hello) -> ssl.SSLContext:
     tls = names.context_for(hello.server_name) if names.asks else None
-    return tls or names.listener_context
+    return tls or names.beginning_for(hello.server_name)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from balancer.connections.asking_tls import SharedContext
     from balancer.connections.trust import Trust
 
-Terms = tuple[str, str, int, bool]
-"""Of a host: its ciphers, the digest of what is trusted, how many intermediate certificates are allowed, and whether
-handshakes fail without one that verifies.
+Terms = tuple[str, str, int, bool, str]
+"""Of a host: its ciphers, the digest of what is trusted, how many intermediate certificates are allowed, whether
+handshakes fail without one that verifies, and the oldest version of TLS, empty for that of the settings.
 """
 ContextKey = tuple[Certificate, Terms]
 """What makes a context."""
@@ -135,10 +135,10 @@ def _made(
 ) -> SharedContext | Literal[False]:
     from balancer.connections.asking_tls import SharedContext
 
-    certificate, (ciphers, _, depth, refuses) = key
+    certificate, (ciphers, _, depth, refuses, oldest) = key
     for each in (certificate, fallback):
         try:
-            return SharedContext(each, trust, depth, tls, ciphers, protocols, refuses=refuses)
+            return SharedContext(each, trust, depth, tls.at_least(oldest), ciphers, protocols, refuses=refuses)
         except ssl.SSLError as error:
             _LOG.warning("no handshake with certificate %s can ask for another: %s", each.key, error.args[0])
     return False

@@ -43,7 +43,7 @@ class ConfiguredNames:
         return self._by_configuration[entry_point.configuration]
 
     def of_relays(self, entry_point: EntryPoint) -> ServerNames:
-        """The same for relays that end TLS. Their handshakes choose no protocol."""
+        """The names of relays that end TLS. Their handshakes choose no protocol."""
         return self._of_relays[entry_point.configuration]
 
     def _made(self, configuration: str, *, raw: bool = False) -> ServerNames:

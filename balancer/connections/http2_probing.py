@@ -19,6 +19,8 @@ from balancer.http2.events import CLOSED, DATA, FAULT, HEAD, TRAILERS, EngineLim
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+from balancer.runtime.absences import Absences
+from balancer.runtime.waiting import Bounded
 
 _GRPC = "grpc"
 _CALL = "/grpc.health.v1.Health/Check"
@@ -28,14 +30,16 @@ _ANSWER_BYTES_MAX = 1024
 _USER_AGENT = b"zonal-health"
 
 
-async def answers_well(member: Member, check: HealthCheck, tls: Handshake | None, contexts: EndpointContexts) -> bool:
+async def answers_well(
+    member: Member, check: HealthCheck, tls: Handshake | None, contexts: EndpointContexts, absences: Absences
+) -> bool:
     """Whether an endpoint answers with 200 to 399 in time, or to a check by gRPC that it is SERVING.
 
     With `tls` the request goes over TLS, verified as requests of clients are. Never raises for what an endpoint does.
     """
     endpoint = member.endpoint
     try:
-        async with asyncio.timeout(check.timeout_seconds):
+        async with Bounded(check.timeout_seconds, absences):
             transport, probe = await asyncio.get_running_loop().create_connection(
                 lambda: _Probe(check, member.label, secure=tls is not None),
                 endpoint.address,

@@ -27,6 +27,7 @@ from balancer.runtime.deadlines import Deadlines, Watched
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.shares import FairShares
 from balancer.runtime.tcp import TcpTransport, TcpTransports
+from balancer.runtime.waiting import Bounded
 
 _RAW_CONTEXTS_BYTES = 16 * 1024 * 1024  # few routes of streams speak TLS to endpoints
 
@@ -148,7 +149,7 @@ class KeptConnections:
     async def knock(self, member: Member, timeout_seconds: float) -> None:
         """Makes a connection to `member` without TLS and closes it. Raises OSError or TimeoutError."""
         endpoint = member.endpoint
-        async with asyncio.timeout(timeout_seconds):
+        async with Bounded(timeout_seconds, self.deadlines.absences):
             transport, _ = await dial(
                 self.transports, _Deaf, endpoint.address, endpoint.port, context=None, server_name=None
             )

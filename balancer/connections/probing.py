@@ -19,6 +19,8 @@ from balancer.connections.http2_probing import answers_well
 from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+from balancer.runtime.absences import NEVER_ABSENT, Absences
+from balancer.runtime.waiting import Bounded
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -34,11 +36,15 @@ _BUFFER_BYTES: Final = 4096
 
 
 class Probes:
-    """The probes of one worker. Those over HTTP share one client, which the first of them makes."""
+    """The probes of one worker. Those over HTTP share one client, which the first of them makes.
 
-    __slots__ = ("_contexts", "_session")
+    `absences` are those of the loop, whose time does not count for the limit of a probe.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_absences", "_contexts", "_session")
+
+    def __init__(self, absences: Absences = NEVER_ABSENT) -> None:
+        self._absences = absences
         self._contexts = checked_contexts()
         self._session: ClientSession | None = None
 
@@ -50,16 +56,19 @@ class Probes:
         statuses are those of the kubelet's HTTP probes. Never raises for what an endpoint does.
         """
         if check.path == TCP:
-            return await _accepts(member, check)
+            return await _accepts(member, check, self._absences)
         if check.http2:
-            return await answers_well(member, check, tls, self._contexts)
+            return await answers_well(member, check, tls, self._contexts, self._absences)
         # aiohttp takes 8 MiB in each worker and its import takes a good part of a second: only workers with a check
         # import it, and in a thread, so that the event loop goes on.
         if self._session is None:
             await asyncio.to_thread(import_module, "aiohttp")
         if self._session is None:  # no other probe was faster
             self._session = _session()
-        return await _answers_well(self._session, member, check, tls, self._contexts)
+        with suppress(TimeoutError):
+            async with Bounded(check.timeout_seconds, self._absences):
+                return await _answers_well(self._session, member, check, tls, self._contexts)
+        return False
 
     async def close(self) -> None:
         """Closes the client with its connections. Another probe would make a new one."""
@@ -87,9 +96,9 @@ def _session() -> ClientSession:
     )
 
 
-async def _accepts(member: Member, check: HealthCheck) -> bool:
+async def _accepts(member: Member, check: HealthCheck, absences: Absences) -> bool:
     try:
-        async with asyncio.timeout(check.timeout_seconds):
+        async with Bounded(check.timeout_seconds, absences):
             _, writer = await asyncio.open_connection(member.endpoint.address, member.endpoint.port)
     except OSError:  # TimeoutError is one
         return False
@@ -107,17 +116,14 @@ async def _answers_well(
 
     scheme = "https" if tls else "http"
     try:
-        async with (
-            asyncio.timeout(check.timeout_seconds),
-            session.get(
-                URL(f"{scheme}://{member.label}{check.path}", encoded=True),
-                headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
-                allow_redirects=False,
-                ssl=await contexts.of(member.namespace, tls) if tls else True,
-                server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
-            ) as response,
-        ):
+        async with session.get(
+            URL(f"{scheme}://{member.label}{check.path}", encoded=True),
+            headers=dict(check.fields) | ({"Host": check.host} if check.host else {}),
+            allow_redirects=False,
+            ssl=await contexts.of(member.namespace, tls) if tls else True,
+            server_hostname=endpoint_name(tls, member.endpoint.address) if tls else None,
+        ) as response:
             response.close()
             return 200 <= response.status < 400
-    except (aiohttp.ClientError, OSError, ValueError):  # TimeoutError and ssl.SSLError are OSErrors
+    except (aiohttp.ClientError, OSError, ValueError):  # ssl.SSLError is an OSError
         return False

@@ -152,7 +152,7 @@ class RawConnection(ReadsPieces):
         self._owner.raw_lost(self, exc)
 
     def expire(self) -> None:
-        """It has no deadline of its own."""
+        """Never called: such a connection has no deadline of its own."""
 
 
 def _place(transport: asyncio.BaseTransport, *, local: bool) -> tuple[str, int]:

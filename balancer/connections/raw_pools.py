@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 
 from balancer.connections.endpoint_tls import check_shown
@@ -11,6 +10,7 @@ from balancer.connections.raw import RawConnection, RawOwner
 from balancer.http.streams import EndpointStream, Pool
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+from balancer.runtime.waiting import Bounded
 
 
 class RawStream(EndpointStream):
@@ -51,7 +51,7 @@ class RawPool(Pool):
         pools, tls, member = self._pools, self._tls, self._member
         share = pools.idle.join(member.namespace, self)
         try:
-            async with asyncio.timeout(timeout_seconds):
+            async with Bounded(timeout_seconds, pools.deadlines.absences):
                 transport, connection = await pools.dialled(
                     member,
                     lambda: RawConnection(self._owner, is_client=False, namespace=member.namespace),

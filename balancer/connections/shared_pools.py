@@ -17,6 +17,7 @@ from balancer.http2.engine import CLIENT
 from balancer.http2.engines import make_engine
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+from balancer.runtime.waiting import Bounded
 
 _AHEAD_SECONDS = 10.0  # time limit of a connection that no request waits for yet
 _FULL_SHARE = 0.75  # of the streams of a connection; with more in use, the next connection is made
@@ -65,7 +66,7 @@ class SharedPool(Pool):
 
         Raises as `Pool.connect` does. An endpoint that does not speak HTTP/2 is an OSError.
         """
-        async with asyncio.timeout(timeout_seconds):
+        async with Bounded(timeout_seconds, self._pools.deadlines.absences):
             while (stream := self.lease(False)) is None:
                 await asyncio.shield(self._coming or self._come(timeout_seconds))
         return stream
@@ -154,7 +155,7 @@ class SharedPool(Pool):
     async def _make(self, timeout_seconds: float) -> None:
         connection: Http2EndpointConnection | None = None
         try:
-            async with asyncio.timeout(timeout_seconds):
+            async with Bounded(timeout_seconds, self._pools.deadlines.absences):
                 self._ready = asyncio.get_running_loop().create_future()
                 connection = await self._connected()
                 await self._ready

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 
 from balancer.connections.endpoint_tls import check_shown
@@ -11,6 +10,7 @@ from balancer.connections.kept import KeptConnections
 from balancer.http1.endpoint import EndpointConnection, Keeper
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
+from balancer.runtime.waiting import Bounded
 
 FRESH_IDLE_SECONDS = 0.5
 """An endpoint rarely closes a connection that was idle for less."""
@@ -49,7 +49,7 @@ class ConnectionPool(Keeper):
 
     async def connect(self, timeout_seconds: float) -> EndpointConnection:
         pools, tls = self._pools, self._tls
-        async with asyncio.timeout(timeout_seconds):
+        async with Bounded(timeout_seconds, pools.deadlines.absences):
             transport, connection = await pools.dialled(
                 self._member, lambda: EndpointConnection(self), tls, self._share
             )

@@ -53,6 +53,7 @@ class ServerNames:
         "_on_dear",
         "_protocols",
         "_raw",
+        "_strict",
         "_table",
         "listener_context",
     )
@@ -82,6 +83,7 @@ class ServerNames:
         self._asking = AskingContexts(own.asking)
         self._raw = raw
         self._protocols = [] if raw else _protocols(self._goes_by.proxy.http2)
+        self._strict: dict[str, ssl.SSLContext] = {}  # by the oldest version that listeners demand
         self.listener_context = self._make_listener()
 
     def forget(self) -> None:
@@ -89,11 +91,14 @@ class ServerNames:
         self._contexts.clear()
         self._asking.clear()
 
-    def _make_listener(self) -> ssl.SSLContext:
-        """The context with which handshakes begin, and which holds the sessions of TLS 1.2 that clients may resume."""
+    def _make_listener(self, oldest: str = "") -> ssl.SSLContext:
+        """A context with which handshakes begin, and which holds the sessions of TLS 1.2 that clients may resume.
+
+        No version is older than `oldest`, if a listener demands that.
+        """
         context = make_context(self._fallback, self._protocols)
         context.on_dear = self._tell_dear
-        _set_versions(context, self._goes_by.proxy.tls)
+        _set_versions(context, self._goes_by.proxy.tls.at_least(oldest))
         context.sni_callback = self._choose
         return context
 
@@ -124,16 +129,18 @@ class ServerNames:
         self._table = table
         if table.shown != shown_before or model.proxy.tls != before.proxy.tls:
             self.listener_context = self._make_listener()
+            self._strict = {oldest: self._make_listener(oldest) for oldest in table.oldest}
         wanted = {*model.certificates, *table.certificates, self._fallback}
         if model.proxy.tls != before.proxy.tls:
             self._asking.clear()
-        terms = {self._terms(demand, ciphers) for demand, ciphers in table.demands.items()}
+        versions = ("", *table.oldest)
+        terms = {self._terms(demand, ciphers, each) for demand, ciphers in table.demands.items() for each in versions}
         self._asking.keep(wanted, terms, self._trusted_by_digest(model))
         self._contexts.keep(wanted, {*table.ciphers, model.proxy.tls.ciphers})
 
-    def _terms(self, demand: ClientDemand, ciphers: str) -> Terms:
+    def _terms(self, demand: ClientDemand, ciphers: str, oldest: str) -> Terms:
         refuses = demand.in_handshake and demand.verification is ClientVerification.ON
-        return ciphers or self._goes_by.proxy.tls.ciphers, demand.digest, demand.depth, refuses
+        return ciphers or self._goes_by.proxy.tls.ciphers, demand.digest, demand.depth, refuses, oldest
 
     def _trusted_by_digest(self, model: RoutingModel) -> dict[str, Authority]:
         known = {each.key: each for each in model.authorities}
@@ -144,7 +151,8 @@ class ServerNames:
         self._protocols = protocols
         self._asking.clear()
         self._contexts.clear()
-        self.listener_context.set_alpn_protocols(protocols)
+        for context in (self.listener_context, *self._strict.values()):
+            context.set_alpn_protocols(protocols)
 
     def share_certificate(self, server_name: str, host: str) -> bool:
         """Whether a handshake for `server_name` shows the certificate that one for `host` would show."""
@@ -179,6 +187,12 @@ class ServerNames:
         named = self._table.find(server_name)
         return None if self._refuses(named) else named.demand
 
+    def beginning_for(self, server_name: str | None) -> ssl.SSLContext:
+        """The context with which a handshake for a name begins for which `context_for` gives none."""
+        if not self._strict:
+            return self.listener_context
+        return self._strict.get(self._table.find(server_name).oldest, self.listener_context)
+
     def is_ready(self, server_name: str | None) -> bool:
         """Whether `context_for` this name has nothing to read that would hold the event loop."""
         demand = self._demand_for(server_name)
@@ -198,16 +212,22 @@ class ServerNames:
         named, demand = self._table.find(server_name), self._demand_for(server_name)
         if demand is None:
             return None
-        key = (named.certificate or self._fallback, self._terms(demand, named.ciphers))
+        key = (named.certificate or self._fallback, self._terms(demand, named.ciphers, named.oldest))
         context = self._asking.context(key, self._fallback, self._goes_by.proxy.tls, self._protocols)
         return context.asking(demand, server_name or "", self._tell_dear) if context is not None else None
 
     def _choose(
-        self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, _: ssl.SSLContext
+        self, connection: ssl.SSLObject | ssl.SSLSocket, server_name: str | None, begun: ssl.SSLContext
     ) -> ssl.AlertDescription | None:
-        """Gives the handshake its context, or refuses it with an alert (RFC 6066 3)."""
+        """Gives the handshake its context, or refuses it with an alert (RFC 6066 3).
+
+        OpenSSL takes the version from the context with which a handshake has `begun`, so that must be strict enough.
+        """
         if isinstance(connection, ListenerSession):
             connection.chosen_by = server_name
+        oldest = self._table.find(server_name).oldest if self._strict else ""
+        if oldest and begun.minimum_version < ssl.TLSVersion[oldest]:
+            return ssl.ALERT_DESCRIPTION_PROTOCOL_VERSION
         key = self._chosen.get(server_name)
         if key is None:
             named = self._table.find(server_name)

@@ -6,22 +6,26 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.explain.asking import Question
+from balancer.explain.hook_runs import run_hooks
 from balancer.http.origin import Origin
 from balancer.matching.forwarded import ForwardedReader
-from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Waiting
+from balancer.matching.gates.verdicts import Asked, Deny, Go, NewPath, Reply, Waiting
 from balancer.matching.served import Served
+from zonal_hooks.messages import NO_CHOICE, Choice
 
 
 class Admission(NamedTuple):
     """What the gates of a route say of a request.
 
     `answer` is None if the request goes on. `redirect` is the redirect of a plain request to https, or None: `answer`
-    and `steps`, a sentence for each, are about the request to that URL then.
+    and `steps`, a sentence for each, are about the request to that URL then. With `NewPath` it is matched anew.
+    `choice` is what hooks chose that were run.
     """
 
-    answer: Deny | Reply | None
+    answer: Deny | Reply | NewPath | None
     redirect: Reply | None
     steps: list[str]
+    choice: Choice = NO_CHOICE
 
 
 def origin_of(question: Question, forwarded: ForwardedReader | None) -> Origin:
@@ -49,8 +53,7 @@ def gate_steps(
     asked = Asked(question.request, origin, question.secure, captures)
     steps: list[str] = []
     redirect: Reply | None = None
-    hooks = () if served.hooks is None else served.hooks.gates
-    for gate in (*(served.secure_gates if origin.https else served.plain_gates), *hooks):
+    for gate in served.secure_gates if origin.https else served.plain_gates:
         about = gate.describe()
         steps += about.facts
         if about.asks_address and not question.client:
@@ -61,14 +64,22 @@ def gate_steps(
         verdict = gate.judge(asked, _never)
         if about.leads_on:
             redirect = verdict if isinstance(verdict, Reply) else None
+        elif isinstance(verdict, NewPath):
+            path = verdict.path.decode(errors="backslashreplace")
+            steps.append(f"A snippet changes the path to {path}, and the request is matched anew.")
+            return Admission(verdict, redirect, steps)
         elif isinstance(verdict, Deny | Reply):
             return Admission(verdict, redirect, [*steps, _told(verdict, question)])
         if about.asks_address:
             steps.append(f"The address {question.client} may pass.")
-    return Admission(None, redirect, steps)
+    if served.hooks is None:
+        return Admission(None, redirect, steps)
+    runs = run_hooks(served.hooks.gates, asked, served.route.owner.full_name)
+    told = [] if runs.answer is None else [_told(runs.answer, question)]
+    return Admission(runs.answer, redirect, [*steps, *runs.steps, *told], runs.choice)
 
 
-def location_of(answer: Go | Deny | Reply | Waiting) -> str | None:
+def location_of(answer: Go | Deny | Reply | NewPath | Waiting) -> str | None:
     """The URL to which an answer redirects, or None."""
     fields = answer.fields if isinstance(answer, Reply) else ()
     found = next((value for name, value in fields if name == b"Location"), None)
@@ -90,6 +101,8 @@ def _told(answer: Deny | Reply, question: Question) -> str:
             return "The ConfigMap blocks this User-Agent or Referer, so the answer is 403."
         if answer.kind is ErrorKind.BAD_REQUEST:
             return "The request names no host to be redirected to, so the answer is 400."
+        if answer.kind is ErrorKind.HOOK_FAILED:
+            return "A hook that fails refuses the request, so the answer is 503."
         return f"The address {question.client} is refused, so the answer is 403."
     location = location_of(answer)
     return f"The answer is {answer.status}" + (f" to {location}." if location is not None else ".")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from balancer.http.messages import RequestHead
+from balancer.matching.gates.leading import onward_target
 from balancer.matching.host_tables import is_searchable
 from balancer.matching.path_readings import path_without_parameters
 from balancer.matching.regexes import compile_caseless
@@ -48,7 +49,7 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
     Raises `Refusal` where the request is refused, because endpoints could read its path in another way.
     """
     host = table.host(request.host_name)
-    match = table.match(request.host_name, request.path, request.target, request)
+    match = table.match(request.host_name, request.path, onward_target(request), request)
     if host is not None:
         request = msgspec.structs.replace(request, path=compared_path(host, request))
     chosen = match.served.route if match is not None else None
@@ -70,8 +71,9 @@ def path_steps(table: RouteTable, request: RequestHead) -> list[str]:
 
 def compared_path(host: Host, request: RequestHead) -> bytes:
     """The path that the routes of `host` are compared with. Raises `Refusal` for one that is served nowhere."""
-    is_stripped = host.path_parameters is PathParameters.STRIP and request.target[:1] == b"/"
-    return path_without_parameters(request.target) if is_stripped else request.path
+    target = onward_target(request)
+    is_stripped = host.path_parameters is PathParameters.STRIP and target[:1] == b"/"
+    return path_without_parameters(target) if is_stripped else request.path
 
 
 def _losers(host: Host, chosen: Route | None, request: RequestHead) -> Iterator[str]:

@@ -26,7 +26,9 @@ from balancer.explain.telling import (
 )
 from balancer.live import View
 from balancer.matching.certificates import CertificateFacts, facts_of
-from balancer.matching.gates.verdicts import Deny, Reply
+from balancer.matching.gates.hooks import steered_by
+from balancer.matching.gates.leading import led_to, onward_target
+from balancer.matching.gates.verdicts import PASSED, Deny, NewPath, Reply
 from balancer.matching.served import Match, Served
 from balancer.matching.server_names import ServerNameTable
 from balancer.model.routes import SEARCHED_BYTES_WIDE
@@ -55,7 +57,7 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     told = _nothing_yet(question, view)
     try:
         steps += path_steps(routes, request)
-        match = routes.match(request.host_name, request.path, request.target, request)
+        match = routes.match(request.host_name, request.path, onward_target(request), request)
     except Refusal as refusal:
         told = failing(told, refusal.kind)
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")
@@ -64,6 +66,8 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
         return Draft(failing(told, ErrorKind.NO_ROUTE), (*steps, OpenStep(Gap.FINDINGS)))
     admission = gate_steps(match.served, question, match.captures, origin)
     steps += redirect_steps(admission.redirect)
+    if isinstance(admission.answer, NewPath) and not match.served.closed:
+        return _led(told, question, admission, steps, Moment(question, view, now, live))
     if question.secure or admission.redirect is not None:
         told = msgspec.structs.replace(told, certificate=_certificate(question, view))
         steps += certificate_steps(told.certificate)
@@ -72,6 +76,22 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
         told = _replied(draft.explanation, admission.redirect)
         draft = msgspec.structs.replace(draft, explanation=told)
     return msgspec.structs.replace(draft, steps=(*steps, *draft.steps, OpenStep(Gap.FINDINGS)))
+
+
+def _led(told: Explanation, question: Question, admission: Admission, steps: list[Step], moment: Moment) -> Draft:
+    """Explains a request whose path a snippet changes: what it is then, from its host on."""
+    assert isinstance(admission.answer, NewPath)
+    steps = [*steps, *admission.steps]
+    try:
+        led = led_to(question.request, admission.answer, PASSED)
+    except Refusal as refusal:
+        told = failing(told, refusal.kind)
+        return Draft(
+            told, (*steps, f"{str(refusal).capitalize()}. The answer is {told.status}.", OpenStep(Gap.FINDINGS))
+        )
+    draft = explain(question._replace(request=led), moment.view, now=moment.now, live=moment.live)
+    explanation = msgspec.structs.replace(draft.explanation, path=told.path)
+    return msgspec.structs.replace(draft, explanation=explanation, steps=(*steps, *draft.steps))
 
 
 def refused(request: RefusedRequest, own: OwnZone) -> Draft:
@@ -95,7 +115,7 @@ def _carried(stream: Stream, moment: Moment) -> Draft:
 def _matched(told: Explanation, match: Match, admission: Admission, moment: Moment) -> Draft:
     """Explains what becomes of a request that has a route, from the choice of its branch on."""
     route = match.served.route
-    branching = branching_of(match.served, moment.question, moment.view)
+    branching = branching_of(_chosen(match.served, admission, moment.view), moment.question, moment.view)
     to, involved = branching.to, branching.owners
     steps: list[Step] = [*branching.steps]
     told = msgspec.structs.replace(
@@ -113,9 +133,16 @@ def _matched(told: Explanation, match: Match, admission: Admission, moment: Mome
         told = failing(told, rewritten.refused) if rewritten.refused is not None else told
     draft = Draft(told, ())
     if told.status is None:
-        draft = endpoint_draft(told, to, moment)
+        draft = endpoint_draft(told, steered_by(to, admission.choice), moment)
         steps += [*mirror_steps(route), *draft.steps]
     return msgspec.structs.replace(draft, steps=tuple(steps), involved=tuple(map(name_of, involved)))
+
+
+def _chosen(served: Served, admission: Admission, view: View) -> Served:
+    """The route as hooks leave it that were run: with the branch that they chose, if that has endpoints."""
+    canary, junction = admission.choice.canary, served.junction
+    to = None if canary is None or junction is None else junction.named(canary)
+    return served if to is None or not view.has_endpoints(to.backend) else served.leading_to(to)
 
 
 def _replied(told: Explanation, reply: Reply) -> Explanation:
@@ -139,7 +166,7 @@ def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[
     answer = admission.answer
     if isinstance(answer, Deny):
         told = failing(told, answer.kind)
-    elif answer is not None:
+    elif isinstance(answer, Reply):
         service = None if location_of(answer) is not None else told.service
         told = msgspec.structs.replace(_replied(told, answer), service=service)
     return told, admission.steps
@@ -148,7 +175,7 @@ def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[
 def _asked(question: Question) -> str:
     request = question.request
     path = request.path.decode(errors="backslashreplace")
-    asked = request.target.partition(b"?")[0].decode(errors="backslashreplace")
+    asked = onward_target(request).partition(b"?")[0].decode(errors="backslashreplace")
     normalised = f" (normalised from {asked})" if asked != path else ""
     return f"The request is for host {request.host_name.decode()} and path {path}{normalised}."
 

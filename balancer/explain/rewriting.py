@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.explain.asking import Question
+from balancer.matching.gates.leading import LedHead
 from balancer.matching.served import Match
 from balancer.model.rewriting import Rewriting
 from balancer.proxy.answers import ANSWERS
@@ -23,7 +24,8 @@ def rewritten_target(match: Match, question: Question) -> RewrittenTarget:
     """Asks the rewriting of the matched route, and says what the groups of its expression captured."""
     rewriter, rule = match.served.rewriting, match.served.route.rewriting
     if rewriter is None or rule is None:
-        return RewrittenTarget(None, None, [])
+        led = question.request if isinstance(question.request, LedHead) else None
+        return RewrittenTarget(None if led is None else _text(led.onward), None, [])
     to = rule.target if isinstance(rule, Rewriting) else rule.path
     groups = [f'${number} is "{_text(value)}"' for number, value in enumerate(match.captures, 1)]
     captured = f" ({', '.join(groups)})" if groups else ""

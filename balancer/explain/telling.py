@@ -21,7 +21,7 @@ from balancer.model.routes import Branch
 from balancer.model.zones import FleetUse, OwnZone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import State, cause_of
-from balancer.picking.health import awaits_probe
+from balancer.picking.endpoint_health import awaits_probe
 from balancer.picking.members import Member, label_of
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import ZoneState
@@ -301,7 +301,7 @@ def _health(runtime: BackendRuntime, member: Member, now: float) -> str:
     elif health.ejected_until is not None:
         left = max(health.ejected_until - now, 0.0)
         said.append(f"ejected for {left:.1f} s more because it {cause_of(health.why)}")
-    elif now < health.suspected_until:
+    elif health.is_suspected(now):
         said.append("suspected, because other replicas saw it fail lately")
     if 0 < limit <= member.in_flight:
         said.append(f"full with {_count(member.in_flight, 'request')}")

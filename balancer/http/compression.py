@@ -191,5 +191,5 @@ def _forbids(cache_control: bytes) -> bool:
 
 
 def _weak(etag: bytes) -> bytes:
-    """The same tag as a weak one (RFC 9110 8.8.1): the coded body is equivalent and not equal."""
+    """The tag as a weak one (RFC 9110 8.8.1): the coded body is equivalent and not equal."""
     return etag if etag.startswith(b"W/") else b"W/" + etag

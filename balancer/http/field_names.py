@@ -22,7 +22,7 @@ OF_ONE_CONNECTION: Final = frozenset(
 """Fields of a request or response that concern its connection and the framing of its body (RFC 9110 7.6.1, 8.6)."""
 
 OF_ONE_REQUEST: Final = OF_ONE_CONNECTION | {b"expect", b"host", b"http2-settings"}
-"""The same of a request, with what names its recipient and when the body is sent (RFC 9110 7.2, 10.1.1)."""
+"""Fields of a request that concern its connection, its recipient, or when its body is sent (RFC 9110 7.2, 10.1.1)."""
 
 FORWARDING: Final = frozenset(
     (

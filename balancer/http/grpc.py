@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from balancer.http.messages import Fields, field_value
+from balancer.http.messages import HTTP_2_0, Fields, RequestHead, field_value
 
 CONTENT_TYPE = b"application/grpc"
 OK, UNKNOWN, DEADLINE_EXCEEDED, PERMISSION_DENIED, RESOURCE_EXHAUSTED = 0, 2, 4, 7, 8
@@ -46,6 +46,11 @@ def is_call(fields: Fields) -> bool:
     if kind is None or kind == CONTENT_TYPE:
         return kind is not None
     return kind.startswith(CONTENT_TYPE) and kind[len(CONTENT_TYPE) :][:1] in (b"+", b";")
+
+
+def is_call_in_http2(request: RequestHead) -> bool:
+    """Whether a request is a call that came in HTTP/2. Nothing else carries the trailers and the streams of calls."""
+    return request.protocol == HTTP_2_0 and is_call(request.fields)
 
 
 def status_in(fields: Fields) -> int | None:

@@ -150,7 +150,7 @@ class Budgets:
         return ""
 
     def breach_of_streams(self, frames: Frames) -> str:
-        """The same, of what the engine has counted, once it has taken all `frames`."""
+        """Which budget the streams have overdrawn that the engine has counted in all `frames`; empty if none."""
         limits = self._limits
         self.is_spent = False
         if self._empty > limits.flood_frames:

@@ -239,8 +239,8 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
         return self._loop.time()
 
     def given_up(self, began_at: float) -> None:
-        pulse = self.pulse
-        if pulse.is_gone(began_at, self._loop.time()):
+        absences, pulse = self._deadlines.absences, self.pulse
+        if pulse.is_gone(began_at, self._loop.time(), absences):
             self._moves(LEAVE)
 
     # The transport's side.

@@ -96,7 +96,7 @@ class Engine:
         raise NotImplementedError
 
     def queued_in_all(self) -> int:
-        """The same of all streams together."""
+        """The bytes that `queued` gives, of all streams together."""
         raise NotImplementedError
 
     def ping(self, data: bytes) -> None:

@@ -216,7 +216,7 @@ class Ngh2Engine(Engine):
             return
 
     def _window(self) -> int:
-        """That of the connection, 0 if it has ended."""
+        """The window of the connection, 0 if it has ended."""
         try:
             return self._session.remote_window_size
         except NGH2Error:

@@ -5,6 +5,8 @@ No I/O, no clock.
 
 from __future__ import annotations
 
+from balancer.runtime.absences import Absences
+
 # Servers of gRPC end a connection with more than two PINGs in 5 minutes (grpc/doc/keepalive.md).
 _PING_AFTER_SECONDS = 330.0
 _PING_ANSWER_SECONDS = 20.0
@@ -38,6 +40,9 @@ class Pulse:
         """Bytes of the peer came."""
         self._heard_at = now
 
-    def is_gone(self, began_at: float, now: float) -> bool:
-        """Whether the peer may be gone, by a request that began at `began_at` and is given up now."""
-        return now - max(began_at, self._heard_at) >= self.silent_seconds
+    def is_gone(self, began_at: float, now: float, absences: Absences) -> bool:
+        """Whether the peer may be gone, by a request that began at `began_at` and is given up now.
+
+        What it has sent during `absences` of the loop may not have been read.
+        """
+        return absences.attended(max(began_at, self._heard_at), now) >= self.silent_seconds

@@ -141,7 +141,7 @@ class RequestReader:
 
 
 def _sharing(field: Field) -> Field:
-    """The same with a name that is shared. One of another class may say that it must never be indexed."""
+    """The field with a name that is shared. One of another class may say that it must never be indexed."""
     name = NAMES.get(field[0])
     return field if name is None or name is field[0] or type(field) is not tuple else (name, field[1])
 

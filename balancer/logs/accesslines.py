@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -83,20 +83,22 @@ class AccessRecord(msgspec.Struct, gc=False, omit_defaults=True):
     hook: str | None = None
 
 
-class _Repeating(msgspec.Struct, gc=False, omit_defaults=True):
-    """What records of requests with the same target and fields share, in the order of `AccessRecord`, and a status."""
-
-    client: str
-    method: str
-    host: str
-    path: str
-    protocol: str
-    status: int
-    user_agent: str | None = None
-    referer: str | None = None
-    trace_id: str | None = None
+_REPEATED: Final = frozenset(
+    ("client", "method", "host", "path", "protocol", "status", "user_agent", "referer", "trace_id")
+)
 
 
+def _field(field: msgspec.structs.FieldInfo) -> tuple[str, Any] | tuple[str, Any, Any]:
+    return (field.name, field.type) if field.required else (field.name, field.type, field.default)
+
+
+# What records of requests with the same target and fields share, and a status, as in the record.
+_Repeating: Final = msgspec.defstruct(
+    "_Repeating",
+    [_field(field) for field in msgspec.structs.fields(AccessRecord) if field.name in _REPEATED],
+    gc=False,
+    omit_defaults=True,
+)
 _STATUS: Final = ',"status":'
 
 
@@ -186,7 +188,7 @@ _BEYOND_ASCII: Final = re.compile("[^\x00-\x7e]")
 
 
 def in_ascii(encoded: bytes) -> bytes:
-    """The same JSON in printable ASCII: a terminal may obey some characters that JSON allows, and clients choose paths.
+    """The JSON in printable ASCII: a terminal may obey some characters that JSON allows, and clients choose paths.
 
     Such characters are inside of strings only, where an escape means the same character.
     """

@@ -60,7 +60,7 @@ def _precedes(one: _Interval, other: _Interval) -> bool:
 
 
 def _disjoint(intervals: Iterable[_Interval]) -> tuple[_Interval, ...]:
-    """The same addresses, sorted and without overlaps. Of two networks that overlap, one holds the other."""
+    """The addresses of `intervals`, sorted and without overlaps. Of two networks that overlap, one holds the other."""
     found: list[_Interval] = []
     for each in sorted(intervals, key=lambda interval: (interval[0], interval[1], -interval[2])):
         if not found or _precedes(found[-1], each):

@@ -72,7 +72,7 @@ class Destination:
         self.is_held = self.stickiness is not None or self.hash_text is not None
 
     def steered(self, zone_policy: ZonePolicy | None, hash_text: TextOf | None) -> Destination:
-        """The same for one request: under another zone policy, and held by another text. None keeps either."""
+        """This destination for one request, under another zone policy and held by another text. None keeps either."""
         made = Destination.__new__(Destination)
         for name in Destination.__slots__:
             setattr(made, name, getattr(self, name))

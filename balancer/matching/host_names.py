@@ -23,7 +23,7 @@ _NAMES_REMEMBERED: Final = 1024  # clients ask for few names, and may send any
 
 
 def covering(name: str, names: Container[str], wildcards: Wildcards) -> Iterator[str]:
-    """Those of `names` that cover everything that `name` covers, the most specific one first.
+    """The names among `names` that cover everything that `name` covers, the most specific one first.
 
     `name` may be the name of one host, a wildcard or empty.
     """

@@ -111,7 +111,7 @@ class PatternSet:
 
     @classmethod
     def compiling(cls, texts: Sequence[str]) -> Generator[None, None, PatternSet]:
-        """The same in steps of some milliseconds."""
+        """Makes the set of `texts`, in steps of some milliseconds."""
         made = cls(())
         yield from made._compiling(texts)
         return made

@@ -104,7 +104,7 @@ class Served:
         return None if isinstance(self.apart, ClosedPath) else self.apart
 
     def leading_to(self, to: Destination) -> Served:
-        """The same with one branch."""
+        """This route as it serves a request that leads `to` one branch."""
         made = Served.__new__(Served)
         for name in _COPIED:
             setattr(made, name, getattr(self, name))

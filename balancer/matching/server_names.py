@@ -25,13 +25,14 @@ class Named(msgspec.Struct, frozen=True):
     """What a handshake for a name gets.
 
     `host` is the name of the host or listener that covers the name, empty if none does or only one for all hosts.
-    `certificate` None: the model has none. `ciphers` empty: those of the settings.
+    `certificate` None: the model has none. `ciphers` and `oldest`, a version, empty: those of the settings.
     """
 
     host: str = ""
     certificate: Certificate | None = None
     ciphers: str = ""
     demand: ClientDemand | None = None
+    oldest: str = ""
 
 
 class _Scope:
@@ -81,9 +82,10 @@ class ServerNameTable:
 
     @property
     def shown(self) -> object:
-        """A value that differs if some handshake may get another certificate or other ciphers."""
+        """A value that differs if some handshake may get another certificate, other ciphers or other versions."""
         scopes = {key: (each.own, each.certificates, each.ciphers) for key, each in self._scopes.items()}
-        return self._default, self._listeners.by_hostname.keys(), scopes
+        oldest = {hostname: each.oldest_tls for hostname, each in self._listeners.by_hostname.items()}
+        return self._default, oldest, scopes
 
     @property
     def is_divided(self) -> bool:
@@ -100,6 +102,11 @@ class ServerNameTable:
     def ciphers(self) -> set[str]:
         """Every list of ciphers of a host."""
         return {each for scope in self._scopes.values() for each in scope.ciphers.values()}
+
+    @property
+    def oldest(self) -> set[str]:
+        """Every version that a listener says is its oldest."""
+        return {each.oldest_tls for each in self._listeners.by_hostname.values() if each.oldest_tls}
 
     def find(self, server_name: str | None) -> Named:
         """What a handshake for a name as the client sent it gets. None: it sent none."""
@@ -124,6 +131,7 @@ class ServerNameTable:
             certificate=certificate or self._default,
             ciphers=scope.ciphers.get(host, ""),
             demand=scope.demands.get(host, listener.client_demand),
+            oldest=listener.oldest_tls,
         )
 
 

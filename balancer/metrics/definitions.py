@@ -65,6 +65,13 @@ GRPC_RESPONSES: Final = Definition(
     labels=(*_ROUTE, "grpc_status"),
     help="Answers to gRPC calls, by grpc-status (0 to 16, or `other`). Calls that were cut short are not counted.",
 )
+LIMIT_STORE_ANSWERS: Final = Definition(
+    name="zonal_limit_store_answers_total",
+    kind=MetricKind.COUNTER,
+    labels=("outcome",),
+    help="Questions to the store of limits (`passed`, `refused`, `late`), and requests that were judged without it"
+    " (`away`).",
+)
 ZONE_DECISIONS: Final = Definition(
     name="zonal_zone_decisions_total",
     kind=MetricKind.COUNTER,
@@ -88,6 +95,20 @@ ZONE_BLIND_COST: Final = Definition(
     kind=MetricKind.COUNTER,
     labels=("namespace", "service"),
     help="Cost of the same bytes for a proxy that does not know zones: the average over the ready endpoints.",
+)
+CLIENT_BYTES: Final = Definition(
+    name="zonal_client_bytes_total",
+    kind=MetricKind.COUNTER,
+    labels=("client_zone", "zone", "direction"),
+    help="Body bytes exchanged with clients (direction: request, response) by their zone, `unknown` outside of"
+    " zone-client-networks. Not counted without that key.",
+)
+CLIENT_COST: Final = Definition(
+    name="zonal_client_cost_dollars_total",
+    kind=MetricKind.COUNTER,
+    labels=("client_zone", "zone"),
+    help="Cost of the bytes of zonal_client_bytes_total by zone-transfer-prices: of the hop before zonal. Bytes of"
+    " unknown zones have no price here.",
 )
 DRY_RUN_DECISIONS: Final = Definition(
     name="zonal_zone_dry_run_decisions_total",
@@ -305,10 +326,13 @@ DEFINITIONS: Final = (
     STREAM_CONNECTIONS,
     STREAM_SECONDS,
     STREAM_CONNECT,
+    LIMIT_STORE_ANSWERS,
     ZONE_DECISIONS,
     ZONE_BYTES,
     ZONE_COST,
     ZONE_BLIND_COST,
+    CLIENT_BYTES,
+    CLIENT_COST,
     DRY_RUN_DECISIONS,
     DRY_RUN_COST,
     SPILL_RATIO,

@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.secrecy import SECRET
 
 
-class Certificate(msgspec.Struct, frozen=True):
+class Certificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A certificate chain and its private key, PEM. `key` is `namespace/name` of the Secret."""
 
     key: str
@@ -21,7 +21,7 @@ class Certificate(msgspec.Struct, frozen=True):
         return f"Certificate(key={self.key!r}, expires_at_epoch_seconds={self.expires_at_epoch_seconds!r})"
 
 
-class Authority(msgspec.Struct, frozen=True):
+class Authority(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The roots that verify endpoints or clients: one or more certificates, PEM.
 
     `crl_pem` are lists of certificates that do not count any more, for clients only. `key` is `namespace/name` of the
@@ -36,7 +36,7 @@ class Authority(msgspec.Struct, frozen=True):
         return f"Authority(key={self.key!r})"
 
 
-class ClientCertificate(msgspec.Struct, frozen=True):
+class ClientCertificate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A certificate chain that endpoints are shown, and its private key, PEM. `key` is `namespace/name` of the Secret.
 
     No client of the proxy is ever shown it, so it is kept apart from each `Certificate`.

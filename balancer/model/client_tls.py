@@ -25,7 +25,7 @@ class ClientVerification(Enum):
     """All clients. No client is asked for a certificate."""
 
 
-class ClientDemand(msgspec.Struct, frozen=True):
+class ClientDemand(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a handshake for a host asks clients for.
 
     `host` is the name of the `Host`; empty: the demand is the same for every name. `authority` is the key of an
@@ -42,7 +42,7 @@ class ClientDemand(msgspec.Struct, frozen=True):
     in_handshake: bool = False
 
 
-class ClientCertificates(msgspec.Struct, frozen=True, tag="client_certificates"):
+class ClientCertificates(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="client_certificates"):
     """Lets clients pass by the certificate that they showed in the handshake, and tells the endpoint about it.
 
     `demand` is that of the host. `error_page` is a URL to which clients without a valid certificate are redirected;

@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.secrecy import SECRET
 
 
-class ValueCondition(msgspec.Struct, frozen=True):
+class ValueCondition(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The value that a header field or a query parameter must have.
 
     `name` of a field is in lower case; that of a parameter is decoded, and its case counts. `value` must be equal, or,
@@ -22,7 +22,7 @@ class ValueCondition(msgspec.Struct, frozen=True):
     is_expression: bool = False
 
 
-class Conditions(msgspec.Struct, frozen=True):
+class Conditions(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """All of these must hold. An empty `method` is any method. Each name occurs once in `fields` and in `query`.
 
     A field that a request repeats has the values of all, with a comma and a space between them (RFC 9110 section 5.3).

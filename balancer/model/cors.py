@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class CorsPolicy(msgspec.Struct, frozen=True, tag="cors_policy"):
+class CorsPolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="cors_policy"):
     """Tells browsers which pages of other origins may read the responses (gateway.networking.k8s.io/v1 HTTPCORSFilter).
 
     An origin is `https://shop.test:8080`, `https://*.shop.test` with one or more labels in place of the star,
@@ -21,7 +21,7 @@ class CorsPolicy(msgspec.Struct, frozen=True, tag="cors_policy"):
     max_age_seconds: int = 5
 
 
-class CorsPolicyPreflight(msgspec.Struct, frozen=True, tag="cors_policy_preflight"):
+class CorsPolicyPreflight(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="cors_policy_preflight"):
     """Answers the preflights of a policy: OPTIONS requests that name an origin and a method."""
 
     policy: CorsPolicy

@@ -9,7 +9,7 @@ from balancer.model.relocation import RewriteCookies, RewriteLocation
 from balancer.model.scripts import OrderedEdits
 
 
-class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
+class SetFields(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="set_fields"):
     """Gives every response these fields, name and value (ingress-nginx: custom-headers).
 
     Each replaces the endpoint's fields of the same name. `secure_only`: only responses over https get them.
@@ -19,7 +19,7 @@ class SetFields(msgspec.Struct, frozen=True, tag="set_fields"):
     secure_only: bool = False
 
 
-class EditFields(msgspec.Struct, frozen=True, tag="edit_fields"):
+class EditFields(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="edit_fields"):
     """Edits fields of responses: those in `set` replace others of their names, those in `add` come beside them.
 
     Fields named in `remove`, in lower case, are taken away. A name occurs in one of the three only.
@@ -30,7 +30,7 @@ class EditFields(msgspec.Struct, frozen=True, tag="edit_fields"):
     remove: tuple[str, ...] = ()
 
 
-class RequestEdit(msgspec.Struct, frozen=True):
+class RequestEdit(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Edits fields of requests on their way to endpoints, as `EditFields` does those of responses.
 
     It edits what the endpoint would get, so also what the proxy itself says. No name frames a message or belongs to one
@@ -42,7 +42,7 @@ class RequestEdit(msgspec.Struct, frozen=True):
     remove: tuple[str, ...] = ()
 
 
-class CorsFields(msgspec.Struct, frozen=True, tag="cors_fields"):
+class CorsFields(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="cors_fields"):
     """Tells browsers which pages of other origins may read the responses (ingress-nginx: enable-cors).
 
     `origins` are origins such as `https://shop.test:8080`, `https://*.shop.test` (one label in place of the star) and

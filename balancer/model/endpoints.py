@@ -24,7 +24,7 @@ def place_of(key: BackendKey) -> str:
     return key.rpartition("#")[2]
 
 
-class Endpoint(msgspec.Struct, frozen=True, order=True, gc=False):
+class Endpoint(msgspec.Struct, frozen=True, omit_defaults=True, order=True, gc=False):
     """One address and port that answers for a backend, with the facts that zone policies judge.
 
     `ready` already has the API's default (nil means true). `serving_terminating` is true for an endpoint that still
@@ -53,7 +53,7 @@ class LoadBalancing(Enum):
     EWMA = "ewma"
 
 
-class Ejection(msgspec.Struct, frozen=True):
+class Ejection(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """When failures eject an endpoint, for how long (times the number of ejections), and how many endpoints.
 
     `consecutive_errors` in a row do; 0: never. A share of failures does that is above the share of the backend's other
@@ -67,7 +67,7 @@ class Ejection(msgspec.Struct, frozen=True):
     max_percent: int = 50
 
 
-class HealthCheck(msgspec.Struct, frozen=True):
+class HealthCheck(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """An active check of every endpoint. `path` is a request path, or `tcp` to check the connection only.
 
     It may also be `grpc` or `grpc:` and the name of a service: the health protocol of gRPC is asked then. `http2`: what
@@ -86,7 +86,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
     http2: bool = False
 
 
-class EndpointTls(msgspec.Struct, frozen=True):
+class EndpointTls(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """TLS towards endpoints. Without `verify` every certificate is accepted, as in ingress-nginx by default.
 
     `server_name` is sent as SNI and verified. `authority` is the key of the trusted roots (None: the system's). An
@@ -135,7 +135,7 @@ def way_of(tls: EndpointTls | None, *, http2: bool) -> str:
     return ("h2:" if http2 else "") + (tls.way if tls is not None else "")
 
 
-class Backend(msgspec.Struct, frozen=True):
+class Backend(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A Service port and its endpoints (sorted, unique by address and port). `tls` None: no TLS.
 
     `http2`: endpoints are spoken to in HTTP/2, over TLS chosen by ALPN and without TLS with prior knowledge (RFC 9113

@@ -23,7 +23,7 @@ _HTTPS: Final = Protocol.HTTPS
 _TLS: Final = Protocol.TLS
 
 
-class EntryPoint(msgspec.Struct, frozen=True):
+class EntryPoint(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A port that is open.
 
     `port` is the one that clients see, which redirects and X-Forwarded-Port name. `socket` is the name of the bound

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import msgspec
 
+from balancer.model.endpoints import BackendKey
 from balancer.model.secrecy import SECRET
 
 
-class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
+class ExternalAuth(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="external_auth"):
     """Asks an auth service whether a request may pass (ingress-nginx: auth-url and its kin).
 
     `url`, `signin`, `request_redirect`, `cache_key` and the values of `added_fields` are text with variables. `url` has
@@ -43,4 +44,20 @@ class ExternalAuth(msgspec.Struct, frozen=True, tag="external_auth"):
     always_sets_cookie: bool = False
     verify: bool = False
     allow_local: bool = False
+    tenant: str = ""
+
+
+class BackendAuth(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="backend_auth"):
+    """Asks an endpoint of another backend whether a request may pass (Gateway API: HTTPExternalAuthFilter).
+
+    `backend` None: nobody can be asked, so no request passes. `path` stands before the path of the request that the
+    service gets. `request_fields` (lower case) are the fields of the client that the service gets beside
+    Authorization. `response_fields` are those of the answer that the endpoint gets, and never from the client; empty:
+    all of them. `tenant` is as in `ExternalAuth`.
+    """
+
+    backend: BackendKey | None = None
+    path: str = ""
+    request_fields: tuple[str, ...] = ()
+    response_fields: tuple[str, ...] = ()
     tenant: str = ""

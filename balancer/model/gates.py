@@ -8,7 +8,7 @@ import msgspec
 
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
-from balancer.model.external_auth import ExternalAuth
+from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.hooks import HookRule
 from balancer.model.limits import FlightLimit, RateLimit
 from balancer.model.redirects import (
@@ -24,13 +24,13 @@ from balancer.model.scripts import HostScript, Script
 from balancer.model.tracing import Tracing
 
 
-class CorsPreflight(msgspec.Struct, frozen=True, tag="cors_preflight"):
+class CorsPreflight(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="cors_preflight"):
     """Answers OPTIONS requests of pages of these origins (ingress-nginx: enable-cors); `origins` as in `CorsFields`."""
 
     origins: tuple[str, ...]
 
 
-class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
+class SourceRanges(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="source_ranges"):
     """Lets requests in by the address of their client (ingress-nginx: allowlist- and denylist-source-range).
 
     Both are networks such as `10.0.0.0/8` and `2001:db8::/32`, sorted, without host bits and without overlaps. An
@@ -41,14 +41,14 @@ class SourceRanges(msgspec.Struct, frozen=True, tag="source_ranges"):
     denied: tuple[str, ...] = ()
 
 
-class PassedTls(msgspec.Struct, frozen=True, tag="passed_tls"):
+class PassedTls(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="passed_tls"):
     """Refuses requests whose TLS has ended here (421), because that of their host passes to its endpoints.
 
     They come on a connection that named another host, or none. Requests without TLS go on.
     """
 
 
-class BlockedClients(msgspec.Struct, frozen=True, tag="blocked_clients"):
+class BlockedClients(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="blocked_clients"):
     """Refuses clients by User-Agent and Referer (ConfigMap: block-user-agents, block-referers).
 
     A text is compared as a whole, ignoring case. After `~` it is a regular expression that is searched, and after `~*`
@@ -59,7 +59,7 @@ class BlockedClients(msgspec.Struct, frozen=True, tag="blocked_clients"):
     referers: tuple[str, ...] = ()
 
 
-class BasicAuth(msgspec.Struct, frozen=True, tag="basic_auth"):
+class BasicAuth(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="basic_auth"):
     """Asks for a user and a password (RFC 7617). `logins` is the key of `Logins` in the model.
 
     `realm` is the text that clients show: printable ASCII without `"` and `\\`.
@@ -73,7 +73,7 @@ AccessRule = SourceRanges | BasicAuth | ExternalAuth
 """The kinds of gates of which one may be enough."""
 
 
-class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
+class AnyOf(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="any_of"):
     """Lets a request in that at least one of `gates` lets in (ingress-nginx: `satisfy: any`)."""
 
     gates: tuple[AccessRule, ...]
@@ -100,6 +100,7 @@ GateRule = (
     | AnyOf
     | BasicAuth
     | ExternalAuth
+    | BackendAuth
     | ClientCertificates
     | HookRule
 )
@@ -127,6 +128,7 @@ PHASES: tuple[type[GateRule], ...] = (
     AnyOf,
     BasicAuth,
     ExternalAuth,
+    BackendAuth,
     HookRule,
 )
 """The order in which gates are asked, which is that of ingress-nginx. A span is about all the others.

@@ -15,7 +15,7 @@ _UNUSABLE = b""
 """Stands for a text that the model does not hold. OpenSSL refuses an empty text, so the handshake fails."""
 
 
-class Handshake(msgspec.Struct, frozen=True):
+class Handshake(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One way to make handshakes with endpoints. Handshakes with equal content are equal values.
 
     `server_name` is sent as SNI and verified; `ca_pem` holds the trusted roots (None: the system's). An endpoint that

@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.secrecy import SECRET
 
 
-class HookPhase(msgspec.Struct, frozen=True):
+class HookPhase(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One function of a hook: `request`, `pick` or `response`.
 
     `passes_on_error`: a failing call lets the message go on. `takes_body`: the body of the request is received before.
@@ -21,7 +21,7 @@ class HookPhase(msgspec.Struct, frozen=True):
     takes_body: bool = False
 
 
-class HookRule(msgspec.Struct, frozen=True, tag="hook"):
+class HookRule(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="hook"):
     """Asks a hook about requests and responses of a route. `name` and `digest` are those of a `HookCode` in the model.
 
     `settings` is JSON; empty: the hook has its defaults or takes none. `isolated`: it runs in a process of its own.
@@ -34,7 +34,7 @@ class HookRule(msgspec.Struct, frozen=True, tag="hook"):
     isolated: bool = False
 
 
-class HookCode(msgspec.Struct, frozen=True):
+class HookCode(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The code of one hook: the `text` of the file at `path`, or an installed `module`. `digest` tells texts apart."""
 
     key: str

@@ -1,5 +1,6 @@
 cdef class RoutePolicyLayout:
-    cdef readonly object attempt_seconds, body_rate, body_rate_after, connect_timeout_seconds, connection, host, http_1_0
+    cdef readonly object attempt_seconds, body_rate, body_rate_after, calls_in_http2, connect_timeout_seconds, connection
+    cdef readonly object host, http_1_0
     cdef readonly object logged, max_body_bytes, read_timeout_seconds, repeats_endpoints, request_seconds, retry_codes
     cdef readonly object retry_on, retry_pause_seconds, retry_seconds, send_timeout_seconds
     cdef readonly object spool_memory_bytes, spools_bodies, tries, upgrade_protocols

@@ -14,7 +14,7 @@ class LimitScope(Enum):
     FLEET = "fleet"
 
 
-class Rate(msgspec.Struct, frozen=True):
+class Rate(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """So many requests in so many seconds, and how many more may come at once."""
 
     requests: int
@@ -22,7 +22,7 @@ class Rate(msgspec.Struct, frozen=True):
     burst: int
 
 
-class RateLimit(msgspec.Struct, frozen=True, tag="rate_limit"):
+class RateLimit(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="rate_limit"):
     """Lets requests of one client pass at one or two rates (ingress-nginx: limit-rps and limit-rpm).
 
     Routes with the same `zone` count together. A client is an address; with a `key`, text with variables, it is the
@@ -38,7 +38,7 @@ class RateLimit(msgspec.Struct, frozen=True, tag="rate_limit"):
     scope: LimitScope = LimitScope.REPLICA
 
 
-class FlightLimit(msgspec.Struct, frozen=True, tag="flight_limit"):
+class FlightLimit(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="flight_limit"):
     """Lets `most` requests of one client be in flight at the same time (ingress-nginx: limit-connections).
 
     The other fields are as in `RateLimit`.

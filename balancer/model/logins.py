@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.secrecy import SECRET
 
 
-class Logins(msgspec.Struct, frozen=True):
+class Logins(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The users of one Secret, in its order, each with the stored form of the password.
 
     Texts hold the bytes of the Secret as Latin-1. `key` is `namespace/name` of the Secret and how it was read, because

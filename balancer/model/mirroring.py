@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.endpoints import BackendKey
 
 
-class Mirroring(msgspec.Struct, frozen=True):
+class Mirroring(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where copies of requests go (ingress-nginx: mirror-target and its kin).
 
     `target` is a URL with variables behind its authority. Without a variable it gets the query of the request, and
@@ -29,7 +29,7 @@ MIRRORS_MOST: Final = 4
 """No more backends get copies of the requests of one route."""
 
 
-class BackendMirror(msgspec.Struct, frozen=True):
+class BackendMirror(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Another backend that gets copies of requests, of `numerator` in `denominator` of them.
 
     `tenant` is the namespace that asks for copies.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class RoutePolicy(msgspec.Struct, frozen=True):
+class RoutePolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The settings of an Ingress for its paths. Durations in seconds, sizes in bytes. A size or number of tries of 0 is
     no limit.
 
@@ -18,7 +18,8 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     `request_seconds` bounds a request from its head to the end of its response, `attempt_seconds` one attempt to the
     end of its response; 0 is no bound, and a tunnel has none. Responses with a status among `retry_codes` are dropped
     for another attempt. `retry_pause_seconds` is the time before another attempt. `repeats_endpoints`: an endpoint is
-    tried again if there is no other one.
+    tried again if there is no other one. `calls_in_http2`: endpoints get gRPC calls of HTTP/2 clients in HTTP/2,
+    whatever they are spoken to otherwise.
     `spools_bodies`: an endpoint is picked when the whole body is here. Up to `spool_memory_bytes` of it stay in memory.
     """
 
@@ -43,9 +44,10 @@ class RoutePolicy(msgspec.Struct, frozen=True):
     retry_codes: tuple[int, ...] = ()
     retry_pause_seconds: float = 0.0
     repeats_endpoints: bool = False
+    calls_in_http2: bool = False
 
 
-class Affinity(msgspec.Struct, frozen=True):
+class Affinity(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A cookie keeps a client at its endpoint (the annotations session-cookie-* of ingress-nginx).
 
     `in_header`: a header field of this name stands for the cookie, and has no attributes.

@@ -26,7 +26,7 @@ from balancer.model.zones import OwnZone, ZoneFacts
 _Part = TypeVar("_Part")
 
 
-class Collections(msgspec.Struct, frozen=True):
+class Collections(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The collections of a model. Hosts and relays are sorted by listener and name, all others by key."""
 
     entry_points: tuple[EntryPoint, ...] = ()
@@ -62,7 +62,7 @@ class RoutingModel(Collections, frozen=True):
         return tuple(each.default_route for each in self.route_configurations if each.default_route is not None)
 
 
-class Publication(msgspec.Struct, frozen=True):
+class Publication(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A model with its generation, a number that grows by one."""
 
     generation: int

@@ -7,7 +7,7 @@ import msgspec
 from balancer.model.rewriting import PathReplacement
 
 
-class UrlForm(msgspec.Struct, frozen=True):
+class UrlForm(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The form of URLs of the own host (ingress-nginx: relative-redirects, use-port-in-redirects).
 
     `relative`: a path is sent as it is. Otherwise scheme and host of the request are put before the path, with
@@ -19,7 +19,7 @@ class UrlForm(msgspec.Struct, frozen=True):
     https_port: int = 0
 
 
-class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
+class HttpsRedirect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="https_redirect"):
     """Redirects requests over plain HTTP to the same target over https (ssl-redirect, force-ssl-redirect).
 
     `port` is printed; 0 prints none. `keeps_slash`: a slash at the end of the path stays.
@@ -30,20 +30,20 @@ class HttpsRedirect(msgspec.Struct, frozen=True, tag="https_redirect"):
     keeps_slash: bool = False
 
 
-class AppRoot(msgspec.Struct, frozen=True, tag="app_root"):
+class AppRoot(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="app_root"):
     """Redirects requests of exactly `/` to the path `target` of the same host (app-root)."""
 
     target: str
 
 
-class NameRedirect(msgspec.Struct, frozen=True, tag="name_redirect"):
+class NameRedirect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="name_redirect"):
     """Redirects every request to the same target at `host` (from-to-www-redirect)."""
 
     host: str
     status: int = 308
 
 
-class TargetRedirect(msgspec.Struct, frozen=True, tag="target_redirect"):
+class TargetRedirect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="target_redirect"):
     """Redirects every request to `target` (permanent-redirect, temporal-redirect): a URL, or a path in `form`."""
 
     target: str
@@ -51,13 +51,13 @@ class TargetRedirect(msgspec.Struct, frozen=True, tag="target_redirect"):
     form: UrlForm = UrlForm()
 
 
-class SlashRedirect(msgspec.Struct, frozen=True, tag="slash_redirect"):
+class SlashRedirect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="slash_redirect"):
     """Redirects every request to its path with a slash at the end, in `form` (nginx, where only that is a path)."""
 
     form: UrlForm = UrlForm()
 
 
-class RewrittenRedirect(msgspec.Struct, frozen=True, tag="rewritten_redirect"):
+class RewrittenRedirect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="rewritten_redirect"):
     """Redirects requests in whose path `expression` is found to a URL (rewrite-target that begins with a scheme).
 
     `target` is as in `Rewriting`, and begins with `http://`, `https://` or `$scheme`.
@@ -67,7 +67,7 @@ class RewrittenRedirect(msgspec.Struct, frozen=True, tag="rewritten_redirect"):
     expression: str
 
 
-class RouteRedirect(msgspec.Struct, frozen=True, tag="route_redirect"):
+class RouteRedirect(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="route_redirect"):
     """Redirects every request of a route; what is not said here stays as in the request.
 
     `port` 0: that of `scheme`, or without one that of the entry point. A port that is that of the scheme is not named.

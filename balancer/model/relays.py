@@ -7,7 +7,7 @@ import msgspec
 from balancer.model.routes import INGRESS, Branch, Owner
 
 
-class RelayRoute(msgspec.Struct, frozen=True):
+class RelayRoute(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Connections that go to endpoints as they are, by the name that their ClientHello says.
 
     `name`: exact name, `*.` and a suffix for leading labels, or empty: every connection of the listener, also one that

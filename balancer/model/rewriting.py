@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 
-class Rewriting(msgspec.Struct, frozen=True, tag="rewriting"):
+class Rewriting(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="rewriting"):
     """The path of the target that endpoints get (ingress-nginx: rewrite-target). The query stays.
 
     In `target`, `$1` to `$9` and `$name` stand for what groups captured of the normalised path, and other `$name` for a
@@ -19,7 +19,7 @@ class Rewriting(msgspec.Struct, frozen=True, tag="rewriting"):
     forwarded_prefix: str = ""
 
 
-class PathReplacement(msgspec.Struct, frozen=True, tag="path_replacement"):
+class PathReplacement(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="path_replacement"):
     """A literal path instead of that of the request, or of its `prefix`; the query stays.
 
     `prefix` None: the whole path is replaced. Otherwise it is the prefix by elements that the route has matched, and

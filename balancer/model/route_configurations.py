@@ -21,7 +21,7 @@ class Wildcards(Enum):
     """One or more labels (gateway.networking.k8s.io/v1 Hostname)."""
 
 
-class RouteConfiguration(msgspec.Struct, frozen=True):
+class RouteConfiguration(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What one or more entry points have behind them, apart from their listeners and hosts, which name its key.
 
     `default_route` serves requests that no other route serves. `unmatched_gates` judge the requests that no route
@@ -41,13 +41,15 @@ class RouteConfiguration(msgspec.Struct, frozen=True):
     falls_through: bool = False
 
 
-class Listener(msgspec.Struct, frozen=True):
+class Listener(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A part of a route configuration: the requests whose host `hostname` covers, unless a more specific one does.
 
     `key` is unique in the model. `hostname` is as the name of a `Host`; empty: all hosts. Only hosts of the most
     specific listener serve a request. `certificates` are keys of `Certificate`: handshakes for names of the listener
     show the first one that fits, unless the host has its own. `client_demand` is what such handshakes ask clients for,
     None: nothing. `only_relays`: a connection that no relay route takes is reset, and no HTTP is spoken.
+    `oldest_tls` is the first version of TLS that such handshakes may have, as in `ListenerTls`; empty: the settings
+    alone say that.
     """
 
     key: str = INGRESS
@@ -56,6 +58,7 @@ class Listener(msgspec.Struct, frozen=True):
     certificates: tuple[str, ...] = ()
     client_demand: ClientDemand | None = None
     only_relays: bool = False
+    oldest_tls: str = ""
 
 
 OF_INGRESSES: Final = RouteConfiguration()

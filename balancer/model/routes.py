@@ -59,7 +59,7 @@ class TrailingSlash(Enum):
     SAME = "same"
 
 
-class Owner(msgspec.Struct, frozen=True):
+class Owner(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The object that a route or branch comes from. `name` is empty for the default route, which is the operator's."""
 
     kind: str
@@ -72,7 +72,7 @@ class Owner(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class ServiceName(msgspec.Struct, frozen=True):
+class ServiceName(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A Service, which may be in another namespace than the route that names it. `name` empty: there is none."""
 
     namespace: str
@@ -84,7 +84,7 @@ class ServiceName(msgspec.Struct, frozen=True):
         return f"{self.namespace}/{self.name}"
 
 
-class Canary(msgspec.Struct, frozen=True):
+class Canary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The rules that make some requests of a route take a branch before shares count. An empty text is no rule.
 
     `header_pattern` counts without a `header_value`. Of `weight_total` requests that no rule decides, the branch gets
@@ -102,7 +102,7 @@ class Canary(msgspec.Struct, frozen=True):
     follows_affinity: bool = True
 
 
-class Branch(msgspec.Struct, frozen=True):
+class Branch(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One backend of a route, and what is done only for requests that it serves.
 
     `backend` None: requests of the branch get `error`, and no other branch takes them over. `owner` is the object that
@@ -129,7 +129,7 @@ class Branch(msgspec.Struct, frozen=True):
     response_rules: tuple[ResponseRule, ...] = ()
 
 
-class Route(msgspec.Struct, frozen=True):
+class Route(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One path of a host and where it leads.
 
     `conditions` are what a request must show beside its path. If several routes of a host have the same path and kind,
@@ -182,7 +182,7 @@ class Route(msgspec.Struct, frozen=True):
         return any(isinstance(rule, HttpsRedirect) for rule in self.gates)
 
 
-class Host(msgspec.Struct, frozen=True):
+class Host(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A host name with its routes. `name`: exact name, `*.` and a suffix for leading labels, or empty for all hosts.
 
     `listener` is the key of the listener that has the host, and `configuration` that of its route configuration. No two

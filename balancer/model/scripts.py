@@ -13,7 +13,7 @@ import msgspec
 from balancer.model.redirects import UrlForm
 
 
-class FieldChange(msgspec.Struct, frozen=True):
+class FieldChange(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Sets a field of responses in place of others of its name (headers-more: more_set_headers, more_clear_headers).
 
     An empty `text` removes the field. A `*` at the end of `name` stands for the rest of any name, and only removes.
@@ -26,7 +26,7 @@ class FieldChange(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
-class FieldBeside(msgspec.Struct, frozen=True):
+class FieldBeside(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Adds a field to responses beside others of its name (nginx: add_header).
 
     An empty value adds nothing. Without `always` only responses that nginx counts as successful get the field.
@@ -37,7 +37,7 @@ class FieldBeside(msgspec.Struct, frozen=True):
     always: bool = False
 
 
-class Expiry(msgspec.Struct, frozen=True):
+class Expiry(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Says in Expires and Cache-Control how long a response is fresh (nginx: expires).
 
     `seconds` are relative to the response. `date` and `control` are the values instead, where both are fixed.
@@ -48,7 +48,7 @@ class Expiry(msgspec.Struct, frozen=True):
     control: str = ""
 
 
-class OrderedEdits(msgspec.Struct, frozen=True, tag="ordered_edits"):
+class OrderedEdits(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="ordered_edits"):
     """Edits fields of responses in the order of nginx: `changes` one after the other, then `expiry`, then `beside`.
 
     `hidden` are names, in lower case, of fields that clients never get from endpoints.
@@ -72,7 +72,7 @@ class Comparing(Enum):
     NOT_FOUND_CASELESS = "!~*"
 
 
-class Criterion(msgspec.Struct, frozen=True):
+class Criterion(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Whether a request meets a condition: the value of `text`, compared with `value`.
 
     `HOLDS`: the value is neither empty nor 0. `EQUAL` compares with a text that may hold variables; the others search
@@ -84,21 +84,21 @@ class Criterion(msgspec.Struct, frozen=True):
     value: str = ""
 
 
-class SetVariable(msgspec.Struct, frozen=True, tag="set_variable"):
+class SetVariable(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="set_variable"):
     """Gives the variable `name` a value."""
 
     name: str
     text: str
 
 
-class AnswerWith(msgspec.Struct, frozen=True, tag="answer_with"):
+class AnswerWith(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="answer_with"):
     """Answers the request: with a redirect to `text`, which may be a path, or with the body `text`; None: no body."""
 
     status: int
     text: str | None = None
 
 
-class RedirectFound(msgspec.Struct, frozen=True, tag="redirect_found"):
+class RedirectFound(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="redirect_found"):
     """Redirects requests in whose path `expression` is found. `$1` to `$9` in `text` are what its groups capture.
 
     `keeps_query`: the query of the request is appended.
@@ -110,10 +110,20 @@ class RedirectFound(msgspec.Struct, frozen=True, tag="redirect_found"):
     keeps_query: bool = True
 
 
-PlainStep = SetVariable | AnswerWith | RedirectFound
+class RewritePath(msgspec.Struct, frozen=True, tag="rewrite_path"):
+    """Matches a request anew in whose path `expression` is found, by the path `text` (nginx: rewrite … last).
+
+    `$1` to `$9` in `text` are what its groups capture. The query stays, and so does the target that variables know.
+    """
+
+    expression: str
+    text: str
 
 
-class Conditional(msgspec.Struct, frozen=True, tag="conditional"):
+PlainStep = SetVariable | AnswerWith | RedirectFound | RewritePath
+
+
+class Conditional(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="conditional"):
     """Does `steps` if the request meets `test`.
 
     `edits` are then those of the response, instead of those of the script and of earlier conditions; None: they stay.
@@ -128,7 +138,7 @@ class Conditional(msgspec.Struct, frozen=True, tag="conditional"):
 Step = PlainStep | Conditional
 
 
-class Script(msgspec.Struct, frozen=True, tag="script"):
+class Script(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="script"):
     """Does `steps` in their order, until one answers the request.
 
     Otherwise the endpoint gets `request_fields`, names and texts, in place of the client's. `edits` are of the
@@ -143,7 +153,7 @@ class Script(msgspec.Struct, frozen=True, tag="script"):
     underscores: bool = False
 
 
-class HostScript(msgspec.Struct, frozen=True, tag="host_script"):
+class HostScript(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="host_script"):
     """Does `steps` before anything of the route is asked. `edits` are of the answers of the script alone."""
 
     steps: tuple[Step, ...] = ()

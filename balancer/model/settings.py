@@ -9,7 +9,7 @@ import msgspec
 from balancer.model.tracing import SpanExport
 
 
-class Compression(msgspec.Struct, frozen=True):
+class Compression(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Which responses are compressed with one coding: those of `types`, and text/html, from `min_bytes` on.
 
     `level` is from 1 (fast; 0 for brotli) to 9 (small). Types are in lower case; `*` means all.
@@ -20,7 +20,7 @@ class Compression(msgspec.Struct, frozen=True):
     types: tuple[str, ...] = ()
 
 
-class ListenerTls(msgspec.Struct, frozen=True):
+class ListenerTls(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a client's handshake has to meet.
 
     `oldest` and `newest` are versions as `ssl.TLSVersion` names them. `ciphers` is an OpenSSL list for TLS 1.2; empty
@@ -34,6 +34,10 @@ class ListenerTls(msgspec.Struct, frozen=True):
     server_prefers: bool = True
     rejects_unknown: bool = False
 
+    def at_least(self, oldest: str) -> ListenerTls:
+        """These settings without versions before `oldest`. An empty `oldest` changes nothing."""
+        return msgspec.structs.replace(self, oldest=max(self.oldest, oldest)) if oldest else self
+
 
 class Http2Engine(Enum):
     """The library that does frames, header compression and stream states."""
@@ -42,7 +46,7 @@ class Http2Engine(Enum):
     H2 = "h2"
 
 
-class Http2Settings(msgspec.Struct, frozen=True):
+class Http2Settings(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """How clients are spoken to in HTTP/2.
 
     `enabled`: TLS clients may choose it. `cleartext`: clients without TLS may begin with its preface. `streams` is how
@@ -62,7 +66,7 @@ class Http2Settings(msgspec.Struct, frozen=True):
     unread_bytes: int = 256 * 1024 * 1024
 
 
-class TrustedProxies(msgspec.Struct, frozen=True):
+class TrustedProxies(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The proxies in front of this one that are believed: the peers in `networks`.
 
     `address_field` is the field, in lower case, that lists the addresses of clients and proxies; empty: none is read.
@@ -84,7 +88,7 @@ class LogEscape(Enum):
     NONE = "none"
 
 
-class LogRules(msgspec.Struct, frozen=True):
+class LogRules(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Which requests have a line in the access log, and what it says.
 
     `format` is text with variables of nginx, empty for the format that the process was started with. `escape` is for
@@ -99,7 +103,7 @@ class LogRules(msgspec.Struct, frozen=True):
     unrouted: bool = True
 
 
-class ProxySettings(msgspec.Struct, frozen=True):
+class ProxySettings(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Settings that hold for the whole data plane and may change while it runs. Durations in seconds.
 
     `trusted` None believes nobody.

@@ -7,7 +7,7 @@ import msgspec
 from balancer.model.endpoints import BackendKey
 
 
-class ErrorPages(msgspec.Struct, frozen=True):
+class ErrorPages(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The answer of another backend replaces responses of these statuses (ingress-nginx: custom-http-errors).
 
     `statuses` are sorted. `backend` None: a small page of the proxy with the same status. `intercepts`: responses of
@@ -19,7 +19,7 @@ class ErrorPages(msgspec.Struct, frozen=True):
     intercepts: bool = True
 
 
-class StandIns(msgspec.Struct, frozen=True):
+class StandIns(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What stands in for the backend of a route.
 
     `without_endpoints` serves the requests while the backend of the route has no endpoints; None: they answer 503.

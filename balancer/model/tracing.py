@@ -15,7 +15,7 @@ class Sampler(Enum):
     RATIO = "TraceIdRatioBased"
 
 
-class Sampling(msgspec.Struct, frozen=True):
+class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Which traces are recorded. `ratio` is the share, 0 to 1, for the sampler of that name.
 
     `follows_parent`: a request with a trace context is recorded if its sender recorded it.
@@ -26,7 +26,7 @@ class Sampling(msgspec.Struct, frozen=True):
     follows_parent: bool = True
 
 
-class Tracing(msgspec.Struct, frozen=True, tag="tracing"):
+class Tracing(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="tracing"):
     """Makes a span of each request of a route.
 
     `operation` is text with variables for the name of spans, empty for method and path of the route. `trusts_client`:
@@ -45,7 +45,7 @@ class SpanProtocol(Enum):
     HTTP = "http/protobuf"
 
 
-class SpanExport(msgspec.Struct, frozen=True):
+class SpanExport(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The collector of spans, which speaks OTLP without TLS.
 
     `queue_most` spans of a namespace wait in each worker; the next are dropped. Spans leave after `delay_seconds`, or

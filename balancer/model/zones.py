@@ -17,6 +17,9 @@ UNKNOWN_ZONE = "unknown"
 class ZonePolicyName(Enum):
     """The supported zone policies."""
 
+    # That of Enum is a call of Python for each look-up by policy.
+    __hash__ = object.__hash__
+
     OFF = "off"
     PREFER_ZONE = "prefer-zone"
     HINTS = "hints"
@@ -32,12 +35,14 @@ class ZoneEvacuation(Enum):
     `DRY_RUN`: it is judged and told, and no request leaves.
     """
 
+    __hash__ = object.__hash__
+
     OFF = "false"
     DRY_RUN = "dry-run"
     ON = "true"
 
 
-class ZonePolicy(msgspec.Struct, frozen=True):
+class ZonePolicy(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """How the zone of an endpoint counts: the policy and its thresholds.
 
     `keys` are node labels for `ordered`, best first; `*` at the end means any endpoint. `min_cluster_size` is for
@@ -77,7 +82,7 @@ ZONES_OFF = ZonePolicy()
 """The policy of every backend while the flag is off."""
 
 
-class OwnZone(msgspec.Struct, frozen=True):
+class OwnZone(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Where this replica runs. `source` is flag, node, pod or none (then `zone` is None).
 
     `labels` are those labels of the own node that a policy names.
@@ -89,7 +94,7 @@ class OwnZone(msgspec.Struct, frozen=True):
     labels: tuple[tuple[str, str], ...] = ()
 
 
-class ZonePrices(msgspec.Struct, frozen=True):
+class ZonePrices(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Dollars for a gigabyte (10^9 bytes) between two different known zones. Inside a zone bytes are free.
 
     `pairs` are (from, to, price), sorted. All other pairs cost `default`.
@@ -97,6 +102,13 @@ class ZonePrices(msgspec.Struct, frozen=True):
 
     default: float = 0.02
     pairs: tuple[tuple[Zone, Zone, float], ...] = ()
+
+
+class ClientNetwork(msgspec.Struct, frozen=True):
+    """A network, such as `10.0.0.0/19`, whose addresses are in one zone: of pods, machines or load balancers."""
+
+    network: str
+    zone: Zone
 
 
 ZoneTraffic = tuple[tuple[Zone, int], ...]
@@ -111,7 +123,7 @@ class FleetUse(Enum):
     ON = "on"
 
 
-class ZoneFacts(msgspec.Struct, frozen=True):
+class ZoneFacts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Facts about the zones of the cluster, beyond endpoints.
 
     `cpu_milli` is the allocatable CPU of the ready nodes by zone, sorted; None if a node lacks a zone or its CPU (then
@@ -122,7 +134,7 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     as all replicas tell; `fleet` says whether they decide. The other `fleet_` fields say that of one fact each, if
     `fleet` is on: failures that others have seen, the load that replicas of the own zone see, zones that are sick for
     others, and whether a replica whose own links fail says that it is not ready. `sick` are zones that are sick for the
-    fleet, sorted.
+    fleet, sorted. `client_networks` are the networks by which the zones of clients are known, sorted.
     """
 
     cpu_milli: tuple[tuple[Zone, int], ...] | None = None
@@ -139,6 +151,7 @@ class ZoneFacts(msgspec.Struct, frozen=True):
     fleet_zones: FleetUse = FleetUse.ON
     fleet_readiness: FleetUse = FleetUse.DRY_RUN
     sick: tuple[Zone, ...] = ()
+    client_networks: tuple[ClientNetwork, ...] = ()
 
     @property
     def suspect(self) -> tuple[Zone, ...]:

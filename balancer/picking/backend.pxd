@@ -2,7 +2,8 @@ cimport cython
 
 from balancer.picking.balancers cimport Balancer
 from balancer.picking.budget cimport RetryBudget
-from balancer.picking.health cimport BackendHealth, EndpointHealth
+from balancer.picking.endpoint_health cimport EndpointHealth
+from balancer.picking.health cimport BackendHealth
 from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Pick
 

@@ -16,9 +16,10 @@ from balancer.model.handshakes import Handshake, Keyring
 from balancer.model.zones import OwnZone, ZoneFacts, ZonePolicy
 from balancer.picking.balancers import Balancer
 from balancer.picking.budget import RetryBudget
+from balancer.picking.endpoint_health import Change
 from balancer.picking.evidence import client_name
 from balancer.picking.failing import FailingEndpoints
-from balancer.picking.health import BackendHealth, Change
+from balancer.picking.health import BackendHealth
 from balancer.picking.loads import Load
 from balancer.picking.making import BalancerMaker
 from balancer.picking.members import Member, Pick, label_of
@@ -28,6 +29,7 @@ from balancer.picking.plans_in_use import PlansInUse
 from balancer.picking.silence import BackendSilence
 from balancer.picking.standing import Standing
 from balancer.picking.turns import RandomBelow
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.zones.draining import Drain, drain_after
 from balancer.zones.evacuation import Evacuation, ZoneChange
@@ -130,22 +132,26 @@ class BackendRuntime:
         keyring: Keyring = _NO_KEYS,
         others: Others = NO_OTHERS,
         failing: FailingEndpoints | None = None,
+        absences: Absences = NEVER_ABSENT,
     ) -> BackendRuntime:
         """A runtime without a past. Its rotations start at random places.
 
         If `drain` is None, the zones that `zones` calls drained count as drained completely. `keyring` holds the
-        certificates and authorities that the TLS settings of `backend` name.
+        certificates and authorities that the TLS settings of `backend` name. `absences` are those of the loop.
         """
-        members = {label_of(endpoint): Member(endpoint, backend.namespace) for endpoint in backend.endpoints}
+        labelled = ((label_of(endpoint), endpoint) for endpoint in backend.endpoints)
+        members = {label: Member(endpoint, backend.namespace, label) for label, endpoint in labelled}
+        health = BackendHealth(backend.ejection, (member.health for member in members.values()), others.place_of)
         return cls(
             backend,
             around=Surroundings(own=own_zone, zones=zones).about(backend.namespace, backend.service),
             drain=drain_after(None, zones, 0.0) if drain is None else drain,
             members=members,
-            health=BackendHealth(backend.ejection, (member.health for member in members.values()), others.place_of),
+            health=health,
+            silence=BackendSilence(health, absences),
             load=Load(),
             budget=RetryBudget(backend),
-            evacuation=Evacuation(backend.key, others),
+            evacuation=Evacuation(backend.key, others, absences),
             random_below=random_below,
             handshake=keyring.handshake(backend.tls),
             others=others,
@@ -290,7 +296,7 @@ class BackendRuntime:
         members: dict[str, Member] = {}
         for endpoint in backend.endpoints:
             label = label_of(endpoint)
-            member = before.get(label) or Member(endpoint, backend.namespace)
+            member = before.get(label) or Member(endpoint, backend.namespace, label)
             members[label] = member
             member.endpoint = endpoint
         return members

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from balancer.picking.choosing import Chooser
 from balancer.picking.detours import NO_ZONE_LEFT, NOWHERE, Detours, avoiding
-from balancer.picking.health import BackendHealth, awaits_probe
+from balancer.picking.endpoint_health import awaits_probe
+from balancer.picking.health import BackendHealth
 from balancer.picking.members import Foretold, Member, Pick
 from balancer.picking.turns import TurnMaker, Turns
 from balancer.zones.cost import FREE
@@ -101,9 +102,9 @@ class PoolBalancer(Balancer):
         self._maker = maker
         self._health = health
         self._chooser = chooser
-        self._impaired = health.impaired
+        self._impaired = health.own_impaired()
         # Empty if the next in turn may be picked, which is never where members are compared. One look serves for both.
-        self._hindrances: Set[object] = health.impaired if chooser.takes_turns else _COMPARING
+        self._hindrances: Set[object] = self._impaired if chooser.takes_turns else _COMPARING
         self._seen_version = -1
         self._unwell: tuple[Pick, ...] = ()
 

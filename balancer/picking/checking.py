@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from balancer.model.endpoints import BackendKey, HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.members import Member
 from balancer.runtime.supervising import kept_at_work
 

@@ -1,6 +1,12 @@
-cdef class Experience:
-    cdef public Py_ssize_t answers, counted
+cdef class AnswerRecord:
+    cdef public Py_ssize_t counted
     cdef public double bad, blame, blamed_at, doubted_until, good
     cdef public list bad_by, good_by
+    cpdef double burden(self, double now)
+
+
+cdef class Experience:
+    cdef public Py_ssize_t answers
     cdef public bint is_out, is_watched
+    cdef public AnswerRecord met
     cpdef double burden(self, double now)

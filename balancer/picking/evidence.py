@@ -7,7 +7,7 @@ clients, too, until the failures have faded. Does not know what follows from the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from balancer.matching.clients import peer_key
@@ -28,35 +28,22 @@ _PRESENT = 0.5  # of an answer makes a client present
 _ALONE_SECONDS = 1.0  # in which others would have come
 _OTHERS_MOST = 5.0  # good answers of other clients, as of one that looks by now and then, leave a single one believed
 
-_NOBODY: Final[list[float]] = []  # one for all: thousands of endpoints never fail, and a list is replaced, not filled
+_NOBODY: Final[list[float]] = []  # one for all: lists of clients are replaced, not filled
 
 
-class Experience:
-    """What clients met at one endpoint. Only `Witness` changes it, but for `answers`.
+class AnswerRecord:
+    """What clients met at one endpoint since the first of the present failures of its backend.
 
-    `answers` counts good answers since the beginning, `counted` how many of them are in `good`. `good` and `bad`
-    answers fade. `is_watched`: the clients of good answers count, because an endpoint of the backend failed lately.
-    `good_by` and `bad_by` know which client met what, if this one failed, or if another worker told so before
-    `doubted_until`; else they are empty. `is_out`: it gets no requests, so that nothing counts.
+    Only `Witness` changes it. `counted` is how many of the endpoint's `answers` are in `good`. `good` and `bad` answers
+    fade. `good_by` and `bad_by` know which client met what, if this endpoint failed, or if another worker told so
+    before `doubted_until`; else they are empty. `blame` are the failures that count in a choice, as they were at
+    `blamed_at`.
     """
 
-    __slots__ = (
-        "answers",
-        "bad",
-        "bad_by",
-        "blame",
-        "blamed_at",
-        "counted",
-        "doubted_until",
-        "good",
-        "good_by",
-        "is_out",
-        "is_watched",
-    )
+    __slots__ = ("bad", "bad_by", "blame", "blamed_at", "counted", "doubted_until", "good", "good_by")
 
-    def __init__(self) -> None:
-        self.answers = 0
-        self.counted = 0
+    def __init__(self, counted: int) -> None:
+        self.counted = counted
         self.good = 0.0
         self.bad = 0.0
         self.blame = 0.0
@@ -64,17 +51,38 @@ class Experience:
         self.doubted_until = 0.0
         self.good_by = _NOBODY
         self.bad_by = _NOBODY
+
+    def burden(self, now: float) -> float:
+        """`blame` at `now`: it fades."""
+        return self.blame * math.exp(min(self.blamed_at - now, 0.0) / MEMORY_SECONDS)
+
+
+class Experience:
+    """What is counted of one endpoint. Only `Witness` changes it, but for `answers`: the good ones since the beginning.
+
+    `is_watched`: the clients of good answers count, because an endpoint of the backend failed lately. `met` is None
+    while none did: thousands of endpoints never fail. `is_out`: the endpoint gets no requests, so that nothing counts.
+    """
+
+    __slots__ = ("answers", "is_out", "is_watched", "met")
+
+    def __init__(self) -> None:
+        self.answers = 0
         self.is_watched = False
         self.is_out = False
+        self.met: AnswerRecord | None = None
 
     def burden(self, now: float) -> float:
         """Failures that count against the endpoint in a choice. They fade.
 
         Those that a few clients met beyond the others do not count, so that no client can keep others from an endpoint.
         """
-        if not self.blame:
-            return 0.0
-        return self.blame * math.exp(min(self.blamed_at - now, 0.0) / MEMORY_SECONDS)
+        met = self.met
+        return 0.0 if met is None or not met.blame else met.burden(now)
+
+    def is_doubted(self, now: float) -> bool:
+        """Whether another worker has met failures there lately."""
+        return self.met is not None and now < self.met.doubted_until
 
 
 class Witness:
@@ -82,19 +90,24 @@ class Witness:
 
     __slots__ = ("_bad", "_everyone", "_good", "_good_by", "_is_open", "_looked_at", "_place_of")
 
-    def __init__(self, everyone: Iterable[Experience], place_of: Callable[[bytes], int] = NO_OTHERS.place_of) -> None:
-        """`place_of` says where a client is counted, by its name: one of `PLACES`, the same in all workers."""
-        self._everyone = tuple(everyone)
+    def __init__(self, everyone: Collection[Experience], place_of: Callable[[bytes], int] = NO_OTHERS.place_of) -> None:
+        """`everyone` does not change. `place_of` says where a client is counted, by its name: one of `PLACES`, the same
+        in all workers.
+        """
+        self._everyone = everyone
         self._place_of = place_of
         self._is_open = False
         self._looked_at = 0.0
         self._good = 0.0
         self._bad = 0.0
-        self._good_by = [0.0] * PLACES  # of all endpoints
+        self._good_by = _NOBODY  # of all endpoints
 
-    def follow(self, everyone: Iterable[Experience]) -> None:
+    def follow(self, everyone: Collection[Experience]) -> None:
         """These are the endpoints from now on."""
-        self._everyone = tuple(everyone)
+        self._everyone = everyone
+        if self._is_open:
+            for one in self._everyone:
+                _record_of(one)
 
     def note_answer(self, one: Experience, client: str, now: float) -> None:
         """A client got a good answer from an endpoint that is watched, which has counted it."""
@@ -102,24 +115,29 @@ class Witness:
             self._look(now)
         if one.is_out:
             return
+        met = one.met
+        if met is None:
+            return  # the last failures have just faded
         place = self._place(client)
         self._good_by[place] += 1.0
-        if one.good_by:
-            one.good_by[place] += 1.0
+        if met.good_by:
+            met.good_by[place] += 1.0
 
     def note_failure(self, one: Experience, client: str, now: float) -> None:
         """A client met a failure."""
-        if not self._is_open:
-            self._open(now)
-        self._look(now)
+        if self._is_open:
+            self._look(now)
         if one.is_out:
             return
-        _tell_clients_apart(one)
-        one.bad += 1.0
+        if not self._is_open:
+            self._open(now)
+        met = _record_of(one)
+        _tell_clients_apart(met)
+        met.bad += 1.0
         self._bad += 1.0
-        one.bad_by[self._place(client)] += 1.0
-        one.blame = self._rest_of(one, NO_TESTIMONY).failures
-        one.blamed_at = now
+        met.bad_by[self._place(client)] += 1.0
+        met.blame = self._rest_of(one, NO_TESTIMONY).failures
+        met.blamed_at = now
 
     def is_believed(self, one: Experience, seconds: float) -> bool:
         """Whether failures in a row, which requests may have caused, are the endpoint's own. They last for `seconds`.
@@ -127,17 +145,21 @@ class Witness:
         Several clients are believed, and one that got half as many good answers elsewhere. One that meets nothing else
         may provoke it, so that it is believed if nobody else came for long enough.
         """
-        failing = [place for place, bad in enumerate(one.bad_by) if bad >= _PRESENT]
-        is_several = len(failing) > 1 or any(2.0 * self._good_by[place] >= one.bad_by[place] for place in failing)
-        return one.blame > 0.0 and (is_several or seconds >= _ALONE_SECONDS)
+        met = one.met
+        if met is None:
+            return False
+        failing = [place for place, bad in enumerate(met.bad_by) if bad >= _PRESENT]
+        is_several = len(failing) > 1 or any(2.0 * self._good_by[place] >= met.bad_by[place] for place in failing)
+        return met.blame > 0.0 and (is_several or seconds >= _ALONE_SECONDS)
 
     def doubt(self, one: Experience, now: float, until: float) -> None:
         """Another worker has met a failure there: until then what clients of this one meet counts, too."""
         if not self._is_open:
             self._open(now)
         if not one.is_out:
-            _tell_clients_apart(one)
-            one.doubted_until = until
+            met = _record_of(one)
+            _tell_clients_apart(met)
+            met.doubted_until = until
 
     def compare(self, one: Experience, told: Testimony = NO_TESTIMONY) -> Comparison:
         """The endpoint beside the others, as far as the last look at all of them knows; with what was `told` of it."""
@@ -147,7 +169,8 @@ class Witness:
     def testimony(self, one: Experience) -> Testimony:
         """What can be told to others of the endpoint."""
         own, others = self._scores(one)
-        return Testimony(own, others, tuple(one.good_by), tuple(one.bad_by), tuple(self._good_by))
+        good_by, bad_by = _by_client(one)
+        return Testimony(own, others, tuple(good_by), tuple(bad_by), tuple(self._good_by))
 
     def take_out(self, one: Experience) -> None:
         """The endpoint gets no requests from now on. What it does counts no more, and its past is forgotten."""
@@ -160,14 +183,11 @@ class Witness:
         self._forget(one)
 
     def _forget(self, one: Experience) -> None:
-        self._good = max(self._good - one.good, 0.0)
-        self._bad = max(self._bad - one.bad, 0.0)
-        one.good = 0.0
-        one.bad = 0.0
-        one.blame = 0.0
-        one.counted = one.answers
-        one.good_by = _NOBODY
-        one.bad_by = _NOBODY
+        met = one.met
+        if met is not None:
+            self._good = max(self._good - met.good, 0.0)
+            self._bad = max(self._bad - met.bad, 0.0)
+        one.met = AnswerRecord(one.answers) if self._is_open else None
         one.is_out = False
         one.is_watched = False
 
@@ -192,25 +212,39 @@ class Witness:
         good = bad = 0.0
         is_open = False
         for one in self._everyone:
+            met = _record_of(one)
             if not one.is_out:
-                _fade(one, weight, now)
-            one.counted = one.answers
-            is_open = is_open or bool(one.bad_by)
-            good, bad = good + one.good, bad + one.bad
+                _fade(met, one.answers, weight, now)
+            met.counted = one.answers
+            is_open = is_open or bool(met.bad_by)
+            good, bad = good + met.good, bad + met.bad
         self._good = good
         self._bad = bad
         self._is_open = is_open
         self._good_by = [count * weight for count in self._good_by]
         for one in self._everyone:
             one.is_watched = is_open or one.is_out
+        if not is_open:
+            self._close()
+
+    def _close(self) -> None:
+        """The last failure has faded, so nothing is kept until the next one."""
+        self._good = 0.0
+        self._bad = 0.0
+        self._good_by = _NOBODY
+        for one in self._everyone:
+            one.met = None
 
     def _place(self, client: str) -> int:
         return self._place_of(client_name(client))
 
     def _scores(self, one: Experience) -> tuple[Score, Score]:
         """What clients met at the endpoint, and at the others."""
-        good, bad = one.good + one.answers - one.counted, one.bad
-        return Score(bad, good + bad), Score(self._bad - bad, self._good - one.good + self._bad - bad)
+        met = one.met
+        if met is None:
+            return Score(0.0, 0.0), Score(self._bad, self._good + self._bad)
+        good, bad = met.good + one.answers - met.counted, met.bad
+        return Score(bad, good + bad), Score(self._bad - bad, self._good - met.good + self._bad - bad)
 
     def _rest_of(self, one: Experience, told: Testimony) -> Score:
         """What is known of the endpoint without the quarter of its clients who met the most failures, one at least.
@@ -218,7 +252,8 @@ class Witness:
         A single client is believed if the good answers of the other endpoints are its own. If others got those, the
         endpoint would have failed them as well, had they come: then nobody but that client met failures.
         """
-        good_by, bad_by = _both(one.good_by, told.good_by), _both(one.bad_by, told.bad_by)
+        own_good_by, own_bad_by = _by_client(one)
+        good_by, bad_by = _both(own_good_by, told.good_by), _both(own_bad_by, told.bad_by)
         present = [
             (bad, bad + good, place)
             for place, (good, bad) in enumerate(zip(good_by, bad_by, strict=True))
@@ -235,27 +270,42 @@ class Witness:
         return Score(sum(each[0] for each in present), sum(each[1] for each in present))
 
 
-def _fade(one: Experience, weight: float, now: float) -> None:
-    one.good = one.good * weight + one.answers - one.counted
-    if not one.bad_by:
-        return
-    one.bad *= weight
-    if one.bad < _FAINT and now >= one.doubted_until:
-        one.bad = 0.0
-        one.blame = 0.0
-        one.good_by = _NOBODY
-        one.bad_by = _NOBODY
-        return
-    one.good_by = [count * weight for count in one.good_by]
-    one.bad_by = [count * weight for count in one.bad_by]
-    one.blame = one.burden(now)
-    one.blamed_at = now
+def _record_of(one: Experience) -> AnswerRecord:
+    """The record of an endpoint; made if there is none. An endpoint that has just come has no answers yet."""
+    met = one.met
+    if met is None:
+        met = AnswerRecord(one.answers)
+        one.met = met
+    return met
 
 
-def _tell_clients_apart(one: Experience) -> None:
-    if not one.bad_by:
-        one.good_by = [0.0] * PLACES
-        one.bad_by = [0.0] * PLACES
+def _by_client(one: Experience) -> tuple[Sequence[float], Sequence[float]]:
+    """Good answers and failures of an endpoint, by client."""
+    met = one.met
+    return (_NOBODY, _NOBODY) if met is None else (met.good_by, met.bad_by)
+
+
+def _fade(met: AnswerRecord, answers: int, weight: float, now: float) -> None:
+    met.good = met.good * weight + answers - met.counted
+    if not met.bad_by:
+        return
+    met.bad *= weight
+    if met.bad < _FAINT and now >= met.doubted_until:
+        met.bad = 0.0
+        met.blame = 0.0
+        met.good_by = _NOBODY
+        met.bad_by = _NOBODY
+        return
+    met.good_by = [count * weight for count in met.good_by]
+    met.bad_by = [count * weight for count in met.bad_by]
+    met.blame = met.burden(now)
+    met.blamed_at = now
+
+
+def _tell_clients_apart(met: AnswerRecord) -> None:
+    if not met.bad_by:
+        met.good_by = [0.0] * PLACES
+        met.bad_by = [0.0] * PLACES
 
 
 def _sum(one: Score, other: Score) -> Score:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from balancer.model.endpoints import BackendKey
 from balancer.picking.ejections import EjectionStep
-from balancer.picking.health import EndpointHealth
+from balancer.picking.endpoint_health import EndpointHealth
 from balancer.runtime.shares import FairShares
 
 FAILING_MOST: Final = 256

@@ -9,13 +9,13 @@ argument, in seconds of a clock that never goes back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from enum import Enum
 from typing import Final
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.comparing import PAUSE_POINTS
-from balancer.picking.ejections import NO_TESTIMONY, Cause, Ejected, EjectionStep, State
-from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness
+from balancer.picking.ejections import NO_TESTIMONY, Cause, Ejected, EjectionStep
+from balancer.picking.endpoint_health import Change, EndpointHealth, TroubleRecord, awaits_probe
+from balancer.picking.evidence import MEMORY_SECONDS, Witness
 from balancer.picking.outcomes import FAILURES, NOBODY, UNANSWERED, Asker, Outcome
 from balancer.sharing.peers import NO_OTHERS
 
@@ -33,115 +33,17 @@ SUSPECTED_FAILURES: Final = 2
 # Whoever took over an ejection probes so much later than the worker that ejected, whose probe is enough.
 _AFTER_OTHERS_SECONDS: Final = 1.0
 
-# An ejected endpoint counts as one that failed so often.
-_EJECTED_FAILURES: Final = 5
-
-
-class Change(Enum):
-    """What a report changed about an endpoint. `EJECTED_AGAIN`: its probe failed, so it stays ejected for longer.
-
-    `FELL_SILENT`: it is ejected because a connect to it is pending for long; `HEARD`: it returns because one was made.
-    """
-
-    EJECTED = "ejected"
-    FELL_SILENT = "fell_silent"
-    EJECTED_AGAIN = "ejected_again"
-    RETURNED = "returned"
-    HEARD = "heard"
-    FAILS_CHECKS = "fails_checks"
-    PASSES_CHECKS = "passes_checks"
-
-
 _BY_REPLICAS: Final = Ejected(Cause.REPLICAS)
 _BY_COMPARISON: Final = frozenset((Cause.SHARE, Cause.PAUSE))
+_NOBODY: Final[set[EndpointHealth]] = set()  # one for all backends, and always empty
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
-
-
-class EndpointHealth(Experience):
-    """The state of one endpoint, which only `BackendHealth` changes. `ejected_until` and `why` None: not ejected.
-
-    `failures` are those in a row; `answers` was `row_began` when the row began, at `row_began_at`. Other replicas
-    suspect it until `suspected_until`; `answers` was `suspected_answers` when that began, and `doubted_answers` when
-    another worker of this replica met a failure. `told` is what that one met, until `doubted_until`. `stepped_at` is
-    when it was ejected or came back last, here or in another worker.
-    """
-
-    __slots__ = (
-        "doubted_answers",
-        "ejected_until",
-        "ejections",
-        "failed_checks",
-        "fails_checks",
-        "failures",
-        "probe_until",
-        "returned_at",
-        "row_began",
-        "row_began_at",
-        "stepped_at",
-        "suspected_answers",
-        "suspected_until",
-        "told",
-        "why",
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.failures = 0
-        self.ejections = 0
-        self.failed_checks = 0
-        self.row_began = 0
-        self.row_began_at = 0.0
-        self.ejected_until: float | None = None
-        self.why: Ejected | None = None
-        self.stepped_at = 0.0
-        self.doubted_answers = 0
-        self.suspected_answers = 0
-        self.suspected_until = 0.0
-        self.probe_until = 0.0
-        self.returned_at = 0.0
-        self.fails_checks = False
-        self.told = NO_TESTIMONY
-
-    @property
-    def is_well(self) -> bool:
-        return self.ejected_until is None and not self.fails_checks
-
-    @property
-    def failures_in_a_row(self) -> int:
-        """Failures here since the last good answer; many if it is ejected by what was seen here."""
-        if self.ejected_until is not None:
-            return 0 if self.why is not None and self.why.cause is Cause.REPLICAS else _EJECTED_FAILURES
-        return self.failures if self.answers == self.row_began else 0
-
-    @property
-    def step(self) -> EjectionStep | None:
-        """The last step, for other workers to take over; None if there was none, or if all workers know it anyway."""
-        if not self.stepped_at:
-            return None
-        until, why = self.ejected_until, self.why
-        if until is None or why is None:
-            return EjectionStep(self.stepped_at)
-        if why.cause is Cause.REPLICAS:
-            return None
-        return EjectionStep(self.stepped_at, until, why.cause, self.ejections, why.testimony)
-
-    @property
-    def state(self) -> State:
-        if self.fails_checks:
-            return State.FAILS_CHECKS
-        return State.WELL if self.ejected_until is None else State.EJECTED
-
-
-def awaits_probe(endpoint: EndpointHealth, now: float) -> bool:
-    """Whether the endpoint's ejection time is over, and no request probes it yet."""
-    until = endpoint.ejected_until
-    return until is not None and not endpoint.fails_checks and now >= until and now >= endpoint.probe_until
 
 
 class BackendHealth:
     """The health of one backend, shared by all that pick from it.
 
-    `impaired` holds the unhealthy endpoints. `version` grows with every change of `impaired`.
+    `impaired` are the unhealthy endpoints; who keeps them takes `own_impaired`. `version` grows with every change of
+    them.
     """
 
     __slots__ = ("_endpoints", "_rules", "_witness", "impaired", "version")
@@ -156,8 +58,14 @@ class BackendHealth:
         self._rules = rules
         self._endpoints = set(endpoints)
         self._witness = Witness(self._endpoints, place_of)
-        self.impaired: set[EndpointHealth] = set()
+        self.impaired = _NOBODY
         self.version = 0
+
+    def own_impaired(self) -> set[EndpointHealth]:
+        """`impaired`, which is the same object from now on. Most of thousands of backends never need one."""
+        if self.impaired is _NOBODY:
+            self.impaired = set()
+        return self.impaired
 
     def follow(self, rules: Ejection, endpoints: Iterable[EndpointHealth], *, checked: bool) -> None:
         """Takes over the rules and endpoints of the changed backend. Without active checks (`checked`), forgets the
@@ -169,7 +77,8 @@ class BackendHealth:
         if not checked:
             for endpoint in self._endpoints:
                 endpoint.fails_checks = False
-                endpoint.failed_checks = 0
+                if endpoint.trouble is not None:
+                    endpoint.trouble.failed_checks = 0
         if self.impaired:
             self.impaired.intersection_update(endpoint for endpoint in self._endpoints if not endpoint.is_well)
         self.version += 1
@@ -183,7 +92,7 @@ class BackendHealth:
             return None
         if endpoint not in self._endpoints or outcome is Outcome.UNKNOWN:
             if probe:
-                endpoint.probe_until = 0.0
+                endpoint.record().probe_until = 0.0
             return None
         if probe and endpoint.ejected_until is not None:
             return self._judge_probe(endpoint, outcome, now)
@@ -202,8 +111,13 @@ class BackendHealth:
 
         `threshold` failures in a row make an endpoint unhealthy. One success makes it healthy.
         """
-        endpoint.failed_checks = 0 if passed else endpoint.failed_checks + 1
-        fails = not passed and (endpoint.fails_checks or endpoint.failed_checks >= threshold)
+        fails = False
+        if not passed:
+            trouble = endpoint.record()
+            trouble.failed_checks += 1
+            fails = endpoint.fails_checks or trouble.failed_checks >= threshold
+        elif endpoint.trouble is not None:
+            endpoint.trouble.failed_checks = 0
         if fails == endpoint.fails_checks or endpoint not in self._endpoints:
             return None
         endpoint.fails_checks = fails
@@ -230,13 +144,15 @@ class BackendHealth:
 
     def suspect(self, endpoint: EndpointHealth, now: float, until: float) -> None:
         """Others have seen failures of an endpoint, which counts until `until`."""
-        if endpoint.suspected_until <= now:
-            endpoint.suspected_answers = endpoint.answers
-        endpoint.suspected_until = until
+        trouble = endpoint.record()
+        if trouble.suspected_until <= now:
+            trouble.suspected_answers = endpoint.answers
+        trouble.suspected_until = until
 
     def eject_suspect(self, endpoint: EndpointHealth, now: float) -> bool:
         """Ejects an endpoint about which other replicas agree, unless it has answered here since they suspect it."""
-        is_contradicted = endpoint.suspected_until <= now or endpoint.answers != endpoint.suspected_answers
+        trouble = endpoint.record()
+        is_contradicted = trouble.suspected_until <= now or endpoint.answers != trouble.suspected_answers
         return not is_contradicted and self.eject(endpoint, now, _BY_REPLICAS)
 
     def hear(self, endpoint: EndpointHealth, step: EjectionStep | None, now: float, *, fails: bool) -> bool:
@@ -247,10 +163,11 @@ class BackendHealth:
         """
         if endpoint not in self._endpoints:
             return False
-        if step is not None and step.at > endpoint.stepped_at:
-            return self._take_over(endpoint, step, now)
+        trouble = endpoint.record()
+        if step is not None and step.at > trouble.stepped_at:
+            return self._take_over(endpoint, trouble, step, now)
         if fails and endpoint.ejected_until is None:
-            endpoint.doubted_answers = endpoint.answers
+            trouble.doubted_answers = endpoint.answers
             self._witness.doubt(endpoint, now, now + MEMORY_SECONDS)
         return False
 
@@ -261,15 +178,20 @@ class BackendHealth:
         """
         if not awaits_probe(endpoint, now):
             return False
-        endpoint.probe_until = now + self._rules.seconds
+        endpoint.record().probe_until = now + self._rules.seconds
         return True
 
     def take_early_probe(self, endpoint: EndpointHealth, now: float) -> bool:
-        """The same before the ejection time is over, unless the endpoint has asked for a pause."""
-        is_paused = endpoint.why is not None and endpoint.why.cause is Cause.PAUSE
-        if is_paused or endpoint.ejected_until is None or endpoint.fails_checks or now < endpoint.probe_until:
+        """Whether the caller's request is the probe, before the ejection time is over.
+
+        An endpoint that has asked for a pause gets no early probe.
+        """
+        trouble = endpoint.trouble
+        if trouble is None or endpoint.ejected_until is None or endpoint.fails_checks or now < trouble.probe_until:
             return False
-        endpoint.probe_until = now + self._rules.seconds
+        if trouble.why is not None and trouble.why.cause is Cause.PAUSE:
+            return False
+        trouble.probe_until = now + self._rules.seconds
         return True
 
     def ejected(self) -> int:
@@ -279,19 +201,21 @@ class BackendHealth:
     def _count(self, endpoint: EndpointHealth, outcome: Outcome, now: float) -> Change | None:
         """Counts failures in a row."""
         if not self._fails(outcome):
-            endpoint.failures = 0
+            if endpoint.trouble is not None:
+                endpoint.trouble.failures = 0
             return None
-        if endpoint.answers != endpoint.row_began or not endpoint.failures:
-            endpoint.failures = 0
-            endpoint.row_began = endpoint.answers
-            endpoint.row_began_at = now
-        endpoint.failures += 1
+        trouble = endpoint.record()
+        if endpoint.answers != trouble.row_began or not trouble.failures:
+            trouble.failures = 0
+            trouble.row_began = endpoint.answers
+            trouble.row_began_at = now
+        trouble.failures += 1
         most = self._rules.consecutive_errors
-        if most > SUSPECTED_FAILURES and now < endpoint.suspected_until:
+        if most > SUSPECTED_FAILURES and now < trouble.suspected_until:
             most = SUSPECTED_FAILURES
-        if not 0 < most <= endpoint.failures or not self._may_eject():
+        if not 0 < most <= trouble.failures or not self._may_eject():
             return None
-        if outcome is not Outcome.UNREACHED and not self._witness.is_believed(endpoint, now - endpoint.row_began_at):
+        if outcome is not Outcome.UNREACHED and not self._witness.is_believed(endpoint, now - trouble.row_began_at):
             return None
         return self._eject(endpoint, now, Ejected(Cause.IN_A_ROW))
 
@@ -300,7 +224,7 @@ class BackendHealth:
         points = self._rules.failure_percent
         if not points or outcome not in FAILURES or not self._may_eject():
             return None
-        told = endpoint.told if now < endpoint.doubted_until else NO_TESTIMONY
+        told = endpoint.record().told if endpoint.is_doubted(now) else NO_TESTIMONY
         comparison = self._witness.compare(endpoint, told)
         if pause_seconds > 0.0 and comparison.is_known and comparison.is_worse(PAUSE_POINTS):
             why = Ejected(Cause.PAUSE, comparison, self._witness.testimony(endpoint))
@@ -309,29 +233,31 @@ class BackendHealth:
             return self._eject(endpoint, now, Ejected(Cause.SHARE, comparison, self._witness.testimony(endpoint)))
         return None
 
-    def _take_over(self, endpoint: EndpointHealth, step: EjectionStep, now: float) -> bool:
+    def _take_over(self, endpoint: EndpointHealth, trouble: TroubleRecord, step: EjectionStep, now: float) -> bool:
         until = step.until
         if until is None and endpoint.ejected_until is not None:
             self._take_back(endpoint, step.at)
         elif until is not None and now < until:
-            why = endpoint.why if endpoint.ejected_until is not None else self._borne_out(endpoint, step, now)
+            why = trouble.why if endpoint.ejected_until is not None else self._borne_out(endpoint, trouble, step, now)
             if why is None:
                 return False
             if endpoint.ejected_until is None:
-                self._leave_out(endpoint, why)
-            endpoint.ejections = step.ejections
+                self._leave_out(endpoint, trouble, why)
+            trouble.ejections = step.ejections
             endpoint.ejected_until = until + _AFTER_OTHERS_SECONDS
             self._note(endpoint)
-        endpoint.stepped_at = step.at
+        trouble.stepped_at = step.at
         return True
 
-    def _borne_out(self, endpoint: EndpointHealth, step: EjectionStep, now: float) -> Ejected | None:
+    def _borne_out(
+        self, endpoint: EndpointHealth, trouble: TroubleRecord, step: EjectionStep, now: float
+    ) -> Ejected | None:
         """Why the endpoint is ejected for what another worker has seen; None if that would not be right here (yet)."""
         if not self._may_eject():
             return None
         if step.cause not in _BY_COMPARISON:
-            return Ejected(step.cause) if endpoint.answers == endpoint.doubted_answers else None
-        endpoint.told = step.testimony
+            return Ejected(step.cause) if endpoint.answers == trouble.doubted_answers else None
+        trouble.told = step.testimony
         self._witness.doubt(endpoint, now, now + MEMORY_SECONDS)
         comparison, points = self._witness.compare(endpoint, step.testimony), self._rules.failure_percent
         is_worse = comparison.is_worse(PAUSE_POINTS) if step.cause is Cause.PAUSE else comparison.is_far_worse(points)
@@ -354,10 +280,11 @@ class BackendHealth:
     def _take_back(self, endpoint: EndpointHealth, at: float) -> None:
         self._witness.take_back(endpoint)
         endpoint.ejected_until = None
-        endpoint.why = None
-        endpoint.failures = 0
-        endpoint.returned_at = at
-        endpoint.stepped_at = at
+        trouble = endpoint.record()
+        trouble.why = None
+        trouble.failures = 0
+        trouble.returned_at = at
+        trouble.stepped_at = at
         self._note(endpoint)
 
     def _may_eject(self) -> bool:
@@ -372,29 +299,30 @@ class BackendHealth:
         self, endpoint: EndpointHealth, now: float, why: Ejected | None, pause_seconds: float | None = None
     ) -> Change:
         """Ejects for the time of the rules, more often longer; or for `pause_seconds`."""
-        seconds = self._rules.seconds
+        seconds, trouble = self._rules.seconds, endpoint.record()
         if endpoint.ejected_until is None and seconds > 0:
-            forgiven = int((now - endpoint.returned_at) / (seconds * _QUIET_TIMES))
-            endpoint.ejections = max(endpoint.ejections - forgiven, 0)
+            forgiven = int((now - trouble.returned_at) / (seconds * _QUIET_TIMES))
+            trouble.ejections = max(trouble.ejections - forgiven, 0)
         if pause_seconds is None:
-            endpoint.ejections = min(endpoint.ejections + 1, _EJECTIONS_COUNTED_MAX)
-            pause_seconds = seconds * endpoint.ejections
+            trouble.ejections = min(trouble.ejections + 1, _EJECTIONS_COUNTED_MAX)
+            pause_seconds = seconds * trouble.ejections
         endpoint.ejected_until = now + pause_seconds
-        endpoint.stepped_at = now
-        self._leave_out(endpoint, why)
+        trouble.stepped_at = now
+        self._leave_out(endpoint, trouble, why)
         self._note(endpoint)
         return Change.EJECTED
 
-    def _leave_out(self, endpoint: EndpointHealth, why: Ejected | None) -> None:
-        endpoint.why = why
-        endpoint.told = NO_TESTIMONY
-        endpoint.probe_until = 0.0
-        endpoint.failures = 0
+    def _leave_out(self, endpoint: EndpointHealth, trouble: TroubleRecord, why: Ejected | None) -> None:
+        trouble.why = why
+        trouble.told = NO_TESTIMONY
+        trouble.probe_until = 0.0
+        trouble.failures = 0
         self._witness.take_out(endpoint)
 
     def _note(self, endpoint: EndpointHealth) -> None:
+        impaired = self.own_impaired()
         if endpoint.is_well:
-            self.impaired.discard(endpoint)
+            impaired.discard(endpoint)
         else:
-            self.impaired.add(endpoint)
+            impaired.add(endpoint)
         self.version += 1

@@ -13,7 +13,7 @@ from balancer.model.endpoints import place_of
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import cause_of
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.members import Member
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 

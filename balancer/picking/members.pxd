@@ -1,4 +1,4 @@
-from balancer.picking.health cimport EndpointHealth
+from balancer.picking.endpoint_health cimport EndpointHealth
 
 
 cdef class Member:

@@ -5,15 +5,17 @@ Does not know how a pick is chosen. What the I/O side attaches to a member is op
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from balancer.model.endpoints import Endpoint
-from balancer.picking.health import EndpointHealth
+from balancer.picking.endpoint_health import EndpointHealth
 from balancer.picking.loads import Latency
 from balancer.picking.outcomes import Outcome
 from balancer.zones.cost import FREE, Tariff
 from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason
+
+_NEVER: Final = float("-inf")
 
 
 class Member:
@@ -38,15 +40,16 @@ class Member:
         "pool",
     )
 
-    def __init__(self, endpoint: Endpoint, namespace: str = "") -> None:
+    def __init__(self, endpoint: Endpoint, namespace: str = "", label: str = "") -> None:
+        """`label` empty: it is made here."""
         self.endpoint = endpoint
         self.namespace = namespace
-        self.label = label_of(endpoint)
+        self.label = label or label_of(endpoint)
         self.label_alone = (self.label,)
         self.pool: object | None = None
         self.in_flight = 0
         self.is_silent = False
-        self.knocked_at = float("-inf")
+        self.knocked_at = _NEVER
         self.health = EndpointHealth()
         self.latency: Latency | None = None
 

@@ -82,7 +82,7 @@ FAILURES: Final = frozenset((Outcome.ANSWERED_5XX, Outcome.FAILED, Outcome.UNREA
 """The outcomes that are failures of the endpoint."""
 
 UNANSWERED: Final = frozenset((Outcome.FAILED, Outcome.UNREACHED))
-"""Those of them without an answer of its own."""
+"""The failures without an answer of the endpoint."""
 
 
 def outcome_of(error: AttemptError | None, status: int, grpc_status: int | None = None) -> Outcome:

@@ -6,6 +6,8 @@ between two changes. Plans from before the change are kept until then, so that r
 
 from __future__ import annotations
 
+from typing import Final
+
 from balancer.model.zones import UNKNOWN_ZONE, ZoneEvacuation, ZonePolicy
 from balancer.picking.balancers import PoolBalancer
 from balancer.picking.plans import Plan, Site
@@ -17,6 +19,8 @@ from balancer.zones.verdicts import Surroundings
 # Routes may have policies of their own, and every change of an annotation may add one. Beyond this number the oldest is
 # dropped, so memory stays bounded. If it is still in use, its rotation starts again.
 _POLICIES_MAX = 16
+
+_NONE: Final[dict[ZonePolicy, Plan]] = {}  # one for all backends without plans: it is replaced, not added to
 
 
 class PlansInUse:
@@ -36,8 +40,8 @@ class PlansInUse:
         self.successor: PlansInUse | None = None
         self._own = own
         self._evacuation = evacuation
-        self._made: dict[ZonePolicy, Plan] = {}
-        self._past: dict[ZonePolicy, Plan] = {}  # plans that no request has asked for since the change
+        self._made = _NONE
+        self._past = _NONE  # plans that no request has asked for since the change
 
     def plan(self, policy: ZonePolicy | None) -> Plan:
         """The plan for `policy`, or for the backend's own policy; made on first use."""
@@ -90,6 +94,7 @@ class PlansInUse:
 
     def _make(self, policy: ZonePolicy, *, before: Plan | None) -> Plan:
         plan = Plan(self.site, policy, before=before)
+        self._made = self._made or {}
         self._made[policy] = plan
         if plan.controller is not None:
             self.has_controllers = True

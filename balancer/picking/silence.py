@@ -1,8 +1,8 @@
 """Decides which endpoints are silent: a connection to one is pending for long, and others have been heard meanwhile.
 
 Relative evidence only. If nobody answers, nobody is silent. A silent endpoint is ejected at once, within the bound of
-ejections, and is back as soon as a connection to it is made. Does not know sockets, requests or retries. Time is an
-argument, in seconds of a clock that never goes back.
+ejections, and is back as soon as a connection to it is made. Time in which the own loop did not turn does not count.
+Does not know sockets, requests or retries. Time is an argument, in seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Final
 
 from balancer.model.zones import Zone
 from balancer.picking.ejections import Cause, Ejected
-from balancer.picking.health import BackendHealth, Change
+from balancer.picking.endpoint_health import Change
+from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member
 from balancer.picking.outcomes import Outcome
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 
 UNKNOWN_SECONDS: Final = 1.0
 """How long a request waits for a connection before it is known how long connections of its backend take."""
@@ -22,7 +24,7 @@ LEAST_SECONDS: Final = 0.25
 """A pending connect of less is no evidence. Ten times what a connect takes between regions of a continent."""
 
 ZONE_LEAST_SECONDS: Final = 0.05
-"""The same for an endpoint whose zone has another silent endpoint."""
+"""The least of a pending connect to an endpoint whose zone has another silent endpoint."""
 
 ZONE_SECONDS: Final = 10.0
 """After so long without news, a silent endpoint says nothing about its zone any more."""
@@ -32,6 +34,7 @@ _SLOW_TIMES = 2.0  # of connects that usually take longer than half a second
 _WEIGHT = 1 / 8  # of a new connect in the average, as in TCP's estimate of round trips (RFC 6298 2.3)
 
 _WHY: Final = Ejected(Cause.SILENCE)
+_NEVER: Final = float("-inf")
 
 Told = tuple[tuple[Member, Change], ...]
 """What has changed about which members."""
@@ -44,13 +47,19 @@ class _Pending:
 
     def __init__(self) -> None:
         self.began: list[float] = []
-        self.heard_at = float("-inf")
+        self.heard_at = _NEVER
+
+
+# For all backends without any: what one keeps is replaced, and only its own is changed.
+_NOBODY: Final[dict[Member, _Pending]] = {}
+_NOWHERE: Final[dict[Zone, float]] = {}
 
 
 class BackendSilence:
     """What one worker has learned from the connects of one backend. Outlives changes of the backend."""
 
     __slots__ = (
+        "_absences",
         "_health",
         "_last_at",
         "_last_from",
@@ -61,15 +70,16 @@ class BackendSilence:
         "_zones_heard",
     )
 
-    def __init__(self, health: BackendHealth) -> None:
+    def __init__(self, health: BackendHealth, absences: Absences = NEVER_ABSENT) -> None:
+        self._absences = absences
         self._health = health
-        self._pending: dict[Member, _Pending] = {}
+        self._pending = _NOBODY
         self._usual_seconds: float | None = None
         self._last_from: Member | None = None  # who was heard last, and when the last other one was
-        self._last_at = float("-inf")
-        self._other_at = float("-inf")
-        self._zones: dict[Zone, float] = {}  # where an endpoint was silent, and when that was seen
-        self._zones_heard: dict[Zone, float] = {}
+        self._last_at = _NEVER
+        self._other_at = _NEVER
+        self._zones = _NOWHERE  # where an endpoint was silent, and when that was seen
+        self._zones_heard = _NOWHERE
 
     def patience(self, member: Member, now: float) -> float:
         """The seconds that a request waits for a connection to `member` before it looks for another endpoint.
@@ -86,7 +96,9 @@ class BackendSilence:
         """A connect to `member` begins."""
         pending = self._pending.get(member)
         if pending is None:
-            pending = self._pending[member] = _Pending()
+            pending = _Pending()
+            self._pending = self._pending or {}
+            self._pending[member] = pending
         pending.began.append(now)
 
     def ended(self, member: Member, began: float) -> None:
@@ -115,7 +127,9 @@ class BackendSilence:
         self._last_at = now
         zone = member.endpoint.zone
         if zone is not None:
-            self._zones.pop(zone, None)
+            if zone in self._zones:
+                del self._zones[zone]
+            self._zones_heard = self._zones_heard or {}
             self._zones_heard[zone] = now
         if not self._pending:
             return ()
@@ -140,6 +154,7 @@ class BackendSilence:
             silent = [member for member, pending in self._pending.items() if self._is_silent(member, pending, now)]
             zones = {each.endpoint.zone for each in silent if self._speaks_for_zone(each)}
             fresh = [zone for zone in zones if not self._is_suspect(zone, now)]
+            self._zones = self._zones or {}
             self._zones.update((zone, now) for zone in zones if zone is not None)
             if not fresh:
                 return silent
@@ -149,12 +164,13 @@ class BackendSilence:
         zone = member.endpoint.zone
         if zone is None:
             return False
-        return min(self._pending[member].began) > self._zones_heard.get(zone, float("-inf"))
+        return min(self._pending[member].began) > self._zones_heard.get(zone, _NEVER)
 
     def _is_silent(self, member: Member, pending: _Pending, now: float) -> bool:
         oldest = min(pending.began)
         others_at = self._other_at if self._last_from is member else self._last_at
-        return now - oldest >= self.patience(member, now) and others_at > oldest > pending.heard_at
+        seconds = self._absences.attended(oldest, now)
+        return seconds >= self.patience(member, now) and others_at > oldest > pending.heard_at
 
     def _back(self, member: Member, now: float) -> Told:
         if not member.is_silent:
@@ -167,4 +183,4 @@ class BackendSilence:
         return ((member, Change.HEARD),) if change is Change.RETURNED else ()
 
     def _is_suspect(self, zone: Zone | None, now: float) -> bool:
-        return zone is not None and now - self._zones.get(zone, float("-inf")) < ZONE_SECONDS
+        return zone is not None and now - self._zones.get(zone, _NEVER) < ZONE_SECONDS

@@ -99,7 +99,7 @@ def reply_response(reply: Reply, *, head_only: bool, date: bytes) -> Response:
 
 
 def grpc_response(response: Response, grpc_status: int) -> Response:
-    """The same answer to a gRPC call: 200 without a body, and `grpc_status`.
+    """The answer to a gRPC call that `response` is to others: 200 without a body, and `grpc_status`.
 
     The message is the reason phrase, which needs no percent-encoding.
     """

@@ -24,7 +24,7 @@ cdef class Attempts(ExchangeOwner):
     cdef public Pick _chosen
     cdef public RequestContext _context
     cdef public Forwarder _forwarder
-    cdef public bint _is_retry, _was_repeated
+    cdef public bint _http2, _is_retry, _was_repeated
     cdef public Picker _picker
     cdef public tuple _route_editors, _tried
     cdef public BackendRuntime _runtime
@@ -35,6 +35,6 @@ cdef class Attempts(ExchangeOwner):
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)
     cdef _failed(self, kind)
-    @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double)
+    @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double, until=double, seconds=double)
     cdef _attempted(self, error, double now, double answered_at)
     cdef _end_forwarding(self, error)

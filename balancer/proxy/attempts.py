@@ -16,7 +16,7 @@ from balancer.matching.destinations import Destination
 from balancer.model.handshakes import Handshake
 from balancer.picking import outcomes
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.balancers import Picker
+from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
 from balancer.proxy import pausing, reporting, succession, timing
@@ -27,6 +27,7 @@ from balancer.proxy.exchange import Exchange
 from balancer.proxy.exchange_owner import ExchangeOwner
 from balancer.proxy.forwarder import Forwarder
 from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_body, may_pass_over, may_retry
+from balancer.runtime.absences import BEAT_SECONDS
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -44,6 +45,7 @@ class Attempts(ExchangeOwner):
         "_destination",
         "_forwarder",
         "_handshake",
+        "_http2",
         "_intercepts",
         "_is_retry",
         "_picker",
@@ -59,6 +61,7 @@ class Attempts(ExchangeOwner):
     _destination: Destination
     _forwarder: Forwarder
     _handshake: Handshake | None
+    _http2: bool
     _intercepts: frozenset[int]
     _is_retry: bool
     _picker: Picker
@@ -107,7 +110,8 @@ class Attempts(ExchangeOwner):
         self._runtime = runtime
         is_plain = runtime.handshake is None
         self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
-        if runtime.http2 and grpc.is_call(outgoing.request.fields):
+        self._http2 = runtime.http2 or (policy.calls_in_http2 and grpc.is_call_in_http2(outgoing.request))
+        if self._http2 and grpc.is_call(outgoing.request.fields):
             timing.begin_call(context, now)
         budget = runtime.budget
         budget.begin_request()
@@ -119,14 +123,17 @@ class Attempts(ExchangeOwner):
         self._picker = picker
         pick = picker.pick((), now)
         if pick is None:
-            refusal = balancer.refusal
-            context.account.refusal = refusal
-            is_overload = balancer.pools.general and refusal is None
-            kind = ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
-            return self._end_forwarding(AttemptError(kind, Sent.NOTHING))
+            return self._found_none(balancer)
         if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
+
+    def _found_none(self, balancer: Balancer) -> None:
+        """No endpoint was picked."""
+        refusal = balancer.refusal
+        self._context.account.refusal = refusal
+        is_overload = balancer.pools.general and refusal is None
+        self._end_forwarding(AttemptError(ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT, Sent.NOTHING))
 
     def limit_passed(self) -> ErrorKind:
         return timing.limit_passed(self._context)
@@ -139,7 +146,7 @@ class Attempts(ExchangeOwner):
             body_bytes=request.body_bytes,
             on=policy.retry_on,
             tries=policy.tries,
-            refusable=self._runtime.http2,
+            refusable=self._http2,
         )
 
     def _attempt(self, pick: Pick, now: float) -> None:
@@ -153,7 +160,7 @@ class Attempts(ExchangeOwner):
         member.in_flight += 1
         # A method that must not run twice uses no connection that the endpoint may be about to close.
         method = context.outgoing.request.method
-        pool = self._forwarder.pools.of(member, self._handshake, self._runtime.http2)
+        pool = self._forwarder.pools.of(member, self._handshake, self._http2)
         stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
         if stream is not None:
             self._exchange(stream)
@@ -166,7 +173,7 @@ class Attempts(ExchangeOwner):
         context.waiting.waits()
         pick = context.account.pick
         assert pick is not None
-        pool = forwarder.pools.of(pick.member, self._handshake, runtime.http2)
+        pool = forwarder.pools.of(pick.member, self._handshake, self._http2)
         Connecting(self, pick, pool, runtime, forwarder).begin(context.policy.connect_timeout_seconds)
 
     # What a new connection calls (`connecting.Waiter`).
@@ -210,11 +217,11 @@ class Attempts(ExchangeOwner):
         if following is None:
             return False
         account, runtime, now = self._context.account, self._runtime, time.perf_counter()
-        pick, seconds = account.pick, now - self._attempt_started
+        pick, started = account.pick, self._attempt_started
         assert pick is not None
         pick.member.in_flight -= 1
-        account.endpoint_seconds = seconds
-        runtime.left(pick, now, seconds, account)
+        account.endpoint_seconds = now - started
+        runtime.left(pick, now, self._forwarder.absences.attended(started, now), account)
         if self._is_retry:
             self._end_retry()
         self._retry(following, error, now)
@@ -242,7 +249,7 @@ class Attempts(ExchangeOwner):
         """Chooses the endpoint that gets the request, if the present one is known to be gone."""
         self._chosen = None
         forwarder = self._forwarder
-        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake):
+        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake, self._http2):
             error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
             if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
                 self._chosen = self._choose(is_over=False, is_silent=True)
@@ -262,7 +269,7 @@ class Attempts(ExchangeOwner):
         other requests share counts as reused.
         """
         if is_stale(error, method=self._context.outgoing.request.method, pooled=reused):
-            if not self._runtime.http2:
+            if not self._http2:
                 return True
         elif not is_unprocessed(error):
             return False
@@ -285,7 +292,11 @@ class Attempts(ExchangeOwner):
         account.endpoint_seconds = now - started
         outcome = outcomes.outcome_of(error, account.endpoint_status or 0, account.grpc_status)
         runtime = self._runtime
-        change = runtime.report(pick, outcome, now, (answered_at or now) - started, account)
+        until = answered_at or now
+        seconds = until - started
+        if seconds > BEAT_SECONDS:  # most attempts take less, and a call would cost them more
+            seconds = self._forwarder.absences.attended(started, until)
+        change = runtime.report(pick, outcome, now, seconds, account)
         if change is not None:
             reporting.tell(context, runtime, change, error, now)
         if self._is_retry:

@@ -17,9 +17,8 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
 from balancer.picking.outcomes import Outcome
 from balancer.proxy.forwarder import Forwarder
+from balancer.runtime.absences import AttendedWait
 
-# When the time is over, the loop is let turn a few times: what came while it was held counts.
-_TURN_SECONDS, _TURNS = 0.01, 2
 _OF_US = (ErrorKind.CLIENT_LEFT, ErrorKind.OVERLOADED)  # they say nothing about the endpoint
 _AGAIN_SECONDS = 0.5  # until it is asked again whether there is another endpoint
 
@@ -41,6 +40,7 @@ class Connecting(Awaited):
     """One connection on its way, in a task of its own."""
 
     __slots__ = (
+        "_absences",
         "_began",
         "_is_gone",
         "_pick",
@@ -50,7 +50,7 @@ class Connecting(Awaited):
         "_task",
         "_tasks",
         "_timer",
-        "_turns",
+        "_wait",
         "_waiter",
     )
 
@@ -61,7 +61,7 @@ class Connecting(Awaited):
         self._runtime = runtime
         self._sight = forwarder.sight
         self._tasks = forwarder.pools.coming
-        self._turns = 0
+        self._absences = forwarder.absences
         self._is_gone = False  # whether the endpoint has left
 
     def begin(self, timeout_seconds: float) -> None:
@@ -74,11 +74,13 @@ class Connecting(Awaited):
         self._task = asyncio.get_running_loop().create_task(self._connect(timeout_seconds))
         self._tasks.add(self._task)
         self._task.add_done_callback(self._tasks.discard)
-        self._look_in(silence.patience(member, now))
+        patience = silence.patience(member, now)
+        self._wait = AttendedWait(patience, now, self._absences)
+        self._look_in(patience)
 
     def endpoint_left(self) -> None:
         self._is_gone = True
-        self._turns = _TURNS
+        self._wait.end()
         if self._waiter is None:
             self._task.cancel()
         else:
@@ -106,7 +108,8 @@ class Connecting(Awaited):
     def _ended(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
         runtime, member, now = self._runtime, self._pick.member, time.perf_counter()
         if stream is not None:
-            self._sight.tell_all(runtime, runtime.silence.connected(member, now - self._began, now), now)
+            seconds = self._absences.attended(self._began, now)
+            self._sight.tell_all(runtime, runtime.silence.connected(member, seconds, now), now)
         waiter = self._waiter
         self._waiter = None
         if waiter is not None:
@@ -133,9 +136,9 @@ class Connecting(Awaited):
         waiter, now = self._waiter, time.perf_counter()
         if waiter is None:
             return
-        if self._turns < _TURNS:
-            self._turns += 1
-            return self._look_in(_TURN_SECONDS)
+        left = self._wait.left(now)
+        if left and waiter.seconds_left() > 0:
+            return self._look_in(left)
         self._judge(now)
         if waiter.seconds_left() <= 0:
             self._waiter = None

@@ -8,6 +8,6 @@ cdef class Sight:
 
 
 cdef class Forwarder:
-    cdef public object bodies, knocks, pools, sight
+    cdef public object absences, bodies, knocks, pools, sight
     cdef public Recorder recorder
     cdef public RetryReserve reserve

@@ -11,12 +11,13 @@ from balancer.metrics.recorder import Recorder
 from balancer.model.handshakes import Handshake
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.budget import RetryReserve
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
 from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.knocking import Knocks
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 
 _EJECTIONS = frozenset((Change.EJECTED, Change.EJECTED_AGAIN, Change.FELL_SILENT))
@@ -69,28 +70,40 @@ class Sight:
 
 
 class Forwarder:
-    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported."""
+    """Shared by the jobs of one worker: pools, a reserve of retries, room for bodies, and where events are reported.
 
-    __slots__ = ("bodies", "knocks", "pools", "recorder", "reserve", "sight")
+    `absences` are those of the loop.
+    """
+
+    __slots__ = ("absences", "bodies", "knocks", "pools", "recorder", "reserve", "sight")
 
     def __init__(
-        self, *, pools: EndpointPools, recorder: Recorder, health_log: HealthLog, bodies: BodyRoom | None = None
+        self,
+        *,
+        pools: EndpointPools,
+        recorder: Recorder,
+        health_log: HealthLog,
+        bodies: BodyRoom | None = None,
+        absences: Absences = NEVER_ABSENT,
     ) -> None:
+        self.absences = absences
         self.pools = pools
         self.bodies = BodyRoom() if bodies is None else bodies
         self.sight = Sight(recorder, health_log)
-        self.knocks = Knocks(pools, self.sight)
+        self.knocks = Knocks(pools, self.sight, absences)
         self.recorder = recorder
         self.reserve = RetryReserve()
 
-    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None) -> bool:
+    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None, http2: bool) -> bool:
         """Whether `member` owes an answer and is known to be silent. Its idle connections end in that case.
+
+        `handshake` and `http2` say over which connections it owes that.
 
         Without evidence yet the member is asked for a new connection (`knocking.py`).
         """
         if not member.is_silent:
             self.knocks.knock(runtime, member, time.perf_counter())
             return False
-        pool = self.pools.of(member, handshake, runtime.http2)
+        pool = self.pools.of(member, handshake, http2)
         pool.drop_idle()
         return True

@@ -14,9 +14,9 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Trailers
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, Go, Reply, Verdict, Waiting
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, Go, NewPath, Reply, Verdict, Waiting
 
-_VERDICTS = (Go, Deny, Reply)
+_VERDICTS = (Go, Deny, Reply, NewPath)
 
 
 class GatedRequest(Protocol):
@@ -32,6 +32,9 @@ class GatedRequest(Protocol):
 
     def gate_replied(self, reply: Reply) -> None:
         """A gate answers the request itself."""
+
+    def gate_led(self, to: NewPath, go: Go) -> None:
+        """The request is matched anew. `go` is what earlier gates have changed about its head."""
 
     def edit_response(self, editors: tuple[ResponseEditor, ...]) -> None:
         """Let `editors` change the response, whoever answers."""
@@ -54,14 +57,15 @@ class Gating:
 
     __slots__ = ("_asked", "_go", "_is_asking", "_left", "_owner", "_place", "_waiting")
 
-    def __init__(self, owner: GatedRequest, gates: tuple[Gate, ...], asked: Asked) -> None:
+    def __init__(self, owner: GatedRequest, gates: tuple[Gate, ...], asked: Asked, go: Go = PASSED) -> None:
+        """`go` is what gates have said before."""
         self._owner = owner
         self._asked = asked
         self._left: Iterator[Gate] = iter(gates)
         self._place = 0
         self._is_asking = False
         self._waiting: Waiting | None = None
-        self._go = PASSED
+        self._go = go
 
     def begin(self) -> None:
         """Asks the gates until one refuses, one waits, or all have let the request pass."""
@@ -110,7 +114,10 @@ class Gating:
             self._end(verdict.kind)
         else:
             self._left = iter(())
-            self._owner.gate_replied(verdict)
+            if isinstance(verdict, Reply):
+                self._owner.gate_replied(verdict)
+            else:
+                self._owner.gate_led(verdict, self._go)
         return False
 
     def _add(self, verdict: Go) -> None:

@@ -12,10 +12,10 @@ from balancer.http.passing import written_alike
 from balancer.http.streams import Outgoing
 from balancer.matching.branches import Junction
 from balancer.matching.destinations import Destination
-from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, asked_with, request_of
-from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
+from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, asked_with, request_of, steered_by
+from balancer.matching.gates.leading import said_before
+from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, NewPath, Reply
 from balancer.matching.served import Match
-from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.proxy.attempts import Attempts
 from balancer.proxy.body_room import BodyRoom
 from balancer.proxy.gating import Gating
@@ -25,9 +25,6 @@ from balancer.proxy.preparing import prepare
 from balancer.proxy.requests import Request
 from balancer.proxy.spooling import SpooledBody, Spooling
 from zonal_hooks.answers import BODY_BYTES_MOST
-from zonal_hooks.messages import NO_CHOICE, Choice
-
-_POLICIES = {name.value: ZonePolicy(name) for name in (ZonePolicyName.OFF, ZonePolicyName.PREFER_ZONE)}
 
 
 class HookGating(Gating):
@@ -96,12 +93,13 @@ class HookedRequest(Request):
             self._hooked = hooked
             self.stream = hooked
         gates: tuple[Gate, ...] = served.secure_gates if stream.origin.https else served.plain_gates
-        Gating(self, gates, asked).begin()
+        Gating(self, gates, asked, said_before(head)).begin()
 
     def _asked(self, head: RequestHead) -> Asked:
         stream, match = self.stream, self.match
         account = self.account
-        return Asked(head, stream.origin, stream.secure, match.captures, account.request_id, (), self._is_servable)
+        added, is_servable = said_before(head).added, self._is_servable
+        return Asked(head, stream.origin, stream.secure, match.captures, account.request_id, added, is_servable)
 
     def gates_passed(self, go: Go) -> None:
         if self._go_before is not None:
@@ -153,6 +151,10 @@ class HookedRequest(Request):
         self._go = go
         super().body_received(body)
 
+    def gate_led(self, to: NewPath, go: Go) -> None:
+        """Hooks of two routes never see one request, so the translation closes such a path."""
+        self.gate_denied(ErrorKind.PATH_CLOSED)
+
     def gate_denied(self, kind: ErrorKind) -> None:
         self._note_hook()
         super().gate_denied(kind)
@@ -180,7 +182,7 @@ class HookedRequest(Request):
         outgoing.replaced |= self._scene.removed
         if self._scene.removed and outgoing.passing.underscores:
             outgoing.replaced |= written_alike(outgoing.request.fields, self._scene.removed)
-        destination = prepared.to if choice is NO_CHOICE else _steered(prepared.to, choice)
+        destination = steered_by(prepared.to, choice)
         Attempts().begin(self, outgoing, destination, prepared.now, prepared.kept, prepared.intercepts)
 
     def end(self) -> None:
@@ -202,15 +204,6 @@ class HookedRequest(Request):
             self.end()
         except Exception:
             self.break_off()
-
-
-def _steered(to: Destination, choice: Choice) -> Destination:
-    """`to` for one request, as `pick` hooks say."""
-    policy = None if choice.zone_policy is None else _POLICIES[choice.zone_policy]
-    if choice.affinity_key is None:
-        return to.steered(policy, None)
-    key = choice.affinity_key.encode("utf-8", "surrogatepass")
-    return to.steered(policy, lambda _request, _peer: key)
 
 
 def serve_hooked(request: Request, head: RequestHead) -> None:

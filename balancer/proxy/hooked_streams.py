@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from email.utils import formatdate
-from typing import Any
 
-from balancer.errors import ErrorKind, Refusal
+from balancer.errors import ErrorKind
 from balancer.http import grpc
-from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.streams import RequestStream
@@ -20,8 +18,8 @@ from balancer.matching.gates.hooks import HookGate, answer_of
 from balancer.matching.gates.verdicts import Deny, Reply, Waiting
 from balancer.proxy.answers import ANSWERS, error_response, grpc_response, reply_response
 from balancer.proxy.answers import Response as OwnResponse
+from balancer.proxy.between import StreamBetween
 from balancer.proxy.hooked_accounts import HookedAccount
-from balancer.proxy.pacing import OfInner
 from zonal_hooks.messages import Edits, Request, Response
 from zonal_hooks.verdicts import Denied, Failed, Passed, Replied, Verdict
 
@@ -59,7 +57,7 @@ class HeldResponse:
         return HeadEdit(self.edit.removed | edits.removed, kept + edits.added)
 
 
-class HookedStream(RequestStream):
+class HookedStream(StreamBetween):
     """The stream of one request, whose response hooks see.
 
     `replaced` are status and error of the answer that a hook gave in the place of the response; None: it gave none.
@@ -70,20 +68,12 @@ class HookedStream(RequestStream):
         "_asked",
         "_at",
         "_calling",
-        "_consumer",
         "_done",
         "_held",
         "_hooks",
         "_later",
-        "inner",
         "replaced",
     )
-
-    origin: Any = OfInner()
-    secure: Any = OfInner()
-    closed: Any = OfInner()
-    body_begun: Any = OfInner()
-    last: Any = OfInner()
 
     def __init__(
         self,
@@ -94,12 +84,11 @@ class HookedStream(RequestStream):
         later: Callable[..., object],
     ) -> None:
         """`asked` is the request as hooks see it beside its response. `later` calls in the next turn of the loop."""
-        self.inner = inner
+        super().__init__(inner)
         self._hooks = hooks
         self._account = account
         self._asked = asked
         self._later = later
-        self._consumer: RequestConsumer | None = None
         self._held: HeldResponse | None = None
         self._at = 0
         self._calling: Waiting | None = None
@@ -222,10 +211,6 @@ class HookedStream(RequestStream):
 
     # Events of the client, on their way to the exchange.
 
-    def attach(self, consumer: RequestConsumer) -> None:
-        self._consumer = consumer
-        self.inner.attach(self)
-
     def detach(self) -> None:
         self._consumer = None
         if self._held is None:
@@ -250,43 +235,6 @@ class HookedStream(RequestStream):
             self._consumer.client_lost(kind)
         elif done is not None:
             done(kind)
-
-    def request_data(self, data: bytes) -> None:
-        """A piece of the request's body."""
-        if self._consumer is not None:
-            self._consumer.request_data(data)
-
-    def request_end(self, trailers: Trailers) -> None:
-        """The request's body is whole."""
-        if self._consumer is not None:
-            self._consumer.request_end(trailers)
-
-    def request_rest(self, data: bytes, trailers: Trailers) -> None:
-        """The rest of the request's body."""
-        if self._consumer is not None:
-            self._consumer.request_rest(data, trailers)
-
-    def request_failed(self, refusal: Refusal) -> None:
-        """The request's body is malformed."""
-        if self._consumer is not None:
-            self._consumer.request_failed(refusal)
-
-    # Everything else is the client's stream.
-
-    def start_body(self) -> None:
-        self.inner.start_body()
-
-    def hold(self) -> None:
-        self.inner.hold()
-
-    def resume(self) -> None:
-        self.inner.resume()
-
-    def interim(self, head: ResponseHead) -> None:
-        self.inner.interim(head)
-
-    def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
-        self.inner.switch(head, edit, data)
 
 
 def _own_response(answer: Deny | Reply, request: RequestHead | None) -> OwnResponse:

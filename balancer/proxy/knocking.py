@@ -14,13 +14,12 @@ from typing import Protocol
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.picking.silence import Told
+from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 
 KNOCK_AGAIN_SECONDS = 5.0
 """An endpoint is asked once in so many seconds, however many requests wait for it."""
 
 _SECONDS = 5.0  # how long the connection may take
-# When the time is over, the loop is let turn a few times: what came while it was held counts.
-_TURN_SECONDS, _TURNS = 0.01, 2
 
 
 class KnockingPools(Protocol):
@@ -40,11 +39,12 @@ class ToldOfSilence(Protocol):
 
 
 class Knocks:
-    """Connections that are made only to ask. `tells` hears what they show."""
+    """Connections that are made only to ask. `tells` hears what they show. `absences` are those of the loop."""
 
-    __slots__ = ("_pools", "_tells")
+    __slots__ = ("_absences", "_pools", "_tells")
 
-    def __init__(self, pools: KnockingPools, tells: ToldOfSilence) -> None:
+    def __init__(self, pools: KnockingPools, tells: ToldOfSilence, absences: Absences = NEVER_ABSENT) -> None:
+        self._absences = absences
         self._pools = pools
         self._tells = tells
 
@@ -63,11 +63,10 @@ class Knocks:
         others = [(each, each.health.answers) for each in runtime.members.values() if each is not member]
         silence.began(member, began)
         connecting = asyncio.ensure_future(self._pools.knock(member, _SECONDS))
+        wait = AttendedWait(silence.patience(member, began), began, self._absences)
         try:
-            await asyncio.wait((connecting,), timeout=silence.patience(member, began))
-            for _ in range(_TURNS):
-                if not connecting.done():
-                    await asyncio.sleep(_TURN_SECONDS)
+            while not connecting.done() and (left := wait.left(time.perf_counter())):
+                await asyncio.wait((connecting,), timeout=left)
             if not connecting.done():
                 now = time.perf_counter()
                 heard = next((each for each, answers in others if each.health.answers > answers), None)
@@ -75,7 +74,8 @@ class Knocks:
                 self._tells.tell_all(runtime, told, now)
             await connecting
             now = time.perf_counter()
-            self._tells.tell_all(runtime, silence.connected(member, now - began, now), now)
+            seconds = self._absences.attended(began, now)
+            self._tells.tell_all(runtime, silence.connected(member, seconds, now), now)
         except OSError:  # also of time: an endpoint that refuses may still answer what it has taken
             pass
         finally:

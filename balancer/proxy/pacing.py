@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
-from balancer.errors import AttemptError, ErrorKind, Refusal, Sent
-from balancer.http.consumers import RequestConsumer
+from balancer.errors import AttemptError, ErrorKind, Sent
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.streams import RequestStream
 from balancer.model.policies import RoutePolicy
+from balancer.proxy.between import StreamBetween
 from balancer.runtime.deadlines import Alarm
 
 _STEP_SECONDS = 0.25  # between two pieces: smooth enough to look at, and rare enough for thousands of downloads
@@ -41,25 +40,11 @@ class Pace:
         return taken
 
 
-class OfInner:
-    """An attribute of the client's stream, seen on the paced one."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, paced: PacedStream, owner: type) -> Any:
-        return getattr(paced.inner, self._name)
-
-    def __set__(self, paced: PacedStream, value: Any) -> None:
-        setattr(paced.inner, self._name, value)
-
-
-class PacedStream(RequestStream):
+class PacedStream(StreamBetween):
     """The stream of one request, at the pace of its route."""
 
     __slots__ = (
         "_alarm",
-        "_consumer",
         "_delivered",
         "_loop",
         "_pace",
@@ -67,23 +52,15 @@ class PacedStream(RequestStream):
         "_timer",
         "_trailers",
         "_waiting",
-        "inner",
     )
-
-    origin: Any = OfInner()
-    secure: Any = OfInner()
-    closed: Any = OfInner()
-    body_begun: Any = OfInner()
-    last: Any = OfInner()
 
     def __init__(self, inner: RequestStream, policy: RoutePolicy, alarm: Alarm) -> None:
         """`alarm` is used only after the exchange is over."""
-        self.inner = inner
+        super().__init__(inner)
         self._policy = policy
         self._alarm = alarm
         self._loop = asyncio.get_running_loop()
         self._pace: Pace | None = None
-        self._consumer: RequestConsumer | None = None
         self._waiting = b""
         self._trailers: Trailers | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -204,10 +181,6 @@ class PacedStream(RequestStream):
 
     # Events of the client, on their way to the exchange.
 
-    def attach(self, consumer: RequestConsumer) -> None:
-        self._consumer = consumer
-        self.inner.attach(self)
-
     def detach(self) -> None:
         self._consumer = None
         if not self._waiting:
@@ -237,43 +210,6 @@ class PacedStream(RequestStream):
         """The client did not read the end of its response in time."""
         self.stop()
         self._end_delivery(_undelivered(ErrorKind.CLIENT_LEFT))
-
-    def request_data(self, data: bytes) -> None:
-        """A piece of the request's body."""
-        if self._consumer is not None:
-            self._consumer.request_data(data)
-
-    def request_end(self, trailers: Trailers) -> None:
-        """The request's body is whole."""
-        if self._consumer is not None:
-            self._consumer.request_end(trailers)
-
-    def request_rest(self, data: bytes, trailers: Trailers) -> None:
-        """The rest of the request's body."""
-        if self._consumer is not None:
-            self._consumer.request_rest(data, trailers)
-
-    def request_failed(self, refusal: Refusal) -> None:
-        """The request's body is malformed."""
-        if self._consumer is not None:
-            self._consumer.request_failed(refusal)
-
-    # Everything else is the client's stream.
-
-    def start_body(self) -> None:
-        self.inner.start_body()
-
-    def hold(self) -> None:
-        self.inner.hold()
-
-    def resume(self) -> None:
-        self.inner.resume()
-
-    def interim(self, head: ResponseHead) -> None:
-        self.inner.interim(head)
-
-    def switch(self, head: ResponseHead, edit: HeadEdit, data: bytes) -> None:
-        self.inner.switch(head, edit, data)
 
     @property
     def writing_paused(self) -> bool:  # type: ignore[override]

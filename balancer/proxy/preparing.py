@@ -10,6 +10,7 @@ from balancer.errors import ErrorKind
 from balancer.http.passing import written_alike
 from balancer.http.streams import Outgoing
 from balancer.matching.destinations import Destination
+from balancer.matching.gates.leading import LedHead, sent_on
 from balancer.matching.gates.verdicts import Asked, Go
 from balancer.matching.mirroring import MirrorRequests
 from balancer.matching.served import Match, Served
@@ -51,6 +52,8 @@ def prepare(
             outgoing.removed |= written_alike(request.fields, go.removed)
         context.editors += go.editors
         now = time.perf_counter()  # a gate may have waited
+        if isinstance(request, LedHead):
+            outgoing.request = sent_on(request)
     if served.rewriting is not None:
         refused = served.rewriting.rewrite(outgoing, match.captures)
         if refused is not None:

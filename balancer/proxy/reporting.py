@@ -6,7 +6,7 @@ from balancer.errors import AttemptError, ErrorKind
 from balancer.logs.accesslines import FailedAttempt
 from balancer.matching.destinations import Destination
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.proxy.context import RequestContext
 from balancer.zones.evacuation import ZoneChange
 

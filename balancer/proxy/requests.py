@@ -17,7 +17,8 @@ from balancer.http.messages import RequestHead
 from balancer.http.streams import Outgoing
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.destinations import Destination
-from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, Reply
+from balancer.matching.gates.leading import LedHead, led_to
+from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, NewPath, Reply
 from balancer.matching.served import Match
 from balancer.proxy import answering, holding
 from balancer.proxy.account import new_request_id
@@ -28,6 +29,7 @@ from balancer.proxy.bodies import KeptBody
 from balancer.proxy.context import RequestContext
 from balancer.proxy.endings import Ending, ending_of
 from balancer.proxy.gating import Gating
+from balancer.proxy.hop_accounting import count_hop
 from balancer.proxy.preparing import NOTHING, prepare
 from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
 
@@ -203,6 +205,37 @@ class Request(RequestContext):
         except Exception:
             self.break_off()
 
+    def gate_led(self, to: NewPath, go: Go) -> None:
+        account, stream = self.account, self.stream
+        stream.detach()
+        assert account.request is not None
+        try:
+            led = led_to(account.request, to, go)
+            routes = self.view.configurations[stream.origin.entry_point.key]
+            match = routes.match(led.host_name, led.path, led.onward, led)
+            self._lead(led, match)
+        except Refusal as refusal:
+            self.answer(refusal.kind)
+        except Exception:
+            self.break_off()
+
+    def _lead(self, led: LedHead, match: Match | None) -> None:
+        """Passes a request whose path was changed to the gates of the route that serves it now."""
+        account, stream = self.account, self.stream
+        account.request = led
+        if match is None:
+            account.destination = None
+            return self.answer(ErrorKind.NO_ROUTE)
+        self.match = match
+        served = match.served
+        account.destination = served.main
+        self.editors = served.editors
+        if served.apart is not None:
+            return self._go_apart(led, match)
+        gates = served.secure_gates if stream.origin.https else served.plain_gates
+        known = account.request_id, led.before.added, self._is_servable
+        Gating(self, gates, Asked(led, stream.origin, stream.secure, match.captures, *known), led.before).begin()
+
     def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
         """`kind`; if it says who may pass, and nobody could serve the request anyway, that is said instead.
 
@@ -298,6 +331,8 @@ class Request(RequestContext):
         rules, accounting = view.logged, supplies.accounting
         logging = None if rules is None else Logging(rules, stream.origin)
         accounting.close(self.account, view.zone, logging)
+        if view.hops is not None:
+            count_hop(accounting.recorder, view.hops, self.account, view.zone)
         supplies.alarms.append(self.alarm)
         stream.release()
 

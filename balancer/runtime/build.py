@@ -17,7 +17,7 @@ def build() -> str:
 
 
 def build_told() -> str:
-    """The same for people, with the name of a compiled build, which tells it from others."""
+    """Which build runs, for people: the name of a compiled build tells it from others."""
     return f"{COMPILED} {balancer.BUILD}" if balancer.BUILD else PLAIN
 
 

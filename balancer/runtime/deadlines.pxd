@@ -12,7 +12,8 @@ cdef class Alarm:
 
 
 cdef class Deadlines:
-    cdef public object _due, _handle, loop
+    cdef public object _due, _handle, absences, loop
+    cdef public double _turned_at
     cdef public dict _slots
     cdef public long _tick
     cpdef arm(self, watched, double deadline)

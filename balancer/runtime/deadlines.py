@@ -3,6 +3,9 @@
 Moving a deadline later costs one attribute: the wheel looks at an object when the last known deadline has come, and
 then expires the object or looks again later. Each object is in at most one place of the wheel and knows this place, so
 an object that ends is forgotten at once. The wheel knows watched objects only as `Watched`.
+
+What comes due while the loop does not turn gets that time back, so that what has arrived meanwhile is read first. The
+turns of the wheel tell `absences` that the loop turns.
 """
 
 from __future__ import annotations
@@ -11,12 +14,16 @@ import asyncio
 from collections import OrderedDict
 from typing import Protocol
 
+from balancer.runtime.absences import BEAT_SECONDS, Absences
+from balancer.runtime.starving import starved_seconds
+
 NEVER = float("inf")
-TICK_SECONDS = 0.1  # the most by which a deadline fires late; one callback per tick costs nothing measurable
+TICK_SECONDS = BEAT_SECONDS  # the most by which a deadline fires late; a callback per tick costs nothing measurable
 LOOK_SECONDS = 0.5
 """Whoever waits for an answer looks so often whether the other side is still there."""
 
 _ENDED = -NEVER  # earlier than any deadline
+_LATE_SECONDS = TICK_SECONDS  # a turn of the wheel that is later comes after an absence
 _EXPIRED_A_TURN = 4  # each costs as much as a request, and other requests must not wait for a crowd
 
 
@@ -131,22 +138,26 @@ class Alarm:
     def expire(self) -> None:
         looker = self._looker
         if looker is not None and self.left() > 0:
-            self.set_looking(self._look_at + self._seconds - LOOK_SECONDS - self._time(), looker)
+            late = min(self._time() - self._look_at, 2 * _LATE_SECONDS)  # more was an absence
+            self.set_looking(self._seconds - LOOK_SECONDS - late, looker)
             looker.looks()
         elif self.owner is not None:
             self.owner.expired()
 
 
 class Deadlines:
-    """The wheel. It holds objects until `forget`, or until a look finds no deadline."""
+    """The wheel. It holds objects until `forget`, or until a look finds no deadline. `absences` are the loop's."""
 
-    __slots__ = ("_due", "_handle", "_slots", "_tick", "loop")
+    __slots__ = ("_due", "_handle", "_slots", "_tick", "_turned_at", "absences", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._slots: dict[int, dict[Watched, None]] = {}
         self._due: OrderedDict[Watched, None] = OrderedDict()  # its first entry is cheap to remove
-        self._tick = int(loop.time() / TICK_SECONDS)
+        self._turned_at = loop.time()
+        self.absences = Absences()
+        self.absences.beat(self._turned_at, starved_seconds())
+        self._tick = int(self._turned_at / TICK_SECONDS)
         self._handle: asyncio.TimerHandle | None = loop.call_later(TICK_SECONDS, self._turn)
 
     def arm(self, watched: Watched, deadline: float) -> None:
@@ -185,12 +196,18 @@ class Deadlines:
     def _turn(self) -> None:
         self._handle = self.loop.call_later(TICK_SECONDS, self._turn)
         under_way = bool(self._due)
-        target = int(self.loop.time() / TICK_SECONDS)
+        now = self.loop.time()
+        late = now - self._turned_at - TICK_SECONDS
+        self._turned_at = now
+        self.absences.beat(now, starved_seconds())
+        target = int(now / TICK_SECONDS)
         while self._tick < target:
             self._tick += 1
             for watched in self._slots.pop(self._tick, ()):
                 watched.place = self._due
                 self._due[watched] = None
+                if late > _LATE_SECONDS and watched.deadline <= now:
+                    watched.deadline = max(watched.deadline + late, now + TICK_SECONDS)
         if not under_way:
             self._look_at_due()
 

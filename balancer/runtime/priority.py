@@ -55,7 +55,7 @@ class GivingWay:
 
 
 give_way: Final = GivingWay()
-"""That of this process. Its only caller is the thread of the event loop."""
+"""The one object of this process. Its only caller is the thread of the event loop."""
 
 
 def step_back() -> None:

@@ -21,9 +21,9 @@ class _RelayedRow:
 
 
 class RowRelay:
-    """Rows about the things that are followed, each under the number of `tag_of`."""
+    """Rows about the things that are followed, each under the number of `tag_of`. `tags` are these numbers."""
 
-    __slots__ = ("_lines", "_parts", "_state", "_table")
+    __slots__ = ("_lines", "_parts", "_state", "_table", "tags")
 
     def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1) -> None:
         """`state` is told while others have none. What came at once is told in so many `parts`, one a turn."""
@@ -31,6 +31,7 @@ class RowRelay:
         self._table = table
         self._state = state
         self._lines: dict[int, _RelayedRow] = {}
+        self.tags: frozenset[int] = frozenset()
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries rows about these things from now on. Totals of what is followed still go on."""
@@ -39,11 +40,7 @@ class RowRelay:
         self._lines = {
             tag: self._lines.get(tag) or _RelayedRow(self._table.talk(key), width) for tag, key in sorted(tags.items())
         }
-
-    @property
-    def tags(self) -> frozenset[int]:
-        """What is followed."""
-        return frozenset(self._lines)
+        self.tags = frozenset(self._lines)
 
     def read(self, now: float) -> Mapping[int, Sequence[float]]:
         """The running totals of what the workers saw, without those that saw nothing yet. `now`: the clock of picks."""

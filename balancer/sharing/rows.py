@@ -8,6 +8,7 @@ way to a namespace that holds fewer. Places follow from a secret, so no tenant c
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -172,14 +173,11 @@ class Talk:
             self._row = row
             if row is None:
                 return
-        totals_at, totals = row + _STATE + self._shape.state, self._totals
+        totals = self._totals
         for number, value in enumerate(news):
             totals[number] += value
-        for number, value in enumerate(totals):
-            words[totals_at + number] = value
-        words[row + _AT] = now
-        for number, value in enumerate(state, row + _STATE):
-            words[number] = value
+        # Word by word or all at once: 64-bit machines copy aligned words whole.
+        words[row + _AT : row + self._shape.words] = array("d", (now, *state, *totals))
         words[row + _TAG] = self._tag  # last, so that others never read the totals of somebody else
 
     def hear(self, now: float) -> Sequence[float]:

@@ -11,8 +11,8 @@ from balancer.live import LiveTable
 from balancer.model.endpoints import BackendKey
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import Cause
+from balancer.picking.endpoint_health import Change
 from balancer.picking.failing import WATCHED_SECONDS, FailingRow
-from balancer.picking.health import Change
 from balancer.picking.members import Member
 from balancer.proxy.forwarder import Sight
 from balancer.workers.messages import SuspectRow

@@ -36,59 +36,55 @@ _GENERATIONS_KEPT: Final = 2  # the texts of the publication before, whose reque
 class LoopWatch:
     """Tells which hook holds the event loop: after each long step, and while one does not end.
 
-    `look` is called by a thread of its own, because nothing else runs then.
+    `look` is called by a thread of its own, because nothing else runs then. `holder` is the hook whose step runs, empty
+    for none, and `step` counts steps.
     """
 
-    __slots__ = ("_holder", "_seen", "_told_at", "_told_step", "step")
+    __slots__ = ("_seen", "_told_at", "_told_step", "holder", "step")
 
     def __init__(self) -> None:
         self.step = 0
-        self._holder = ""
+        self.holder = ""
         self._seen = 0
         self._told_step = 0
         self._told_at: dict[str, float] = {}
 
-    def enter(self, name: str) -> None:
-        """A step of this hook begins."""
-        self.step += 1
-        self._holder = name
-
-    def leave(self, seconds: float) -> None:
-        """The step has taken so long."""
-        name = self._holder
-        self._holder = ""
-        if seconds > HELD_SECONDS:
-            self._tell(name, seconds)
-
     def look(self) -> None:
         """Tells a step that was under way at the last look, too."""
-        name, step = self._holder, self.step
+        name, step = self.holder, self.step
         if name and step == self._seen != self._told_step:
             self._told_step = step
             _LOG.warning("hook %s holds the event loop of this worker and does not give it back", name)
         self._seen = step
 
-    def _tell(self, name: str, seconds: float) -> None:
+    def tell(self, name: str, seconds: float) -> None:
+        """Tells a long step, now and then."""
         now = perf_counter()
         if now - self._told_at.get(name, -_TOLD_EVERY_SECONDS) >= _TOLD_EVERY_SECONDS:
             self._told_at[name] = now
             _LOG.warning("hook %s held the event loop of this worker for %.1f ms", name, seconds * 1000)
 
 
-class _NamedWatch(Watch):
-    """The watch of one hook."""
+class NamedWatch(Watch):
+    """The watch of one hook. `seconds` is what its last step has taken."""
 
-    __slots__ = ("_name", "_watch")
+    __slots__ = ("_name", "_watch", "seconds")
 
     def __init__(self, watch: LoopWatch, name: str) -> None:
         self._watch = watch
         self._name = name
+        self.seconds = 0.0
 
     def enter(self) -> None:
-        self._watch.enter(self._name)
+        watch = self._watch
+        watch.step += 1
+        watch.holder = self._name
 
     def leave(self, seconds: float) -> None:
-        self._watch.leave(seconds)
+        self._watch.holder = ""
+        self.seconds = seconds
+        if seconds > HELD_SECONDS:
+            self._watch.tell(self._name, seconds)
 
 
 class HookCounts:
@@ -117,7 +113,7 @@ class LocalCaller:
 
     __slots__ = ("_counts", "_functions", "_name", "_settings", "_watch")
 
-    def __init__(self, hook: Hook, settings: Any, watch: Watch, counts: HookCounts) -> None:
+    def __init__(self, hook: Hook, settings: Any, watch: NamedWatch, counts: HookCounts) -> None:
         self._functions = hook.functions
         self._name = hook.name
         self._settings = settings
@@ -130,7 +126,7 @@ class LocalCaller:
         if isinstance(told, Running):
             told.wait(function.declared.timeout, message, partial(self._heard, started, tell))
             return told
-        self._counts.ended(self._name, perf_counter() - started, told)
+        self._counts.ended(self._name, self._watch.seconds, told)
         return told
 
     def _heard(self, started: float, tell: Callable[[Verdict], None], verdict: Verdict) -> None:
@@ -176,7 +172,7 @@ class LocalHooks:
             settings = hook.settings(rule.settings)
         except NotAHook:
             return None
-        return LocalCaller(hook, settings, _NamedWatch(self.watch, hook.name), self._counts)
+        return LocalCaller(hook, settings, NamedWatch(self.watch, hook.name), self._counts)
 
     def stop(self) -> None:
         """Ends the thread that looks."""

@@ -46,6 +46,7 @@ class InProcessFleet:
         fallback: Certificate,
         new_log: Callable[[], int],
         compat_metrics: bool = False,
+        limit_store: str = "",
         key_secret: bytes | None = None,
     ) -> None:
         """`new_log` returns the write end of a new pipe for access log lines. `key_secret` is that of
@@ -67,6 +68,7 @@ class InProcessFleet:
             access_log=self._access_log,
             fallback=fallback,
             compat_metrics=compat_metrics,
+            limit_store=limit_store,
         )
         self._failing = FailingRows()
         self._worker.tell_failing(self._failing.learn)

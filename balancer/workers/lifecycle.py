@@ -93,15 +93,15 @@ class Life:
         return self.accepted_at is not None and self.phase is not Phase.DRAINING
 
     def heard(self) -> None:
-        """It sent a message."""
+        """The worker sent a message."""
         self._silent_since = None
 
     def standing_by(self) -> None:
-        """It could accept, and waits for a place."""
+        """The worker could accept, and waits for a place."""
         self._move(Phase.STANDING_BY)
 
     def accepting(self, now: float) -> None:
-        """It accepts connections."""
+        """The worker accepts connections."""
         self.accepted_at = now
         self._move(Phase.ACCEPTING)
 
@@ -110,12 +110,12 @@ class Life:
         self._move(Phase.RETIRING)
 
     def draining(self, now: float, *, seconds: float) -> None:
-        """It was told to end within `seconds`."""
+        """The worker was told to end within `seconds`."""
         self._drain_until = min(self._drain_until, now + seconds + self._times.slack)
         self._move(Phase.DRAINING)
 
     def asked(self, now: float) -> None:
-        """It was sent something that it has to answer."""
+        """The worker was sent something that it has to answer."""
         self._pinged_at = now
         if self._silent_since is None:
             self._silent_since = now
@@ -125,7 +125,7 @@ class Life:
         return self.phase is not Phase.STARTING and now - self._pinged_at >= self._times.ping
 
     def hung_up(self) -> None:
-        """It closed its channel, as at the end of a drain. Only the limit of the drain is left."""
+        """The worker closed its channel, as at the end of a drain. Only the limit of the drain is left."""
         self._silent_since = None
         self._pinged_at = inf
 

@@ -26,7 +26,8 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
 
     `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `seat` a `Seat` of the shared
     memory, `access_log` the write end of a pipe, `access_log_format` a value
-    of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`. `has_publication`
+    of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`, and
+    `limit_store` is the file with its URL. `has_publication`
     says that a publication is already on its way; the worker accepts no connection before it serves this publication.
     With `places`, the sockets of all places, the worker stands by: it accepts on the sockets of the place that
     `TakePlace` names, instead of `sockets`, which are descriptors by the names of sockets.
@@ -43,6 +44,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     event_loop: str = "auto"
     compat_metrics: bool = False
+    limit_store: str = ""
     has_publication: bool = False
     places: tuple[tuple[tuple[str, int], ...], ...] = ()
 

@@ -19,6 +19,7 @@ from typing import NoReturn
 
 import msgspec
 
+from balancer.connections.limit_stores import url_at
 from balancer.explain.asking import BadQuestion
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -86,6 +87,7 @@ class WorkerProcess:
         self._gathering = PublicationAssembler()
         self._served = self._gathering.publication
         self._compat_metrics = start.compat_metrics
+        self._limit_store = start.limit_store
         self._refused = 0
         self._is_settled = False
         self._waits_for_publication = start.has_publication
@@ -169,6 +171,7 @@ class WorkerProcess:
             counting=self._shared.counting,
             others=self._shared.others,
             compat_metrics=self._compat_metrics,
+            limit_store=url_at(self._limit_store),
         )
         self._worker.tell_failing(lambda rows: self._say(Failing(rows)))
         self._swaps = Swaps(

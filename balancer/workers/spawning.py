@@ -16,11 +16,11 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Final
 
 from balancer.runtime import priority
 from balancer.runtime.signals import CRASHES, hold_back
+from balancer.runtime.starving import starved_seconds
 
 _STDERR: Final = 2
 
@@ -91,15 +91,8 @@ class Process:
         return self._popen.returncode is not None and -self._popen.returncode in CRASHES
 
     def starved_seconds(self) -> float:
-        """How long its first thread was runnable without a processor, in all (proc(5), schedstat); 0 if unknown.
-
-        A stopped process, or one that waits for something else, does not starve.
-        """
-        try:
-            _, waited, _ = Path(f"/proc/{self.pid}/schedstat").read_bytes().split()
-        except (OSError, ValueError):
-            return 0.0
-        return int(waited) / 1e9
+        """How long its first thread was runnable without a processor, in all; 0 if unknown."""
+        return starved_seconds(str(self.pid))
 
     def kill(self) -> None:
         """Kills it now, even if it is stopped. Its end is reported as any other."""

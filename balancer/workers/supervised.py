@@ -71,6 +71,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     log_format: str = "text"
     event_loop: str = "auto"
     compat_metrics: bool = False
+    limit_store: str = ""
 
 
 class Inheritance(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +189,7 @@ class Supervised:
             self._loop.call_soon(self._feed_on)
 
     def take_place(self, number: int) -> None:
-        """It stood by, and accepts from now on as the worker of that place. What it lacks comes first."""
+        """The worker stood by, and accepts from now on in that place. What it lacks comes first."""
         self.number = number
         self.feed()
         self._channel.send(encode(TakePlace(number)))

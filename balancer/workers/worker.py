@@ -20,6 +20,7 @@ from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.client_making import ClientMaker
 from balancer.connections.configured_names import ConfiguredNames
+from balancer.connections.limit_stores import ValkeyStore
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.pools import ConnectionPools
@@ -38,6 +39,7 @@ from balancer.matching.gates.external_auth.gate import AuthTools
 from balancer.matching.gates.making import GateTools, gate_maker
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks
+from balancer.metrics.definitions import LIMIT_STORE_ANSWERS
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.streams import StreamRecorder
 from balancer.model.certificates import Certificate
@@ -47,6 +49,7 @@ from balancer.picking.checking import Checks
 from balancer.picking.failing import FailingRow
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.accounting import Accounting
+from balancer.proxy.auth_endpoints import auth_endpoint
 from balancer.proxy.body_room import BodyRoom, files_for
 from balancer.proxy.compat_accounting import CompatAccounting
 from balancer.proxy.forwarder import Forwarder, Sight
@@ -111,9 +114,11 @@ class Worker:
         random_below: Callable[[int], int] = random.randrange,
         times: WorkerTimes = USUAL_TIMES,
         compat_metrics: bool = False,
+        limit_store: str = "",
     ) -> None:
         """`fallback` is for handshakes that no certificate of the model fits. `counting` None: it counts clients alone.
         `others` are the other workers. `compat_metrics`: metrics have the names of ingress-nginx as well.
+        `limit_store` is the URL of the store of limits, empty for none.
         """
         self._loop = asyncio.get_running_loop()
         self._times = times
@@ -123,16 +128,11 @@ class Worker:
         self._mirrors = MirrorClient()
         self._spans = SpanOutbox(recorder.spans_dropped)
         self._hooks = WorkerHooks(recorder)
-        tools = GateTools(
-            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
-            counting=counting or memory_alone().counting,
-            sign_in=SignIn(self._logins, self._password_checks()),
-            random_bits=random.getrandbits,
-            hooks=self._hooks.caller,
-            now=time.time,
-        )
-        self.live = LiveTable(random_below, gate_maker(tools), others)
+        self._limit_store = ValkeyStore(limit_store, partial(_note_store, recorder)) if limit_store else None
+        tools = self._gate_tools(counting or memory_alone().counting)
         self._deadlines = Deadlines(self._loop)
+        absences = self._deadlines.absences
+        self.live = LiveTable(random_below, gate_maker(tools), others, absences)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)
         self._recorder = recorder
@@ -147,7 +147,7 @@ class Worker:
             mirrors=Mirrors(self._mirrors, partial(recorder.error, "mirror_dropped")),
             hooking=serve_hooked,
         )
-        self._probes = Probes()
+        self._probes = Probes(absences)
         self._checks = Checks(
             lambda *change: health_log.tell(*change, now=time.perf_counter()), probe=self._probes.is_well
         )
@@ -157,6 +157,18 @@ class Worker:
         self._draining = False
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)
+
+    def _gate_tools(self, counting: Counting) -> GateTools:
+        return GateTools(
+            auth=AuthTools(self._auth, AuthCache(), time.monotonic),
+            counting=counting,
+            sign_in=SignIn(self._logins, self._password_checks()),
+            random_bits=random.getrandbits,
+            hooks=self._hooks.caller,
+            now=time.time,
+            limit_store=self._limit_store,
+            auth_endpoint=lambda backend, secure: auth_endpoint(self.live.view.backends, backend, secure=secure),
+        )
 
     def _made_reception(self, recorder: Recorder, transports: TcpTransports) -> Reception:
         return Reception(
@@ -200,7 +212,8 @@ class Worker:
 
     def _forwarder(self, recorder: Recorder, health_log: HealthLog) -> Forwarder:
         bodies = BodyRoom(files=files_for(descriptor_limit()))
-        return Forwarder(pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies)
+        absences = self._deadlines.absences
+        return Forwarder(pools=self._pools, recorder=recorder, health_log=health_log, bodies=bodies, absences=absences)
 
     def _password_checks(self) -> PasswordChecks:
         key, run = os.urandom(_DIGEST_KEY_BYTES), self._hash_threads.run
@@ -269,6 +282,8 @@ class Worker:
         self._hooks.stop()
         await self._probes.close()
         await self._auth.stop()
+        if self._limit_store is not None:
+            await self._limit_store.close()
         await self._mirrors.stop()
         self._pools.close_all()
         self._deadlines.stop()
@@ -317,3 +332,7 @@ class Worker:
             self.relays.serve(client, self._clients.has_ended)
         else:
             self._proxy.serve(client, self._clients.has_ended)
+
+
+def _note_store(recorder: Recorder, outcome: str) -> None:
+    recorder.count(LIMIT_STORE_ANSWERS, (outcome,))

@@ -8,11 +8,11 @@ seconds of a clock that never goes back.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.sharing.zone_peers import zone_key
 from balancer.zones.departure import DepartureStep
@@ -25,6 +25,10 @@ from balancer.zones.weighing import Weighing
 _TICK_SECONDS = 0.1
 # Without a failure for so long, and if nothing leaves, nothing is counted until the next failure.
 _CALM_SECONDS = 30.0
+# While the own loop misses this share of the last second, how long answers take says nothing about zones.
+_LATE_SHARE, _LATE_SECONDS = 0.2, 1.0
+
+_UNJUDGED: Final[dict[str, JudgedZone]] = {}  # one for all backends: the zones of a backend are replaced, not added to
 
 
 class ZoneTurn(Enum):
@@ -64,14 +68,31 @@ class Evacuation:
     always the same object. `version` grows with each change of it. `is_on`: some policy of the backend obeys.
     """
 
-    __slots__ = ("_at", "_failed_at", "_key", "_news", "_sharing", "_zones", "is_awake", "is_on", "left", "version")
+    __slots__ = (
+        "_absences",
+        "_at",
+        "_failed_at",
+        "_key",
+        "_leaving",
+        "_names",
+        "_news",
+        "_sharing",
+        "_zones",
+        "is_awake",
+        "is_on",
+        "left",
+        "version",
+    )
 
-    def __init__(self, key: str = "", others: Others = NO_OTHERS) -> None:
-        """`key` names the backend for the `others`."""
+    def __init__(self, key: str = "", others: Others = NO_OTHERS, absences: Absences = NEVER_ABSENT) -> None:
+        """`key` names the backend for the `others`. `absences` are those of the loop."""
+        self._absences = absences
         self._key = key
         self._sharing = others
-        self._zones: dict[str, JudgedZone] = {}
-        self._news: deque[ZoneChange] = deque()
+        self._names: tuple[str, ...] = ()
+        self._leaving: Collection[str] = ()
+        self._zones = _UNJUDGED
+        self._news: tuple[ZoneChange, ...] = ()
         self._at = 0.0
         self._failed_at = 0.0
         self.is_awake = False
@@ -96,17 +117,21 @@ class Evacuation:
 
     def news(self) -> ZoneChange | None:
         """The oldest change that was not told yet."""
-        return self._news.popleft() if self._news else None
+        if not self._news:
+            return None
+        oldest, *rest = self._news
+        self._news = tuple(rest)
+        return oldest
 
     def follow(self, zones: Iterable[str], *, leaving: Collection[str] = ()) -> None:
         """The endpoints are in these `zones` from now on. What was known of other zones is forgotten. Without zones
         nothing is judged. Of zones that are said to be `leaving`, less evidence is enough.
         """
-        before = self._zones
-        self._zones = {zone: before.get(zone) or self._judged(zone) for zone in sorted(frozenset(zones))}
-        for name, zone in self._zones.items():
-            zone.is_leaving = name in leaving
-        self.is_on = len(self._zones) > 1
+        self._names = tuple(sorted(frozenset(zones)))
+        self._leaving = leaving
+        self.is_on = len(self._names) > 1
+        if self._zones:
+            self._judge_those_named()
         if self.left:
             self._show()
 
@@ -115,6 +140,13 @@ class Evacuation:
         if not self.is_awake:
             return ()
         return tuple(self._state(name, zone, now) for name, zone in self._zones.items())
+
+    def _judge_those_named(self) -> None:
+        """Only while something fails, or after: the endpoints of most backends never do."""
+        before = self._zones
+        self._zones = {name: before.get(name) or self._judged(name) for name in self._names}
+        for name, zone in self._zones.items():
+            zone.is_leaving = name in self._leaving
 
     def _judged(self, zone: str) -> JudgedZone:
         return JudgedZone(self._sharing.zone_peers_of(zone_key(self._key, zone)))
@@ -129,6 +161,7 @@ class Evacuation:
         """What came before is not known, so counting begins with this failure, and with what other workers know."""
         self.is_awake = True
         self._at = now
+        self._judge_those_named()
         for zone in self._zones.values():
             zone.wake(now)
         for name, zone in self._zones.items():
@@ -138,8 +171,9 @@ class Evacuation:
     def _tick(self, now: float) -> None:
         elapsed = now - self._at
         self._at = now
+        is_late = self._absences.missed(now - _LATE_SECONDS, now) > _LATE_SHARE * _LATE_SECONDS
         for zone in self._zones.values():
-            zone.pass_time(elapsed, now)
+            zone.pass_time(elapsed, now, is_late=is_late)
         for name, zone in self._zones.items():
             if not self._take_over(name, zone, now):
                 self._judge(name, zone, now)
@@ -165,9 +199,9 @@ class Evacuation:
             each.latency = Average()
         if departure.is_leaving and not was_leaving:
             zone.begun = Beginning(now, weighing.mine, weighing.theirs)
-            self._news.append(_told(name, zone.begun))
+            self._news += (_told(name, zone.begun),)
         elif was_leaving and not departure.is_leaving:
-            self._news.append(ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun.at))
+            self._news += (ZoneChange(name, ZoneTurn.ENDED, weighing.mine, weighing.theirs, now - zone.begun.at),)
 
     def _receiving(self, name: str) -> tuple[FailureWindow, ...]:
         """The zones where requests go that leave `name`: all that are not left themselves."""

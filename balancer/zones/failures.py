@@ -121,8 +121,11 @@ class FailureWindow:
                 count = FailureCount(its_answers * part, its_failed * part)
                 self._by_place[place] = total((self._by_place.get(place, _NOTHING), count))
 
-    def pass_time(self, elapsed: float) -> None:
-        """`elapsed` seconds have passed, in which came what was noted since the last call."""
+    def pass_time(self, elapsed: float, *, is_late: bool = False) -> None:
+        """`elapsed` seconds have passed, in which came what was noted since the last call.
+
+        `is_late`: the own process was late to read it, so that the seconds of answers say nothing.
+        """
         came = FailureCount(self._answers, self._failed)
         rare = max(elapsed / _RARE_SECONDS, came.answers / _RARE_ANSWERS)
         weight = math.exp(-elapsed / _SLOW_SECONDS)
@@ -133,7 +136,8 @@ class FailureWindow:
         }
         self._quick = _faded(self._quick, elapsed / _QUICK_SECONDS, came)
         self._slow = _faded(self._slow, min(elapsed / _SLOW_SECONDS, rare), came)
-        self.latency.take(self._well, self._seconds, memory=_LATENCY_ANSWERS)
+        if not is_late:
+            self.latency.take(self._well, self._seconds, memory=_LATENCY_ANSWERS)
         self._answers = 0.0
         self._failed = 0.0
         self._well = 0.0

@@ -27,7 +27,7 @@ class Beginning(NamedTuple):
 
     @property
     def words(self) -> tuple[float, ...]:
-        """The same as words that others can take over."""
+        """This beginning as words that others can take over."""
         return (self.at, *self.own, *self.others)
 
 
@@ -61,11 +61,14 @@ class JudgedZone:
         self.departure.heard_from = now
         self._exchanged(now)
 
-    def pass_time(self, elapsed: float, now: float) -> None:
-        """`elapsed` seconds have passed since the last call or `wake`, in which others saw something as well."""
+    def pass_time(self, elapsed: float, now: float, *, is_late: bool = False) -> None:
+        """`elapsed` seconds have passed since the last call or `wake`, in which others saw something as well.
+
+        `is_late` is that of `FailureWindow`.
+        """
         seen = self._exchanged(now)
         self.window.add(seen, min(1.0, _NEWS_SECONDS / elapsed))
-        self.window.pass_time(elapsed)
+        self.window.pass_time(elapsed, is_late=is_late)
 
     def takes_over(self, now: float) -> bool:
         """Takes over the step of another worker, if the latest one of all is not the own. Returns whether it did.

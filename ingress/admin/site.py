@@ -17,7 +17,7 @@ from ingress.admin.guarding import Handler
 _CONTENT_TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FILES: Final = (
     *("style.css", "icon.svg", "app.js", "dom.js", "model.js", "parts.js", "table.js", "charts.js", "route_table.js"),
-    *("zones.js", "services.js", "service.js", "routes.js", "findings.js", "explain.js", "replica.js"),
+    *("zones.js", "services.js", "service.js", "routes.js", "findings.js", "fleet.js", "explain.js", "replica.js"),
 )
 
 # Nothing but our own files, no inline script or style, no form to elsewhere, no frame, and no HTML made from text.

@@ -104,6 +104,7 @@ def _gateway_services(given: Mapping[str, Any]) -> GatewayServices | None:
             given["gateway_addresses"],
             given["gateway_external_ips"],
             namespace=given["pod_namespace"] or configured,
+            cluster_domain=given["gateway_aliases"],
         )
     except ValueError as problem:
         raise BadInput(str(problem)) from None

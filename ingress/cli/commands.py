@@ -6,9 +6,9 @@ Every option has an environment variable `ZONAL_<OPTION>`. Other modules decide 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -24,7 +24,11 @@ from ingress.cli.savings import savings
 from ingress.cli.showing import COMMANDS
 
 if TYPE_CHECKING:
+    import msgspec
+
     from ingress.settings.options import ClusterAccess, RunOptions
+
+_Options = TypeVar("_Options", bound="msgspec.Struct")
 
 _VERSION = "Show the version, and whether the data plane is compiled, and exit."
 _WORKERS_OF_ITSELF = 4  # each holds the whole model, and the chart's memory limit is for four
@@ -89,6 +93,12 @@ def cli() -> None:
         help="Networks of addresses that Gateways may ask for.",
         metavar="CIDR,...",
     ),
+    option(
+        "--gateway-aliases",
+        default="",
+        help="Domain of the cluster: each Gateway has an alias in its namespace.",
+        metavar="DOMAIN",
+    ),
     cluster_options.TCP_SERVICES,
     cluster_options.UDP_SERVICES,
     option("--bind-address", default="::", help="Address of the HTTP and HTTPS ports."),
@@ -102,6 +112,7 @@ def cli() -> None:
         type=_FILE,
         help="A file of at least 16 bytes that all replicas have; default in a cluster: Leases.",
     ),
+    option("--limit-store", type=_FILE, help="A file with the URL of a Valkey or Redis server, for exact limits."),
     option("--webhook-port", type=_PORT, default=0, help="Port of the admission webhook; 0 is none."),
     option("--webhook-certificate-dir", type=_FILE, help="Folder with the webhook's tls.crt and tls.key."),
 )
@@ -163,44 +174,26 @@ def run(**given: Any) -> None:
 
     workers = _workers(given["workers"])
     context = cluster_options.context_of(given)
-    cluster = ClusterAccess(
-        kubeconfig=given["kubeconfig"],
-        secret_scope=given["secret_scope"],
-        update_status=given["update_status"],
+    cluster = _filled(
+        ClusterAccess,
+        given,
         publish_service=reference("--publish-service", given["publish_service"]),
         publish_status_addresses=given["publish_status_address"],
-        election_id=given["election_id"],
         pod_name=given["pod_name"] or None,
         pod_namespace=given["pod_namespace"] or None,
         pod_uid=given["pod_uid"] or None,
-        webhook_port=given["webhook_port"],
-        webhook_certificate_dir=given["webhook_certificate_dir"],
-        time_scale=given["time_scale"],
     )
-    options = RunOptions(
+    options = _filled(
+        RunOptions,
+        given,
         source=_source(given["source"], cluster),
         cluster=cluster,
         context=context,
-        bind_address=given["bind_address"],
-        http_port=given["http_port"],
-        https_port=given["https_port"],
         gateway_ports=cluster_options.gateway_ports_of(given["gateway_ports"]),
-        admin_address=given["admin_address"],
-        admin_port=given["admin_port"],
-        peer_port=given["peer_port"],
         peers=given["peer"],
-        peer_secret=given["peer_secret"],
         workers=workers,
-        standby_worker=given["standby_worker"],
-        debug_remote=given["debug_remote"],
         shutdown_grace_seconds=given["shutdown_grace_period"],
         drain_timeout_seconds=given["drain_timeout"],
-        access_log=given["access_log"],
-        log_level=given["log_level"],
-        log_format=given["log_format"],
-        event_loop=given["event_loop"],
-        compat_metrics=given["compat_metrics"],
-        hooks=given["hooks"],
     )
     if conflict := conflict_of(options):
         raise BadInput(conflict)
@@ -233,7 +226,14 @@ def demo(**given: Any) -> None:
     )
 
 
+def _filled(kind: type[_Options], given: Mapping[str, Any], **read: Any) -> _Options:
+    """The struct with what was `given` under the names of its fields, but for fields that had to be `read`."""
+    named = {name: given[name] for name in kind.__struct_fields__ if name in given}
+    return kind(**{**named, **read})
+
+
 def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> None:
+    from balancer.connections.limit_stores import StoreUnusable
     from balancer.connections.listeners import CannotListen
     from balancer.runtime.loops import NoEventLoop
     from ingress.following.hook_files import HooksUnusable
@@ -245,7 +245,7 @@ def _run_or_say(options: RunOptions, run_app: Callable[[RunOptions], None]) -> N
         run_app(options)
     except CannotListen as error:
         raise BadInput(f"{option_of_port(error.purpose, is_port=error.is_port)}: {error}") from None
-    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable) as error:
+    except (CannotFollow, FolderUnreadable, HooksUnusable, NoEventLoop, PeerSecretUnusable, StoreUnusable) as error:
         raise BadInput(str(error)) from None
 
 

@@ -15,6 +15,7 @@ FOLDER_SECTION = "How a folder is read, as in zonal run"
 """The options of `zonal explain` that count only for a folder."""
 
 _FILE = click.Path(path_type=Path)
+_PLACES = "FILE|FOLDER"
 _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless an endpoint answers."
 
 
@@ -26,6 +27,7 @@ _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless
     option("--client", default="", help="Address of the client, for upstream-hash-by.", metavar="ADDRESS"),
     option("--source", type=_FILE, help="Ask this folder of manifests.", metavar="DIR"),
     option("--admin", help="Ask the running ingress with this admin port.", metavar="URL"),
+    option("--hooks", type=_FILE, multiple=True, help="Run these hooks, for a folder (repeatable).", metavar=_PLACES),
 )
 @section(
     "Answer",
@@ -67,6 +69,8 @@ def explain(**given: Any) -> None:
             raise BadInput("give --source or --admin, not both")
         # The variables of a serving pod may be set, too: what was typed counts.
         given["source" if context.get_parameter_source("admin") is spoken else "admin"] = None
+    if given["admin"] and context.get_parameter_source("hooks") is spoken:
+        raise BadInput("--hooks is for --source: a serving ingress runs no hook for an explanation")
     options = ExplainOptions(
         url=given["url"],
         fields=given["header"],
@@ -79,6 +83,7 @@ def explain(**given: Any) -> None:
         expect_status=given["expect_status"],
         expect_zone=given["expect_zone"] or None,
         expect_service=reference("--expect-service", given["expect_service"]),
+        hooks=given["hooks"],
     )
     try:
         status = run_explain(options)

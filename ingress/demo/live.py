@@ -60,7 +60,7 @@ def table(tick: Tick, columns: int = 80) -> list[str]:
 
 
 def line(tick: Tick) -> str:
-    """The same in one line."""
+    """What the table shows of a moment, in one line."""
     zones = "  ".join(f"{zone} {_share(zone, tick):.0%}" for zone in _zones(tick))
     rate = tick.account.requests / tick.seconds
     reasons = ", ".join(tick.account.reasons) or "-"

@@ -1,4 +1,4 @@
-"""Finds the ZonePolicy that set the zone policy of a route of a Gateway, by what policies and routes name.
+"""Finds the ZonePolicy that set the zone policy of a route of a Gateway or Ingress, by what policies and routes name.
 
 Does not weigh rules, listeners and ports against each other: a section counts like the whole.
 """
@@ -33,16 +33,19 @@ def said_by_route(inventory: Inventory, route: RouteName) -> Overrides:
     ).overrides
 
 
-def attached_policy(inventory: Inventory, route: RouteName, *, said_below: bool) -> str | None:
+def attached_policy(inventory: Inventory, route: RouteName, *, said_by: str) -> str | None:
     """The ZonePolicy, `namespace/name`, whose word counts; None: an annotation's or the ConfigMap's does.
 
-    `said_below`: the Service or the route says something in an annotation, before which defaults of a Gateway give way.
+    `said_by` is who says something in an annotation, as in `policy_origin`: before the owner of the route policies of
+    Services give way, before the Service defaults of a Gateway.
     """
     owner = (route.owner.kind, route.owner.namespace, route.owner.name)
     gateways = [*_gateways(inventory, route)]
-    own = [owner, ("Service", route.service.namespace, route.service.name)]
-    strongest = [(each, True) for each in gateways] + [(each, None) for each in own]
-    if not said_below:
+    strongest: list[tuple[_Place, bool | None]] = [(each, True) for each in gateways]
+    strongest.append((owner, None))
+    if said_by != "ingress":
+        strongest.append((("Service", route.service.namespace, route.service.name), None))
+    if said_by not in {"ingress", "service"}:
         strongest += [(each, False) for each in gateways]
     for place, overrides in strongest:
         for each in sorted(inventory.of(ZonePolicyObject), key=key_of):

@@ -23,13 +23,17 @@ from balancer.explain.explaining import explain, refused
 from balancer.explain.explanations import EndpointFacts, Explanation
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
+from balancer.matching.gates.making import make_gate
 from balancer.model.publication import Publication
 from ingress.explain.evidence import Evidence
+from ingress.explain.hook_runs import hooks_in, running_gates
 from ingress.findings import printable
+from ingress.following.hook_files import HooksUnusable
 from ingress.settings.context import TranslationContext
 from ingress.sources.folder import Folder, FolderUnreadable
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
+from zonal_hooks.loading import NotAHook
 
 _ANSWER_SECONDS = 10.0  # a busy process of a large cluster may take a second
 _STEP_LIMIT = 8000  # characters; more than fifty endpoints on one line
@@ -44,7 +48,7 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `context` counts only for a folder. `client` is the client's address. `verbose` lists every endpoint.
     `expect_status` is the status with which zonal itself answers, or `endpoint` if an endpoint is expected to answer.
-    `expect_service` is `namespace/name`.
+    `expect_service` is `namespace/name`. `hooks` are files and folders of hooks, which are run; only for a folder.
     """
 
     url: str
@@ -58,6 +62,7 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
     expect_status: str | None = None
     expect_zone: str | None = None
     expect_service: str | None = None
+    hooks: tuple[Path, ...] = ()
 
 
 def run_explain(options: ExplainOptions) -> int:
@@ -84,12 +89,16 @@ def unmet(found: Explanation, options: ExplainOptions) -> list[str]:
 
 
 def explain_folder(options: ExplainOptions, folder: Path) -> Explanation:
-    """What an ingress that serves `folder` would do. Raises `FolderUnreadable` and `BadQuestion`."""
+    """What an ingress that serves `folder` would do. Raises `BadQuestion`, `FolderUnreadable`, and for hooks
+    `HooksUnusable` and `NotAHook`.
+    """
     inventory = Inventory()
     for event in Folder(folder).open():
         inventory.apply(event)
-    translation = translate(inventory, options.context, now_epoch_seconds=time.time())
-    live = LiveTable(lambda below: 0)
+    hooks = hooks_in(options.hooks) if options.hooks else ()
+    context = msgspec.structs.replace(options.context, hooks=hooks)
+    translation = translate(inventory, context, now_epoch_seconds=time.time())
+    live = LiveTable(lambda below: 0, running_gates(hooks) if hooks else make_gate)
     live.swap(Publication(generation=1, model=translation.model))
     read = RequestHeadReader(translation.model.proxy).read
     try:
@@ -97,7 +106,7 @@ def explain_folder(options: ExplainOptions, folder: Path) -> Explanation:
         draft = explain(question, live.view, now=0.0, live=False)
     except RefusedRequest as request:
         draft = refused(request, translation.model.own_zone)
-    return complete(draft, Evidence(inventory, options.context, findings=translation.findings))
+    return complete(draft, Evidence(inventory, context, findings=translation.findings))
 
 
 def explain_live(options: ExplainOptions, admin: str) -> Explanation:
@@ -124,7 +133,7 @@ def _explanation(options: ExplainOptions) -> Explanation:
         raise CannotExplain("whom to ask: give --source DIR, a folder of manifests, or --admin URL, a serving ingress")
     try:
         return explain_folder(options, options.source)
-    except (BadQuestion, FolderUnreadable) as error:
+    except (BadQuestion, FolderUnreadable, HooksUnusable, NotAHook) as error:
         raise CannotExplain(str(error)) from None
 
 

@@ -69,9 +69,8 @@ class Evidence:
             said_by_ingress = said_by_route(self._inventory, route)
         source, choice = policy_origin(settings, data, service=said_by_service, ingress=said_by_ingress)
         sentence = self._sentence(source, route)
-        if route.owner.kind != Kind.INGRESS.value and source != "flag-off":
-            below = source in {"ingress", "service"}
-            policy = attached_policy(self._inventory, route, said_below=below)
+        if source != "flag-off":
+            policy = attached_policy(self._inventory, route, said_by=source)
             if policy is not None:
                 return PolicySource("zone-policy", f"set by ZonePolicy {policy}")
         if choice.name is None and service is not None:

@@ -36,6 +36,7 @@ PASSING = frozenset(
         "ServicePortMissing",
         "SignInDenied",
         "ZoneOverloadUnseen",
+        "ZoneWithoutReplica",
     }
 )
 """The reasons of findings about objects that may be about to come, or to be read."""

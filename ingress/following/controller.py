@@ -22,6 +22,7 @@ from ingress.findings import Finding
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.following.publishing import Published
+from ingress.objects.kinds import OPTIONAL_KINDS
 from ingress.settings.context import TranslationContext
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.contract import Source, Wanted
@@ -71,6 +72,7 @@ class Controller:
 
     __slots__ = (
         "_answered",
+        "_complete_at",
         "_context",
         "_events",
         "_has_come",
@@ -126,6 +128,7 @@ class Controller:
         self._held: _Held | None = None
         self._answered: Wanted | None = None
         self._held_at = 0.0
+        self._complete_at = 0.0  # when all but kinds of Gateway API were known
         self._rest_until = 0.0
         self._news = asyncio.Event()
         self._may_apply = asyncio.Event()
@@ -238,13 +241,24 @@ class Controller:
         if not self.inventory.complete:  # the list that completes it is itself an event
             return None
         if self._last is None:
-            return self._holdoff.due_at()
+            due_at = self._holdoff.due_at()
+            return None if due_at is None else max(due_at, self._optional_until())
         if self._last.is_partial:
             return self._rest_until
         if not self.inventory.has_changed_beyond_slices(self._last.services):
             return self._holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS)
         due_at = self._holdoff.due_at()
         return None if due_at is None else max(due_at, self._rest_until)
+
+    def _optional_until(self) -> float:
+        """Until when the first model waits for kinds of Gateway API. A replica that is ready without them would take
+        connections for which it has no routes yet. An API server that says nothing about them must not stop Ingresses.
+        """
+        follows = self._context.gateway_services is not None or bool(self._context.gateway_ports)
+        if not follows or all(map(self.inventory.knows, OPTIONAL_KINDS)):
+            return 0.0
+        self._complete_at = self._complete_at or time.monotonic()
+        return self._complete_at + self._patience.first_seconds
 
     def _patience_ends_at(self) -> float:
         patience = self._patience

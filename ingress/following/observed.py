@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable
 
 from balancer.workers.messages import ZoneReport
 from ingress.findings import Finding
+from ingress.following.crowded_fleet import finding_of_crowd
 from ingress.following.sick_zones import SickZones
 from ingress.following.zone_events import findings_of_events
+from ingress.replicas.others import REPLICAS_MOST
 
 
 class Observed:
@@ -16,13 +18,14 @@ class Observed:
     `left` are the zones that requests leave here, each with its backend.
     """
 
-    __slots__ = ("_events", "_leases", "_sick", "_zones", "left", "see")
+    __slots__ = ("_crowd", "_events", "_leases", "_sick", "_zones", "left", "see")
 
     def __init__(self) -> None:
         self._zones = SickZones()
         self._sick: tuple[Finding, ...] = ()
         self._events: tuple[Finding, ...] = ()
         self._leases: tuple[Finding, ...] = ()
+        self._crowd: tuple[Finding, ...] = ()
         self.left: frozenset[tuple[str, str]] = frozenset()
         self.see: Callable[[tuple[Finding, ...]], object] = lambda _: None
 
@@ -43,5 +46,10 @@ class Observed:
         self._leases = findings
         self._tell()
 
+    def crowded(self, is_crowded: bool) -> None:
+        """Whether there are more replicas than tell each other."""
+        self._crowd = (finding_of_crowd(REPLICAS_MOST),) if is_crowded else ()
+        self._tell()
+
     def _tell(self) -> None:
-        self.see((*self._sick, *self._events, *self._leases))
+        self.see((*self._sick, *self._events, *self._leases, *self._crowd))

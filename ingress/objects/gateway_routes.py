@@ -117,6 +117,29 @@ class Cors(Wire, frozen=True):
     max_age: Int32 = 5
 
 
+class HttpAuth(Wire, frozen=True):
+    """What an auth service over HTTP gets of requests, and endpoints of its answers."""
+
+    path: str = ""
+    allowed_headers: tuple[str, ...] = ()
+    allowed_response_headers: tuple[str, ...] = ()
+
+
+class ForwardBody(Wire, frozen=True):
+    """How much of the body an auth service gets."""
+
+    max_size: Int32 = 0
+
+
+class ExternalAuthFilter(Wire, frozen=True):
+    """Who judges requests (experimental)."""
+
+    protocol: str = ""
+    backend_ref: ServiceBackend = ServiceBackend()
+    http: HttpAuth = HttpAuth()
+    forward_body: ForwardBody = ForwardBody()
+
+
 class RouteFilter(Wire, frozen=True):
     """A step on the way of requests and responses. `type` says which of the members counts."""
 
@@ -127,6 +150,7 @@ class RouteFilter(Wire, frozen=True):
     request_redirect: RequestRedirect | None = None
     url_rewrite: UrlRewrite | None = None
     cors: Cors | None = None
+    external_auth: ExternalAuthFilter | None = None
     extension_ref: ObjectReference | None = None
 
 
@@ -158,7 +182,7 @@ class CookieConfig(Wire, frozen=True):
 
 
 class SessionPersistence(Wire, frozen=True):
-    """That the requests of a session go to one endpoint (experimental)."""
+    """Asks that the requests of a session go to one endpoint (experimental)."""
 
     session_name: str = ""
     absolute_timeout: str = ""

@@ -17,7 +17,7 @@ from ingress.replicas.facts import FleetFacts
 from ingress.replicas.limiting import TURN_SECONDS
 from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.other_replica import ReplicaState
-from ingress.replicas.others import OtherReplicas
+from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
 from ingress.replicas.outbox import Outbox, Sections
 from ingress.replicas.port import NotHeard, Teller, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
@@ -71,6 +71,7 @@ class Conversation:
         self._sharing = FleetSharing(ends, credentials.identity)
         self._places: dict[str, _Addressee] = {}
         self._found_at = float("-inf")
+        self._is_crowded = False
         self._counted = Counter[str]()
         self._bytes = Counter[str]()
         self._number = 0
@@ -149,7 +150,12 @@ class Conversation:
 
     def _find(self) -> None:
         """Knows the places of all other replicas. What was told to one that is gone is forgotten."""
-        wanted = {*self._options.places, *self._ends.places()}
+        known = sorted({*self._options.places, *self._ends.places()})
+        wanted = frozenset(known[: REPLICAS_MOST + 1])  # the same ones in each replica, this one among them or not
+        is_crowded = len(known) > len(wanted)
+        if is_crowded is not self._is_crowded:
+            self._is_crowded = is_crowded
+            self._ends.crowded(is_crowded)
         for place in self._places.keys() - wanted:
             sending = self._places.pop(place).sending
             if sending is not None:

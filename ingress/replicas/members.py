@@ -5,12 +5,11 @@ Readiness does not matter. A replica that is not ready yet, or that drains, serv
 
 from __future__ import annotations
 
-from ingress.replicas.others import REPLICAS_MOST
 from ingress.sources.inventory import Inventory
 
 
 def places_of(inventory: Inventory, own_service: tuple[str, str] | None, *, port: int) -> tuple[str, ...]:
-    """`HOST:PORT` of each pod behind the own Service, this replica among them, sorted; `REPLICAS_MOST` and one at most.
+    """`HOST:PORT` of each pod behind the own Service, this replica among them, sorted.
 
     A pod with addresses of two families has one place. Slices of this Service are written by the control plane; who
     listens at a place must prove itself all the same.
@@ -25,4 +24,4 @@ def places_of(inventory: Inventory, own_service: tuple[str, str] | None, *, port
                 address = endpoint.addresses[0]
                 pod = endpoint.target_ref.name if endpoint.target_ref is not None else address
                 found.setdefault(pod, f"[{address}]:{port}" if item.address_type == "IPv6" else f"{address}:{port}")
-    return tuple(sorted(found.values())[: REPLICAS_MOST + 1])
+    return tuple(sorted(found.values()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import sub
 from typing import Final
 
 from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, SeenRow
@@ -82,7 +83,7 @@ def seen_news(known: dict[int, SeenRow], rows: Iterable[SeenRow]) -> dict[int, S
 
 def grown(before: SeenRow, after: SeenRow) -> tuple[int, ...]:
     """What the totals have grown by; nothing if one of them falls."""
-    by = tuple(later - earlier for earlier, later in zip(before.totals, after.totals, strict=True))
+    by = tuple(map(sub, after.totals, before.totals))
     return by if min(by) >= 0 else (0,) * len(by)
 
 

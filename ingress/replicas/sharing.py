@@ -42,7 +42,8 @@ class Ends(NamedTuple):
     returns how endpoints do that failed lately, by worker; `suspect` tells workers what others say. `left` returns the
     zones that requests leave here; `events` is told which zones are sick for the fleet. `flows`
     returns the requests of this replica by zones. `places` returns where other
-    replicas are now, beside those of the options; the own place may be among them.
+    replicas are now, beside those of the options; the own place may be among them. `crowded` is told whether there are
+    more than tell each other.
     """
 
     totals: TotalsOf
@@ -56,6 +57,7 @@ class Ends(NamedTuple):
     events: Callable[[tuple[ZoneEvent, ...]], None]
     flows: Callable[[], Mapping[tuple[str, str], FlowRow]]
     places: Callable[[], tuple[str, ...]]
+    crowded: Callable[[bool], None]
 
 
 class FleetSharing:

@@ -6,7 +6,9 @@ clock: times are seconds of the clock of picks.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from operator import add, itemgetter, mul, truediv
 from typing import Final, NamedTuple
 
 from balancer.sharing.peers import Seen
@@ -32,9 +34,15 @@ class Columns(NamedTuple):
 
     def are_plausible(self, news: Sequence[int], requests_most: float) -> bool:
         """Whether these totals can have come at once, if no more than so many requests did."""
-        counts = [value for value, factor in zip(news, self.totals, strict=True) if factor == 1.0]
-        micros = sum(news) - sum(counts)
-        return max(counts) <= requests_most and micros <= (max(counts) + 1) * _SECONDS_MOST * _MICROS * len(counts)
+        counts = _counts_of(self.totals)(news)
+        most, micros = max(counts), sum(news) - sum(counts)
+        return most <= requests_most and micros <= (most + 1) * _SECONDS_MOST * _MICROS * len(counts)
+
+
+@lru_cache(maxsize=8)
+def _counts_of(totals: tuple[float, ...]) -> Callable[[Sequence[int]], tuple[int, ...]]:
+    """Picks out of totals those that are told as they are, which are counts. There are at least two."""
+    return itemgetter(*(place for place, factor in enumerate(totals) if factor == 1.0))
 
 
 LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS))
@@ -67,21 +75,20 @@ class SightingSharing:
     def follow(self, keys: Iterable[str]) -> None:
         """Carries what is seen of these from now on, and of nothing else."""
         self._relay.follow(keys)
-        self.taken = {tag: count for tag, count in self.taken.items() if tag in self._relay.tags}
+        tags = self._relay.tags
+        self.taken = {tag: count for tag, count in self.taken.items() if tag in tags}
 
     def hear(self, identity: str, news: Mapping[int, SeenRow], now: float) -> None:
         """Takes what another replica saw since its last message, by tag."""
+        columns, heard = self._columns, self._heard
         for tag in news.keys() & self._relay.tags:
             row = news[tag]
             self.taken[tag] = self.taken.get(tag, 0) + row.totals[0]
-            seen = [value / factor for value, factor in zip(row.totals, self._columns.totals, strict=True)]
-            before = self._heard.get(tag)
-            self._heard[tag] = (
-                seen if before is None else [one + other for one, other in zip(before, seen, strict=True)]
-            )
-            if len(row.state) == len(self._columns.state):
-                state = tuple(value / factor for value, factor in zip(row.state, self._columns.state, strict=True))
-                self._states[identity, tag] = (now, state)
+            seen = [*map(truediv, row.totals, columns.totals)]
+            before = heard.get(tag)
+            heard[tag] = seen if before is None else [*map(add, before, seen)]
+            if len(row.state) == len(columns.state):
+                self._states[identity, tag] = now, tuple(map(truediv, row.state, columns.state))
 
     def turn(self, now: float, *, up: Collection[str], counts: bool) -> None:
         """Reads what own workers saw, and tells them what others saw, if it `counts`.
@@ -94,11 +101,12 @@ class SightingSharing:
             return
         if now - self._read_at >= READ_SECONDS:
             self._read_at = now
+            tags = self._relay.tags
             self.rows = {tag: self._row(tag, totals, now) for tag, totals in self._relay.read(now).items()}
             self._states = {
                 (identity, tag): state
                 for (identity, tag), state in self._states.items()
-                if identity in up and now - state[0] <= _FRESH_SECONDS and tag in self._relay.tags
+                if identity in up and now - state[0] <= _FRESH_SECONDS and tag in tags
             }
             self._means = self._mean_states()
         if counts:
@@ -108,7 +116,7 @@ class SightingSharing:
         self._heard.clear()
 
     def _row(self, tag: int, totals: Sequence[float], now: float) -> SeenRow:
-        told = tuple(round(value * factor) for value, factor in zip(totals, self._columns.totals, strict=True))
+        told = tuple(map(round, map(mul, totals, self._columns.totals)))
         return SeenRow(tag, told, self._own_state(tag, now) if self._columns.state else ())
 
     def _own_state(self, tag: int, now: float) -> tuple[int, ...]:
@@ -122,11 +130,12 @@ class SightingSharing:
 
     def _mean_states(self) -> dict[int, tuple[float, ...]]:
         """The mean state of the others, by tag."""
-        by_tag: dict[int, list[tuple[float, ...]]] = {}
+        sums: dict[int, tuple[float, ...]] = {}
+        counts: dict[int, int] = {}
         for (_, tag), (_, state) in self._states.items():
             if state and state[-1] > 0.0:
-                by_tag.setdefault(tag, []).append(state)
-        return {
-            tag: tuple(sum(column) / len(states) for column in zip(*states, strict=True))
-            for tag, states in by_tag.items()
-        }
+                before = sums.get(tag)
+                sums[tag] = state if before is None else tuple(map(add, before, state))
+                if before is not None:
+                    counts[tag] = counts.get(tag, 1) + 1
+        return sums | {tag: tuple(value / count for value in sums[tag]) for tag, count in counts.items()}

@@ -107,7 +107,7 @@ class FleetSpending:
                 client.others_passed += passed
 
     def new_clients(self, own: Iterable[Spent]) -> list[Spent]:
-        """Those of the rows whose clients were not here at the last turn."""
+        """The rows whose clients were not here at the last turn."""
         return [row for row in own if not ((known := self._clients.get((row.limit, row.key))) and known.asked)]
 
     def turn(self, own: Iterable[Spent], elapsed: float, *, others: int = 0) -> list[Charge]:

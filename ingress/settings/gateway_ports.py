@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from ingress.objects.names import SUBDOMAIN
+
 _PORT_MOST: Final = 65535
 _PORTS_MOST: Final = 1024  # each is a descriptor of every worker
 
@@ -34,13 +36,15 @@ class GatewayServices(msgspec.Struct, frozen=True):
     """Each Gateway has a Service of its own, in `namespace`, whose ports lead to some of the bound ports `targets`.
 
     `service_type` is that of the Services. Gateways may ask for addresses of `external_networks`, which become
-    externalIPs.
+    externalIPs. With a `cluster_domain` each Gateway also has an alias in its own namespace, a Service that stands for
+    the DNS name of the other one.
     """
 
     namespace: str
     targets: tuple[int, ...]
     service_type: str = "LoadBalancer"
     external_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    cluster_domain: str = ""
 
 
 def read_gateway_ports(text: str) -> GatewayPorts:
@@ -61,13 +65,15 @@ def read_gateway_ports(text: str) -> GatewayPorts:
 
 
 def read_gateway_services(
-    ports: GatewayPorts, addresses: str, networks: str, *, namespace: str
+    ports: GatewayPorts, addresses: str, networks: str, *, namespace: str, cluster_domain: str = ""
 ) -> GatewayServices | None:
     """The Services that `addresses` asks for, in `namespace`; None if Gateways share addresses, or are off.
 
     `addresses` is auto (load-balancer where `ports` are a range, else shared), shared, none, or of `SERVICE_TYPES`.
     `networks` are those of `external_networks`, with commas. Raises ValueError with one line that says what to write.
     """
+    if cluster_domain and not SUBDOMAIN.fullmatch(cluster_domain):
+        raise ValueError(f"--gateway-aliases {cluster_domain!r} is no domain of a cluster, such as cluster.local")
     given = tuple(_network(part.strip()) for part in networks.split(",")) if networks else ()
     is_range = bool(ports.targets) and not ports.by_client_port
     if addresses == NO_GATEWAYS:
@@ -82,7 +88,7 @@ def read_gateway_services(
         return None
     if not is_range:
         raise ValueError(f"--gateway-addresses {addresses} needs a range with --gateway-ports, such as 20000-20063")
-    return GatewayServices(namespace, ports.targets, SERVICE_TYPES[addresses], given)
+    return GatewayServices(namespace, ports.targets, SERVICE_TYPES[addresses], given, cluster_domain)
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:

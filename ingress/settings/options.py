@@ -42,7 +42,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     Without `source` the cluster is read. `peer_port` None: other replicas are not heard; `peers` are their places
     (`HOST:PORT`). `workers` 0: serve in this process. `standby_worker`: one more worker process
     is ready for when another one ends. `compat_metrics` nginx: `/metrics` also has the names of ingress-nginx.
-    `hooks` are files and folders of the operator's hooks.
+    `hooks` are files and folders of the operator's hooks. `limit_store` is a file with the URL of a server that counts
+    limits of all replicas.
     """
 
     source: Path | None
@@ -68,6 +69,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     event_loop: str = "auto"
     compat_metrics: str = "none"
     hooks: tuple[Path, ...] = ()
+    limit_store: Path | None = None
 
 
 class PeerSecretUnusable(Exception):

@@ -23,7 +23,7 @@ _IGNORED = {
 }
 
 
-class RefusedValue(msgspec.Struct, frozen=True):
+class RefusedValue(msgspec.Struct, frozen=True, gc=False):
     """A value that does not parse, of an option whose default would weaken what its author asks for.
 
     `why` is a clause such as "Annotation X is Y (use Z)". No finding has been made about it.
@@ -38,7 +38,7 @@ class RefusedValue(msgspec.Struct, frozen=True):
         return self.option.if_invalid
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Reading(msgspec.Struct, frozen=True, gc=False):
     """What one object sets, and its values that close something."""
 
     overrides: Overrides

@@ -53,7 +53,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def rows(names: str, loss: Loss) -> dict[str, Loss]:
-    """The same row for each of `names`, which are separated by white space."""
+    """A row for each of `names`, which are separated by white space. All have this loss."""
     return dict.fromkeys(names.split(), loss)
 
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from ipaddress import ip_network
 
 import msgspec
 
-from balancer.model.zones import Zone, ZonePolicyName, ZonePrices
+from balancer.model.zones import ClientNetwork, Zone, ZonePolicyName, ZonePrices
 from ingress.objects.names import LABEL_VALUE, SUBDOMAIN
 from ingress.settings.values import InvalidValue
 
@@ -30,6 +31,8 @@ _DRAIN = re.compile(
 )
 _DRAIN_ADVICE = "use a comma list of zones such as zone-a, zone-b until=2027-01-31T18:00:00Z"
 _PRICE = re.compile(_DECIMAL)
+_NETWORKS_MOST = 256
+_NETWORK_ADVICE = "use networks and their zones such as 10.0.0.0/19=zone-a, 10.0.32.0/19=zone-b"
 
 
 class PolicyChoice(msgspec.Struct, frozen=True):
@@ -113,6 +116,23 @@ def prices(text: str) -> ZonePrices:
     default = found.pop((ANY_ENDPOINT, ANY_ENDPOINT), ZonePrices().default)
     pairs = tuple((Zone(one), Zone(other), price) for (one, other), price in sorted(found.items()))
     return ZonePrices(default, pairs)
+
+
+def client_networks(text: str) -> tuple[ClientNetwork, ...]:
+    """A comma list of networks with their zones: `10.0.0.0/19=zone-a, fd00::/64=zone-b`. Sorted; empty: none."""
+    found: dict[str, Zone] = {}
+    for entry in text.split(",") if text.strip(" ") else ():
+        network, _, zone = (part.strip(" ") for part in entry.partition("="))
+        try:
+            name = str(ip_network(network))
+        except ValueError:
+            raise InvalidValue(f"{_NETWORK_ADVICE}, without bits of hosts") from None
+        if not LABEL_VALUE.fullmatch(zone) or name in found:
+            raise InvalidValue(f"{_NETWORK_ADVICE}, each network once")
+        found[name] = Zone(zone)
+    if len(found) > _NETWORKS_MOST:
+        raise InvalidValue(f"use at most {_NETWORKS_MOST} networks")
+    return tuple(ClientNetwork(network, zone) for network, zone in sorted(found.items()))
 
 
 def _label_keys(text: str) -> tuple[str, ...]:

@@ -67,13 +67,14 @@ class Provisioned(msgspec.Struct, frozen=True):
     """What this replica knows of the places of Gateways beside their Services.
 
     `ports` are those that a Service gets, or had until lately. `addresses` are those of this process (None: they are
-    unknown), where no Service has them. `bundles` are the versions of the definitions of Gateway API. `problem` says
-    why no Service can be made.
+    unknown), where no Service has them. `bundles` are the versions of the definitions of Gateway API, and `channel`
+    theirs (`standard`, `experimental`), empty if it is unknown. `problem` says why no Service can be made.
     """
 
     ports: tuple[BoundPort, ...] = ()
     addresses: tuple[PublishedAddress, ...] | None = None
     bundles: tuple[str, ...] = ()
+    channel: str = ""
     problem: str = ""
 
 

@@ -89,7 +89,7 @@ class Inventory:
         """What this replica knows of the places of Gateways beside their Services."""
 
     def holding_back(self, secrets: Mapping[_Key, Secret | None]) -> Inventory:
-        """The same objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
+        """An inventory of these objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
 
         For reading only, and until the next event.
         """

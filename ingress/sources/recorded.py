@@ -22,7 +22,7 @@ _Record = TypeVar("_Record", bound=KubernetesObject)
 
 
 class RecordedInventory(Inventory):
-    """The same objects as `of`, for reading only and until its next event. `looks` says what was looked for."""
+    """The objects of another inventory, for reading only and until its next event. `looks`: what was looked for."""
 
     __slots__ = ("looks",)
 

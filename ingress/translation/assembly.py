@@ -34,6 +34,7 @@ from ingress.translation.desired import DesiredState, EntryParts, routed
 from ingress.translation.gateway.annotations import route_settings
 from ingress.translation.gateway.findings import note_standings
 from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.own_ports import Exposure
 from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, read_gateways
 from ingress.translation.gateway.route_findings import note_routes
@@ -50,12 +51,11 @@ from ingress.translation.route_making import HostMemory
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
-from ingress.translation.secrets.materials import Materials
 from ingress.translation.services.backend_memories import BackendMemories
 from ingress.translation.services.backend_overrides import SaidOverrides, backend_overrides
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
-from ingress.translation.services.zone_facts import zone_facts
+from ingress.translation.services.zone_facts import replica_zones, zone_facts
 from ingress.translation.tcp_services import gateway_services, tcp_parts
 
 _NOTHING = Wanted()
@@ -110,7 +110,18 @@ class Memories:
     The result of a translation does not depend on them, but for certificates that cannot be read any more.
     """
 
-    __slots__ = ("backends", "claims", "context", "hosts", "overrides", "readings", "settings", "settlement", "shelf")
+    __slots__ = (
+        "backends",
+        "claims",
+        "context",
+        "gateways",
+        "hosts",
+        "overrides",
+        "readings",
+        "settings",
+        "settlement",
+        "shelf",
+    )
 
     def __init__(self, shelf: CertificateShelf | None = None) -> None:
         """`shelf` holds certificates that were read before."""
@@ -132,6 +143,7 @@ class Memories:
         self.claims.begin(view)
         self.overrides.begin(view)
         self.backends.begin(view)
+        self.gateways.begin(view)
         self.hosts.begin()
         return self.settings
 
@@ -139,6 +151,7 @@ class Memories:
         self.claims: Memory[OwnClaims | None] = Memory()
         self.overrides: Memory[SaidOverrides] = Memory()
         self.backends = BackendMemories()
+        self.gateways = GatewayMemory()
         self.hosts = HostMemory()
 
 
@@ -168,19 +181,22 @@ def translate(
     settings = memories.begin(inventory, context, settings)
     shelf.materials.begin(settings.keys)
     streams = tcp_parts(inventory, context, settings, findings)
-    gateways = _gateways(inventory, context, streams, shelf.materials, findings)
+    gateways = _gateways(inventory, context, streams, memories, findings)
     needs = gateways.needs
     desired = _desired(inventory, context, settings, needs, before=before, memories=memories, findings=findings)
+    zones, used = gateways.zones, desired.services.__contains__
+    zones.note(gateways.standings, gateways.gateways, findings, uses=used)
     parts = gateway_parts(
         gateways,
         settings,
         sockets=dict(context.gateway_ports),
         overrides=route_settings(gateways.routes, findings),
+        memory=memories.gateways,
     ).beside(streams)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
     made = _resolved(
         desired,
-        parts,
+        msgspec.structs.replace(parts, zones=zones),
         inventory,
         context,
         certificates=certificates,
@@ -196,7 +212,7 @@ def translate(
 
 
 def _gateways(
-    inventory: Inventory, context: TranslationContext, streams: EntryParts, materials: Materials, findings: Findings
+    inventory: Inventory, context: TranslationContext, streams: EntryParts, memories: Memories, findings: Findings
 ) -> ReadGateways:
     """What objects of Gateway API ask for, as far as other objects let them. They get no port of `streams`."""
     taken = {each.socket for each in streams.entry_points}
@@ -209,10 +225,10 @@ def _gateways(
         hooks=context.hooks,
         one_namespace_per_hostname=context.one_namespace_per_hostname,
     )
-    gateways = read_gateways(inventory, options, GatewayMaterial(inventory, materials))
+    material = GatewayMaterial(inventory, memories.shelf.materials)
+    gateways = read_gateways(inventory, options, material, memories.gateways)
     note_standings(gateways.standings, findings)
     note_routes(gateways.routes, findings)
-    gateways.zones.note(gateways.standings, gateways.gateways, findings)
     return gateways
 
 
@@ -293,7 +309,8 @@ def _resolved(
         desired, parts, context, backends=backends, certificates=certificates, memory=memories.hosts, findings=findings
     )
     given = given_zone(inventory, context)
-    used = backends.used(counts_zones=given is not None)
+    placed = replica_zones(inventory, context.own_service, settings, now_epoch_seconds=now)
+    used = backends.used(counts_zones=given is not None or placed is not None)
     replicas_of = context.own_service if _counts_replicas(settings, used.policy_names) else None
     model = msgspec.structs.replace(
         routes,
@@ -308,7 +325,13 @@ def _resolved(
         ),
     )
     note_unknown_zone(model.own_zone, inventory, context, settings=settings, findings=findings)
-    plan = used.plan(allow_local=context.allow_local_endpoints, replicas_of=replicas_of, given_zone=given)
+    plan = used.plan(
+        allow_local=context.allow_local_endpoints,
+        replicas_of=replicas_of,
+        given_zone=given,
+        own_service=context.own_service,
+        replica_zones=placed,
+    )
     others = findings.frozen()
     return Translation(
         model=with_secrets(model, inventory, certificates.materials),

@@ -15,6 +15,7 @@ from balancer.model.client_tls import ClientCertificates
 from balancer.model.conditions import ANY, Conditions
 from balancer.model.edits import RequestEdit, ResponseRule
 from balancer.model.endpoints import EndpointTls
+from balancer.model.external_auth import BackendAuth
 from balancer.model.gates import GateRule
 from balancer.model.logins import Logins
 from balancer.model.mirroring import Mirroring
@@ -35,7 +36,7 @@ from ingress.objects.kinds import Metadata, ServicePortReference
 from ingress.settings.table.option import Overrides
 
 
-class StandInClaim(msgspec.Struct, frozen=True):
+class StandInClaim(msgspec.Struct, frozen=True, gc=False):
     """What shall stand in for the Service of a claim.
 
     `service` is the name of a Service in the namespace of the owner, empty for none. `statuses` are those of responses
@@ -53,7 +54,7 @@ class StandInClaim(msgspec.Struct, frozen=True):
 _REDIRECT_EVERYTHING = (AppRoot, NameRedirect, RouteRedirect, SlashRedirect, TargetRedirect)
 
 
-class BranchClaim(msgspec.Struct, frozen=True):
+class BranchClaim(msgspec.Struct, frozen=True, gc=False):
     """A Service that shall answer requests of a claim.
 
     `branch` is as it will be in the model, without what the Service resolves to: its backend and its zone policy.
@@ -71,7 +72,7 @@ class BranchClaim(msgspec.Struct, frozen=True):
     defaults: Overrides = Overrides()
 
 
-class MirrorClaim(msgspec.Struct, frozen=True):
+class MirrorClaim(msgspec.Struct, frozen=True, gc=False):
     """A Service that gets copies of requests, of `numerator` in `denominator` of them. `branch` says which and how."""
 
     branch: BranchClaim
@@ -79,7 +80,14 @@ class MirrorClaim(msgspec.Struct, frozen=True):
     denominator: int = 100
 
 
-class Claim(msgspec.Struct, frozen=True):
+class AuthClaim(msgspec.Struct, frozen=True, gc=False):
+    """A Service that judges requests, and what it is asked. `branch` says which Service and how it is spoken to."""
+
+    branch: BranchClaim
+    rule: BackendAuth
+
+
+class Claim(msgspec.Struct, frozen=True, gc=False):
     """One path of a host, the Services that shall answer it, and how.
 
     `branches` are those of the route, in its order. `is_default`: the claim is to the requests that no path of the host
@@ -110,6 +118,7 @@ class Claim(msgspec.Struct, frozen=True):
     request_edits: tuple[RequestEdit, ...] = ()
     mirroring: Mirroring | None = None
     mirrors: tuple[MirrorClaim, ...] = ()
+    auths: tuple[AuthClaim, ...] = ()
 
     @property
     def main(self) -> BranchClaim:
@@ -133,7 +142,7 @@ def _answers_all(rule: GateRule) -> bool:
     return isinstance(rule, Script | HostScript) and any(isinstance(step, AnswerWith) for step in rule.steps)
 
 
-class RelayClaim(msgspec.Struct, frozen=True):
+class RelayClaim(msgspec.Struct, frozen=True, gc=False):
     """Connections that shall be relayed, by the name that clients ask for. Fields as in `RelayRoute`.
 
     `closed`: every connection is reset on purpose.
@@ -151,7 +160,7 @@ class RelayClaim(msgspec.Struct, frozen=True):
     closed: bool = False
 
 
-class ClientTlsClaim(msgspec.Struct, frozen=True):
+class ClientTlsClaim(msgspec.Struct, frozen=True, gc=False):
     """What an object asks the clients of its hosts for; None: that cannot be read, so the hosts are closed.
 
     The rule names no host yet. `content_bytes` is the size of the authority and its revocation lists as PEM.
@@ -161,7 +170,7 @@ class ClientTlsClaim(msgspec.Struct, frozen=True):
     content_bytes: int = 0
 
 
-class CertificateClaim(msgspec.Struct, frozen=True):
+class CertificateClaim(msgspec.Struct, frozen=True, gc=False):
     """A host to be served with TLS. `secret_name` is empty for the default certificate."""
 
     owner: Owner
@@ -169,7 +178,7 @@ class CertificateClaim(msgspec.Struct, frozen=True):
     secret_name: str
 
 
-class HostClaim(msgspec.Struct, frozen=True):
+class HostClaim(msgspec.Struct, frozen=True, gc=False):
     """A host as its language has settled it.
 
     `claims` are the winners of its paths in the order of the routes, `default` that of what no path matches. `has_tls`:
@@ -202,7 +211,7 @@ class HostClaim(msgspec.Struct, frozen=True):
         return self.name if self.listener == INGRESS else f"{self.listener} {self.name}"
 
 
-class Claims(msgspec.Struct, frozen=True):
+class Claims(msgspec.Struct, frozen=True, gc=False):
     """Everything that one object claims.
 
     `secrets` are the Secrets that its routes need, by namespace and name, and `config_maps` the ConfigMaps. `logins`

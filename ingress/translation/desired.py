@@ -21,7 +21,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import HostClaim, RelayClaim
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
-from ingress.translation.route_making import HostMemory, RouteMaker
+from ingress.translation.route_making import AttachedZones, HostMemory, RouteMaker
 from ingress.translation.secrets.certificates import Certificates
 from ingress.translation.services.backends import Backends
 
@@ -44,13 +44,17 @@ class DesiredState(msgspec.Struct, frozen=True):
 
 
 class EntryParts(msgspec.Struct, frozen=True):
-    """The parts of a model behind entry points that objects of the cluster open, each sorted as there."""
+    """The parts of a model behind entry points that objects of the cluster open, each sorted as there.
+
+    `zones` are policies that are attached to owners of routes and to Services, which count for all hosts.
+    """
 
     entry_points: tuple[EntryPoint, ...] = ()
     route_configurations: tuple[RouteConfiguration, ...] = ()
     listeners: tuple[Listener, ...] = ()
     hosts: tuple[HostClaim, ...] = ()
     relays: tuple[RelayClaim, ...] = ()
+    zones: AttachedZones | None = None
 
     def beside(self, others: EntryParts) -> EntryParts:
         """These parts and `others`, which have other keys."""
@@ -85,6 +89,7 @@ def routed(
         path_parameters=settings.access.path_parameters,
         plain_paths=settings.redirects.plain_http_paths,
         memory=memory,
+        zones=parts.zones,
     )
     hosts = sorted((*desired.hosts, *parts.hosts), key=attrgetter("listener", "name"))
     passed = (each.passed_to for each in hosts if each.passed_to is not None)

@@ -48,13 +48,13 @@ class _HeldBeginning:
         return self.heaviest.get(tenant, self.heaviest[""])
 
     def next(self, beginning: str) -> _HeldBeginning | None:
-        """That of `below` with which `beginning` begins."""
+        """The one of `below` with which `beginning` begins."""
         place = bisect_right(self.below, beginning, key=_beginning_of) - 1
         found = self.below[place] if place >= 0 else None
         return found if found is not None and beginning.startswith(found.beginning) else None
 
     def beginning_with(self, beginning: str) -> slice:
-        """Those of `below` that begin with `beginning`."""
+        """The part of `below` that begins with `beginning`."""
         first = last = bisect_left(self.below, beginning, key=_beginning_of)
         while last < len(self.below) and self.below[last].beginning.startswith(beginning):
             last += 1

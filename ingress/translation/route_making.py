@@ -7,11 +7,13 @@ nor an input language.
 from __future__ import annotations
 
 from functools import partial
+from typing import Protocol
 
 import msgspec
 
 from balancer.errors import ErrorKind
 from balancer.model.endpoints import Backend, BackendKey
+from balancer.model.external_auth import BackendAuth
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
@@ -19,8 +21,10 @@ from balancer.model.relays import RelayRoute
 from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
-from ingress.objects.kinds import ServiceReference
+from ingress.objects.kinds import ServicePort, ServiceReference
+from ingress.settings.table.option import Overrides
 from ingress.translation.claims import (
+    AuthClaim,
     BranchClaim,
     CertificateClaim,
     Claim,
@@ -44,7 +48,7 @@ _NOBODY = Owner("", "", "")
 _NOWHERE = Route("/", PathKind.PREFIX, _NOBODY, (Branch(None, _NOBODY, ServiceName("", ""), error=ErrorKind.NO_ROUTE),))
 
 
-class MadeHost(msgspec.Struct, frozen=True):
+class MadeHost(msgspec.Struct, frozen=True, gc=False):
     """A host, what it was made of, and its findings.
 
     `asked` is what was asked of `Backends` meanwhile, `policies` are the zone policies of routes to backends.
@@ -87,6 +91,13 @@ class HostMemory:
         self._made[name] = made
 
 
+class AttachedZones(Protocol):
+    """Knows what objects other than the owner of a route set for its zones. Compared by value."""
+
+    def for_ingress(self, owner: Owner, service: ServiceName, port: ServicePort | None, said: Overrides) -> Overrides:
+        """What counts for a branch of a route, whose owner sets `said`. `port` None: that of an external name."""
+
+
 class RouteMaker:
     """Makes hosts and routes from settled claims."""
 
@@ -102,6 +113,7 @@ class RouteMaker:
         "_plain_paths",
         "_report_to",
         "_shared",
+        "_zones",
     )
 
     def __init__(
@@ -115,6 +127,7 @@ class RouteMaker:
         path_parameters: PathParameters,
         plain_paths: tuple[str, ...],
         memory: HostMemory,
+        zones: AttachedZones | None = None,
     ) -> None:
         """`default` is the route of requests that match no host. `path_parameters` hold for every host.
 
@@ -122,7 +135,8 @@ class RouteMaker:
         `memory` has begun.
         """
         self._memory = memory
-        self._shared = memory.one((default, allow_local, path_parameters, plain_paths))
+        self._shared = memory.one((default, allow_local, path_parameters, plain_paths, zones))
+        self._zones = zones
         self._report_to = findings
         self._default = default
         self._plain_paths = plain_paths
@@ -193,7 +207,9 @@ class RouteMaker:
             mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
             mirrors=tuple(mirror for each in claim.mirrors if (mirror := self._mirror(each)) is not None),
             closed=claim.closed,
-            gates=ordered_gates(claim.gates, claim.https_redirect if redirects else None),
+            gates=ordered_gates(
+                (*claim.gates, *map(self._auth, claim.auths)), claim.https_redirect if redirects else None
+            ),
             request_edits=claim.request_edits,
             response_rules=claim.response_rules,
             stand_ins=resolve_stand_ins(claim, backends=self._backends, default=self._default_backend, report=report),
@@ -218,6 +234,12 @@ class RouteMaker:
             configuration=claim.configuration,
             listener=claim.listener,
         )
+
+    def _auth(self, wanted: AuthClaim) -> BackendAuth:
+        """The gate of a Service that judges requests. If it cannot be asked, no request passes."""
+        backend = self._resolved(wanted.branch, Severity.CLOSED, "No request passes.", "No request passes.")
+        tenant = wanted.branch.branch.owner.namespace
+        return msgspec.structs.replace(wanted.rule, backend=backend.key if backend is not None else None, tenant=tenant)
 
     def _mirror(self, wanted: MirrorClaim) -> BackendMirror | None:
         backend = self._resolved(wanted.branch, Severity.DEGRADED, "Nobody gets copies.", "Nobody gets copies.")
@@ -271,7 +293,11 @@ class RouteMaker:
     def _filled(self, wanted: BranchClaim, backend: Backend | None) -> Branch:
         if backend is None:
             return wanted.branch
-        zone_policy = self._backends.route_policy(backend, wanted.overrides, wanted.defaults)
+        overrides, branch = wanted.overrides, wanted.branch
+        if self._zones is not None:
+            port = self._backends.port(backend)
+            overrides = self._zones.for_ingress(branch.owner, branch.service, port, overrides)
+        zone_policy = self._backends.route_policy(backend, overrides, wanted.defaults)
         return msgspec.structs.replace(wanted.branch, backend=backend.key, zone_policy=zone_policy)
 
     def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:

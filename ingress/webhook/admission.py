@@ -111,6 +111,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "ZoneDrainOver": AdmissionEffect.IS_NOT_JUDGED,
     "OwnZoneUnknown": AdmissionEffect.IS_NOT_JUDGED,
     "OwnZoneEmpty": AdmissionEffect.IS_NOT_JUDGED,
+    "ZoneWithoutReplica": AdmissionEffect.IS_NOT_JUDGED,
     "ServiceMissing": AdmissionEffect.IS_NOT_JUDGED,
     "ServicePortMissing": AdmissionEffect.IS_NOT_JUDGED,
     "ExternalName": AdmissionEffect.IS_NOT_JUDGED,

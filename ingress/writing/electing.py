@@ -33,7 +33,7 @@ class ElectorTimes(msgspec.Struct, frozen=True, kw_only=True):
     jitter: float = 0.2
 
     def scaled(self, factor: float) -> ElectorTimes:
-        """The same times, each multiplied by `factor`. A Lease is never shorter than one second."""
+        """These times, each multiplied by `factor`. A Lease is never shorter than one second."""
         return ElectorTimes(
             lease_seconds=self.lease_seconds * factor,
             renew_deadline_seconds=self.renew_deadline_seconds * factor,

@@ -40,7 +40,7 @@ class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
     per_second: float = 20.0  # five thousand Ingresses in four minutes, which is a small load for the API server
 
     def scaled(self, factor: float) -> StatusPace:
-        """The same times, each multiplied by `factor`."""
+        """These times, each multiplied by `factor`."""
         return msgspec.structs.replace(
             self,
             interval_seconds=self.interval_seconds * factor,

@@ -25,11 +25,14 @@ from balancer.http1.fields import client_response_head, endpoint_request_head, l
 from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
 from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
+from balancer.matching.gates.hooks import HookGate, HookScene, asked_with
+from balancer.matching.gates.verdicts import Asked
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.metrics.recorder import Recorder, RequestLabels
 from balancer.metrics.slots import SlotTable
 from balancer.model.endpoints import Backend, BackendKey, Endpoint
 from balancer.model.entry_points import HTTP
+from balancer.model.hooks import HookCode, HookPhase, HookRule
 from balancer.model.publication import RoutingModel
 from balancer.model.rewriting import Rewriting
 from balancer.model.routes import Branch, Host, Owner, PathKind, Route, ServiceName
@@ -39,7 +42,9 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.outcomes import outcome_of
 from balancer.proxy.account import Account, new_request_id
 from balancer.runtime.loops import loop_factory
+from balancer.workers.hook_callers import HookCounts, LocalHooks
 from tests.bench.hot_request import Rig, StillTransport, numbered
+from zonal_hooks.loading import digest_of
 
 # The least disturbed of five is what the code costs; the others are what the machine did meanwhile.
 REPEATS = 5
@@ -55,6 +60,8 @@ ENDPOINTS_PER_ZONE = 4
 UNBOUNDED = 1_000_000_000
 
 Step = Callable[[], object]
+
+_TENANT = 'if request.headers.get("user-agent") != "": request.set_header("x-tenant-tier", "gold")'
 
 SHORT_REQUEST = b"GET /section-7/page HTTP/1.1\r\nHost: host-50.example\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n"
 BROWSER_REQUEST = (
@@ -107,6 +114,8 @@ def steps(rig: Rig) -> dict[str, Step]:
         "match the route": matching(compile_routes(model()), short),
         "match an expression, and capture": matching(compile_routes(model(route=expression)), short),
         "rewrite the target": rewriting(compile_routes(model(route=expression)), short),
+        "ask a hook that lets pass": hooking("pass", short, origin),
+        "ask a hook that reads a field and sets one": hooking(_TENANT, short, origin),
         "pick an endpoint, off": picking(ZonePolicy()),
         "pick an endpoint, prefer-zone": picking(ZonePolicy(name=ZonePolicyName.PREFER_ZONE)),
         "write the endpoint's head, fields known": writing_request(short, origin, is_known=True),
@@ -178,6 +187,23 @@ def rewriting(table: RouteTable, request: RequestHead) -> Step:
         raise RuntimeError("the benchmark's request must match a route that rewrites")
     rewriter, captures = match.served.rewriting, match.captures
     return lambda: rewriter.rewritten(request, "192.0.2.1", captures)
+
+
+def hooking(body: str, request: RequestHead, origin: Origin) -> Step:
+    """A hook in this process, from the request at the gates to what it changes."""
+    text = f"from zonal_hooks import hook\n@hook()\nasync def request(request):\n    {body}\n"
+    hooks = LocalHooks(HookCounts(Recorder(SlotTable(bytearray(64 * 1024)))))
+    hooks.load([HookCode("tenant", digest_of(text), "tenant.py", text)])
+    caller = hooks.caller(HookRule("tenant", digest_of(text), (HookPhase("request", 0.02),)))
+    if caller is None:
+        raise RuntimeError("the hook must be loaded")
+    gate = HookGate(HookRule("tenant", "digest", (HookPhase("request", 0.02),)), caller)
+    asked = asked_with(Asked(request, origin, False), HookScene("shop/web"))
+    return lambda: gate.judge(asked, _never)
+
+
+def _never(_: object) -> None:
+    raise AssertionError("the hook answers at once")
 
 
 def picking(policy: ZonePolicy) -> Step:

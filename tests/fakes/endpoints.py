@@ -101,6 +101,9 @@ class ScriptedEndpoint:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        assert self._accepting is not None
+        for listener in self._accepting.sockets:  # nothing new, and
+            asyncio.get_running_loop().remove_reader(listener.fileno())
         for _ in range(5):  # what is being accepted becomes a visit first: asyncio loses it otherwise
             await asyncio.sleep(0)
         await self.stop()
@@ -108,7 +111,8 @@ class ScriptedEndpoint:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for visit in self.visits:
-            await visit.close()
+            with suppress(asyncio.CancelledError):  # of a `close` whose task was cancelled
+                await visit.close()
 
     async def stop(self) -> None:
         """Refuse connections from now on."""

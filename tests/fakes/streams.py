@@ -185,8 +185,10 @@ class MemoryPools(Pool):
         self.awaited = set()
         self.coming: set[asyncio.Task[None]] = set()
         self.streams: list[MemoryEndpointStream] = []
+        self.asked_in_http2: list[bool] = []
 
     def of(self, member: Member, tls: Handshake | None, http2: bool = False) -> Pool:
+        self.asked_in_http2.append(http2)
         return self
 
     def lease(self, fresh: bool) -> EndpointStream | None:

@@ -37,9 +37,9 @@ async def has_events(stage: Stage, expected: list[tuple[str, str]]) -> None:
 
 async def test_an_apply_whose_objects_come_one_after_the_other_warns_of_nothing(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
-        stage.put(ingress_class(), config_map(ssl_redirect="false"))
-        zonal = await stage.ready("--update-status=true", scale=1.0)
-        endpoint = await stage.endpoint("cart")
+        stage.put(ingress_class(), config_map(ssl_redirect="false", zone_aware_routing="true"))
+        zonal = await stage.ready("--update-status=true", "--zone=zone-a", scale=1.0)
+        endpoint = await stage.endpoint("cart", zone="zone-a")
         arriving: list[dict[str, Any]] = [
             ingress("web", rule(HOST, path("/", "cart")), tls=TLS),
             service("cart"),
@@ -59,6 +59,7 @@ async def test_an_apply_whose_objects_come_one_after_the_other_warns_of_nothing(
         assert "ServiceMissing" not in zonal.stderr
         assert "NoReadyEndpoint" not in zonal.stderr
         assert events(stage) == []
+        assert "zone policy" not in zonal.stderr, "the first endpoints are no return to a policy"
 
 
 async def test_what_stays_wrong_is_an_event_and_its_end_is_another(tmp_path: Path) -> None:

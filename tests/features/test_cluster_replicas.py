@@ -175,7 +175,7 @@ async def test_k21_a_leader_that_cannot_renew_stops_before_another_begins(tmp_pa
 
             async def has_changed_hands() -> bool:
                 edit_status(stage)  # something to write, for whoever thinks that it leads
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # between two looks
                 return holder(stage) == "zonal-1" and writers(stage.server.calls)[-1] == TOKENS[1]
 
             await becomes(has_changed_hands, seconds=30.0)

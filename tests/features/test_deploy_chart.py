@@ -18,6 +18,7 @@ from tests.features.deploying.rendering import (
     CHART,
     CHOICES,
     FINGERPRINT,
+    MANIFESTS,
     VALUES,
     CannotRender,
     Document,
@@ -213,9 +214,21 @@ def test_gateways_have_a_class_and_the_ports_of_their_addresses() -> None:
     assert only(shared, "GatewayClass")["metadata"]["name"] == "edge"
     assert argument(own, "--gateway-ports") == "20000-20063"
     assert argument(own, "--gateway-external-ips") == "203.0.113.0/28"
+    assert argument(own, "--gateway-aliases") == "cluster.local"
     assert argument(shared, "--gateway-ports") == "8000=20107,9000=20106"
     assert argument(shared, "--gateway-addresses") == "shared"
     assert of_kind(chart("default"), "GatewayClass") == of_kind(chart("tcp"), "GatewayClass") == []
+
+
+def test_the_definition_of_zone_policies_comes_with_gateways_and_stays() -> None:
+    definition = only(chart("gateways"), "CustomResourceDefinition")
+    plain = yaml.safe_load((MANIFESTS / "crd-zonepolicy.yaml").read_text(encoding="utf-8"))
+    assert definition["spec"] == plain["spec"]
+    assert definition["metadata"]["name"] == plain["metadata"]["name"]
+    assert definition["metadata"]["labels"]["gateway.networking.k8s.io/policy"] == "Inherited"
+    assert definition["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    for choice in ("default", "shared-gateways"):
+        assert of_kind(chart(choice), "CustomResourceDefinition") == []
 
 
 def test_node_ports_are_those_of_the_values() -> None:

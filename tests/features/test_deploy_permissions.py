@@ -94,7 +94,10 @@ EXPECTED: dict[str, list[Grant]] = {
     "daemonset": [*_core(), *_nodes(), *_writing()],
     "monitored": [*_core(), *_nodes(), *_writing(), *_fleet()],
     "least": [*_core()],
-    "gateways": [*_core(settings=("zonal", "zonal-tcp")), *_nodes(), *_writing(), *_gateways()],
+    "gateways": [
+        *(*_core(settings=("zonal", "zonal-tcp")), *_nodes(), *_writing(), *_gateways()),
+        *_each("zonal-gateway-aliases", "", ("services",), ("create", "delete", "patch")),
+    ],
     "shared-gateways": [
         *(*_core("shop"), *_nodes(), *_writing("shop"), *_own_service()),
         *_gateways("shop", shared=True),

@@ -148,7 +148,7 @@ async def test_u06_a_reset_amid_a_body_never_looks_like_its_end(tmp_path: Path, 
     async def reset_amid(visit: Visit) -> None:
         await ledger.take(visit)
         await visit.send(f"HTTP/1.1 200 OK\r\n{field}\r\n".encode() + part)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.05)  # the client has the half before the reset overtakes it
         visit.reset()
 
     async with (
@@ -179,7 +179,7 @@ async def test_u08_what_an_endpoint_says_out_of_turn_reaches_no_client(tmp_path:
     async def impatient(visit: Visit) -> None:
         answer = answer_to(await ledger.take(visit), "impatient")
         await visit.send(answer + (out_of_turn if visit.number % 2 else b""))
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.02)  # the answer is on its way, and the connection is idle
         await visit.send(out_of_turn)
         await visit.rest()
 

@@ -72,7 +72,7 @@ async def test_u07_a_lost_race_costs_no_get_and_sends_no_post_twice(tmp_path: Pa
         await gets.wave(20, posts=False)
         await gets.wave(20, posts=False)
         assert stale.count(b"GET ") == 20
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(0.6)  # more than the rest after which a POST may not use a kept connection
         await rested.wave(20, posts=True)
         await hasty.wave(20, posts=True)
         for load in (gets, rested, hasty):

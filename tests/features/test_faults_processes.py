@@ -37,7 +37,7 @@ async def test_r05_a_loop_that_stood_still_shows_in_its_lag_and_fails_nothing(
         load = stage.load()
         loading = asyncio.create_task(load.steady(rate=50, seconds=1.2))
         stage.zonal.tell(signal.SIGSTOP)
-        await asyncio.sleep(1.1)
+        await asyncio.sleep(1.1)  # the stall
         stage.zonal.tell(signal.SIGCONT)
         await loading
         (lag,) = (await stage.zonal.metrics())["zonal_event_loop_lag_seconds"].samples

@@ -47,7 +47,7 @@ async def test_pods_that_vanish_in_a_rolling_update_fail_nothing(
     async with serving(tmp_path, pair, _ZONES) as (stage, pods, present):
         load = pair.load(stage)
         async with getting(load, rate=_RATE):
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.5)  # all is well
             for old in tuple(present):
                 present.append(await pods.start(old.zone))
                 await stage.change({"app": present})
@@ -71,7 +71,7 @@ async def test_a_zone_that_falls_silent_is_left_within_two_seconds(
     async with serving(tmp_path, pair, _ZONES * 2) as (stage, _, present):
         load = pair.load(stage)
         async with getting(load, rate=_RATE):
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # all is well
             lost_at = time.monotonic()
             await asyncio.gather(*(pod.vanish() for pod in present if pod.zone == _ZONES[-1]))
             await asyncio.sleep(_SETTLED_SECONDS + _WATCHED_SECONDS)
@@ -91,7 +91,7 @@ async def test_a_machine_that_is_lost_with_its_connections_costs_a_get_a_moment(
     async with serving(tmp_path, pair, _ZONES * 2) as (stage, _, present):
         load = pair.load(stage)
         async with getting(load, rate=_RATE):
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # all is well
             lost_at = time.monotonic()
             for pod in present[:2]:
                 pod.go_dark()

@@ -38,7 +38,7 @@ def zone_a(stage: Stage) -> ZoneReport | None:
 
 
 async def is_left_and_returned_to(stage: Stage, failing: float) -> None:
-    await asyncio.sleep(2.0)
+    await asyncio.sleep(2.0)  # all is well
     assert stage.plane.decisions()["spill_errors"] == 0
     fail(stage, failing)
     await asyncio.sleep(SETTLED_SECONDS)

@@ -1,6 +1,7 @@
-"""`adaptive` in real processes at a steady load: the share rests, and p99 is that of zone-blind routing.
+"""`adaptive` in real processes at a steady load: the share rests near the least, and p99 is that of zone-blind routing.
 
-The share itself is further from the least than in the simulation (docs/known-flaws.md), so its goal is not asserted.
+The least follows from how long the endpoints really worked. The goal is a share within five points of it, which
+half of the windows miss by some points (docs/known-flaws.md).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from time import perf_counter
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -23,17 +25,16 @@ from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
 from tests import builders as build
 from tests.bench.zones.measures import CLOSE, P99_FACTOR, TURNS_PER_MINUTE_MAX, changes_of_direction
+from tests.bench.zones.scenarios import UTILISATION_MAX
 from tests.fakes.sockets import until
 from tests.features.zones.stage import Crowd, ZoneEndpoint, sites
 
 WORKERS = 2
 RATE, SECONDS, SPREAD = 280.0, 0.04, 0.5
-# Two endpoints with four slots, at most 85 % busy, keep so many requests a second.
-LEAST = 1.0 - 0.85 * 2 * 4 / SECONDS / RATE
-# Zone-blind routing sends two requests of three to the two other zones.
-BLIND_SHARE = 2 / 3 - 0.05
+SLOTS_AT_HOME = 2 * 4
 WARM_SECONDS, WINDOW_SECONDS, SAMPLE_SECONDS = 10.0, 30.0, 0.5
 WINDOWS = 3
+NEAR = 0.1
 
 
 @asynccontextmanager
@@ -73,6 +74,27 @@ async def shares_of(fleet: ProcessFleet, seconds: float) -> list[float]:
     return shares
 
 
+class Counts(NamedTuple):
+    """What endpoints have done: requests in their zone and elsewhere, and for how long they were at work."""
+
+    home: int
+    away: int
+    worked_seconds: float
+
+    @classmethod
+    def of(cls, endpoints: Sequence[ZoneEndpoint]) -> Counts:
+        requests = [each.requests for each in endpoints]
+        return cls(sum(requests[:2]), sum(requests[2:]), sum(each.worked_seconds for each in endpoints))
+
+    def since(self, before: Counts) -> Counts:
+        worked_seconds = self.worked_seconds - before.worked_seconds
+        return Counts(self.home - before.home, self.away - before.away, worked_seconds)
+
+    def least(self, seconds: float) -> float:
+        """The share that has to leave so that the endpoints at home are busy for 85 % of `seconds` and no more."""
+        return 1.0 - UTILISATION_MAX * SLOTS_AT_HOME * seconds / self.worked_seconds
+
+
 def p99(seconds: list[float]) -> float:
     return seconds[int(len(seconds) * 0.99)]
 
@@ -94,18 +116,18 @@ async def test_at_a_steady_load_the_share_rests_and_p99_is_that_of_zone_blind() 
         async with blind_crowd.asking(), aware_crowd.asking():
             await shares_of(aware, WARM_SECONDS)
             for _ in range(WINDOWS):
-                began, before = perf_counter(), [each.requests for each in ours]
+                began, before = perf_counter(), Counts.of(ours)
                 shares = await shares_of(aware, WINDOW_SECONDS)
-                counts = [each.requests - earlier for each, earlier in zip(ours, before, strict=True)]
-                share = sum(counts[2:]) / sum(counts)
+                counts = Counts.of(ours).since(before)
+                share, least = counts.away / (counts.home + counts.away), counts.least(perf_counter() - began)
                 ratio = p99(aware_crowd.seconds_since(began)) / p99(blind_crowd.seconds_since(began))
                 turns = changes_of_direction(shares) * 60.0 / WINDOW_SECONDS
-                found.append((share, ratio, turns))
-                print(f"share {share:.1%} (least {LEAST:.1%}), p99 {ratio:.2f} times, {turns:.0f} turns a minute")
-                if ratio <= P99_FACTOR and turns <= TURNS_PER_MINUTE_MAX:
+                found.append((share, least, ratio, turns))
+                print(f"share {share:.1%} (least {least:.1%}), p99 {ratio:.2f} times, {turns:.0f} turns a minute")
+                if least - CLOSE <= share <= least + NEAR and ratio <= P99_FACTOR and turns <= TURNS_PER_MINUTE_MAX:
                     break
     assert blind_crowd.failures == aware_crowd.failures == []
-    share, ratio, turns = found[-1]
-    assert LEAST - CLOSE <= share < BLIND_SHARE, found
+    share, least, ratio, turns = found[-1]
+    assert least - CLOSE <= share <= least + NEAR, found
     assert ratio <= P99_FACTOR, found
     assert turns <= TURNS_PER_MINUTE_MAX, found

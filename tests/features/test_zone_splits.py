@@ -10,17 +10,13 @@ import msgspec
 import pytest
 
 from balancer.model.endpoints import Endpoint
-from balancer.model.policies import RoutePolicy
 from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
-from tests import builders as build
 from tests.features.zones.stage import ZoneEndpoint, planes, sites
 
 A, B, C = (Zone(f"zone-{letter}") for letter in "abc")
 REGION = "topology.kubernetes.io/region"
 COUNT = 10_000
 IN_EU = ((REGION, "eu"),)
-ONCE = build.route(policy=RoutePolicy(tries=1))
-"""On a machine that stands still for a moment, a second attempt would be a request more."""
 
 
 class Case(NamedTuple):
@@ -82,7 +78,7 @@ def endpoints_of(case: Case, made: Sequence[ZoneEndpoint]) -> list[Endpoint]:
 async def test_the_measured_split_is_the_policys_arithmetic(name: str) -> None:
     case = CASES[name]
     async with sites(case.zones) as made, planes() as plane:
-        plane.serve(endpoints_of(case, made), case.policy, facts=case.facts, own=case.own, route=ONCE)
+        plane.serve(endpoints_of(case, made), case.policy, facts=case.facts, own=case.own)
         assert await plane.send(COUNT) == {200: COUNT}
     got: Counter[str] = Counter()
     for each in made:

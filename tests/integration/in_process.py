@@ -42,7 +42,8 @@ class DataPlane:
     """A worker that serves whichever cluster it was given last."""
 
     def __init__(self, *, handshake_seconds: float) -> None:
-        recorder = Recorder(SlotTable(bytearray(MINIMUM_BYTES * 16)))
+        self.counters = bytearray(MINIMUM_BYTES * 16)
+        recorder = Recorder(SlotTable(self.counters))
         log = AccessLog(_NO_DESCRIPTOR, AccessLogFormat.OFF, recorder.access_log_dropped)
         self.worker = AskedWorker(
             recorder=recorder, access_log=log, fallback=self_signed(), times=WorkerTimes(handshake_seconds)

@@ -357,7 +357,7 @@ async def test_u17_failing_endpoints_do_not_multiply_the_requests(record_propert
                     assert (await ask(connection, next(shop.ids))).response.status == 502
 
         async def after_the_first_second() -> tuple[int, int]:
-            await asyncio.sleep(1)
+            await asyncio.sleep(1)  # in which the budget is spent
             return requests, attempts()
 
         def attempts() -> int:

@@ -39,6 +39,8 @@ class One:
         self.port = port
         self.used: list[tuple[tuple[str, ZoneTraffic], ...]] = []
         self.suspects: list[SuspectRow] = []
+        self.places: tuple[str, ...] = ()
+        self.crowded: list[bool] = []
         ends = Ends(
             totals=lambda services: dict.fromkeys(services, 0),
             answers=dict,
@@ -50,7 +52,8 @@ class One:
             left=lambda: (),
             events=lambda _: None,
             flows=dict,
-            places=lambda: (),
+            places=lambda: self.places,
+            crowded=self.crowded.append,
         )
         options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
         self.conversation = Conversation(options, credentials_of(SECRET), ends)
@@ -216,3 +219,12 @@ async def test_noise_ends_a_connection_and_nothing_else() -> None:
                 assert not (await reader.read()).startswith(b"HTTP/1.1 2")
             writer.close()
         assert await one.hears(credentials_of(SECRET), said(1)) == 204
+
+
+async def test_more_replicas_than_tell_each_other_are_told_once_until_there_are_fewer() -> None:
+    async with listening() as one:
+        one.places = tuple(f"127.0.0.1:{port}" for port in range(1, REPLICAS_MOST + 3))
+        await until(lambda: one.crowded == [True], seconds=30)
+        assert sum(one.peers().values()) == REPLICAS_MOST + 1
+        one.places = one.places[:2]
+        await until(lambda: one.crowded == [True, False], seconds=30)

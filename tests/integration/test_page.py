@@ -20,11 +20,13 @@ from tests.fakes.browser import BrowserPage, browsing, chromium
 from tests.integration.manifests import ManifestFolder, endpoint_slice, ingress, ingress_class, path, rule, service
 from tests.integration.running import Zonal, running
 from tests.integration.shop import HOST, shop
+from tests.integration.wire import get
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 _AXE = "axe-core@4.14.1"
-PAGES = ("zones", "services", "services/demo/shop", "routes", "findings", "explain?url=http://demo.example/", "replica")
+EXPLAIN = "explain?url=http://demo.example/"
+PAGES = ("zones", "services", "services/demo/shop", "routes", "findings", "fleet", EXPLAIN, "replica")
 SIZES = (380, 1280, 2560)
 PROBLEMS = (Path(__file__).parent / "accessibility.js").read_text(encoding="utf-8")
 HOSTILE = '<img src=x onerror="alert(1)">'
@@ -180,6 +182,34 @@ async def test_every_page_can_be_used_by_everybody(scheme: str) -> None:
             for width in SIZES:
                 await page.size(width, 900, scheme=scheme)
                 assert await page.value(PROBLEMS) == [], (address, width)
+
+
+async def test_what_is_asked_of_a_view_is_in_its_address(tmp_path: Path) -> None:
+    typed = "const box = document.querySelector('input[type=search]'); box.value = 'nobody';"
+    typed += " box.dispatchEvent(new Event('input', { bubbles: true }));"
+    shows = "document.querySelector('main h1').textContent.startsWith('Services')"
+    async with (
+        shop(tmp_path) as opened,
+        running(opened.place) as zonal,
+        shown(admin_of(zonal), "#/services?q=cart&filter=all") as page,
+    ):
+        await page.until(f"{shows} && document.querySelector('main').textContent.includes('1 in all')")
+        assert await page.value("document.querySelector('input[type=search]').value") == "cart"
+        await page.value(f"(() => {{ {typed} }})()")
+        await page.until("location.hash.startsWith('#/services?q=nobody')")
+        await page.until("document.querySelector('main').textContent.includes('0 of 1')")
+        await go(page, admin_of(zonal), "#/zones?span=3600")
+        await page.until("document.querySelector('.choice[aria-pressed=true]')?.textContent === '1 hour'")
+
+
+async def test_the_fleet_has_this_replica_and_its_traffic(tmp_path: Path) -> None:
+    async with shop(tmp_path, zone_aware_routing="true") as opened, running(opened.place, "--zone=zone-a") as zonal:
+        for _ in range(5):
+            assert (await get(zonal.http_port, HOST)).status == 200
+        async with shown(admin_of(zonal), "#/fleet") as page:
+            await page.until("document.querySelector('main').textContent.includes('1 replica in 1 zone')")
+            await page.until("document.querySelector('main').textContent.includes('--peer-port lets replicas')")
+            await page.until("document.querySelector('tbody')?.textContent.includes('same zone')")
 
 
 async def test_a_narrow_page_cuts_no_link_and_no_zone_off() -> None:

@@ -9,6 +9,9 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from balancer.metrics.definitions import CLIENT_BYTES
+from balancer.metrics.recorder import NUMBERS
+from balancer.metrics.slots import read
 from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
 from tests.integration.in_process import DataPlane, data_plane
@@ -38,7 +41,7 @@ async def ask(port: int, header: bytes, *, tls: ssl.SSLContext | None = None, cu
     if cut:
         writer.write(header[:cut])
         await writer.drain()
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.01)  # or the kernel joins both pieces
     writer.write(header[cut:])
     if tls is not None:
         await writer.start_tls(tls, server_hostname=HOST)
@@ -64,6 +67,19 @@ async def test_the_endpoint_hears_the_address_of_the_header(header: bytes, addre
         for cut in (0, 1, 12, len(header) - 1):
             response = await ask(port, header, tls=tls, cut=cut)
             assert (response.status, client_address(response)) == (200, {address})
+
+
+async def test_the_hop_of_the_client_that_the_header_names_is_counted_by_zone() -> None:
+    networks = {"zone_client_networks": "192.0.2.0/24=zone-b", "use_proxy_protocol": "true"}
+    async with serving(**networks) as plane:
+        answers = [await ask(plane.http_port, header) for header in (V1, V2)]
+        counted = {
+            entry.key.labels: entry.values[0]
+            for entry in read(plane.counters)
+            if entry.key.metric == NUMBERS[CLIENT_BYTES.name] and entry.key.labels[2] == "response"
+        }
+    sizes = [float(len(answer.body)) for answer in answers]
+    assert counted == {("zone-b", "unknown", "response"): sizes[0], ("unknown", "unknown", "response"): sizes[1]}
 
 
 def told(response: Response, *names: str) -> tuple[str, ...]:

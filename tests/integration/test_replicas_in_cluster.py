@@ -14,10 +14,10 @@ from ingress.replicas.messages import Message, encode
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.sockets import free_ports
 from tests.fakes.stopwatch import Stopwatch
+from tests.integration.conversing import SECRET, tell
 from tests.integration.manifests import Document, ingress_class, service
 from tests.integration.running import Zonal
 from tests.integration.test_cluster import process
-from tests.integration.test_conversation import SECRET, tell
 
 PATIENCE_SECONDS = 90.0
 

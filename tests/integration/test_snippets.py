@@ -185,7 +185,8 @@ async def test_a_client_writes_no_field_of_a_snippet_in_another_spelling() -> No
         ("more_set_headers 'X-A: 1';\nproxy_pass http://other;", "line 2: proxy_pass"),
         ("location /x { deny all; }", "line 1: location"),
         ("add_header X-A 1", "line 1: a directive or a quotation is not ended"),
-        ("rewrite ^/a$ /b last;", "line 1: rewrite … last"),
+        ("rewrite ^/a$ /b break;", "line 1: rewrite … break"),
+        ("\nrewrite ^/a$ /b?c last;", "line 2: rewrite … last with a query"),
         ("\n\nif ($host = a) {\n  proxy_pass http://x;\n}", "line 4: proxy_pass"),
         ("add_header X-A $upstream_addr;", "line 1: $upstream_addr"),
         ("proxy_set_header Host other;", "line 1: nginx would send Host twice"),
@@ -222,6 +223,58 @@ async def test_a_snippet_of_the_server_holds_for_paths_that_no_ingress_has() -> 
             assert (await get(plane.http_port, HOST, f"{target}?x=1")).status == 301
 
 
+@asynccontextmanager
+async def two_places(*, data: Mapping[str, str] = ALLOWED, **snippets: str) -> AsyncIterator[DataPlane]:
+    """Host with the path / of `old`, with these snippets, and the path /new of `new`, whose endpoint is another one.
+
+    Who may pass at /new is said by allow, and what its responses have by add_header.
+    """
+    said = {f"nginx.ingress.kubernetes.io/{name.replace('_', '-')}": text for name, text in snippets.items()}
+    fields = {"nginx.ingress.kubernetes.io/configuration-snippet": "add_header X-A new; add_header X-U $uri;"}
+    async with data_plane() as plane, echoing("old", {"zone-a": 1}) as ours, echoing("new", {"zone-a": 1}) as other:
+        old = ingress("old", rule(HOST, path("/", "old")), class_name="nginx", annotations=said)
+        new = ingress("new", rule(HOST, path("/new", "new")), class_name="nginx", annotations=fields)
+        cluster = [ingress_class("nginx"), config_map(**data), service("old"), service("new"), old, new]
+        slices = [*map(endpoint_slice, ours), *map(endpoint_slice, other)]
+        assert plane.serve([*cluster, *slices], TranslationContext(allow_local_endpoints=True)) == ()
+        yield plane
+
+
+async def test_a_path_that_is_rewritten_last_is_served_by_its_new_location() -> None:
+    snippet = "rewrite ^/old/(.*)$ /new/$1 last; deny all; add_header X-O old;"
+    async with two_places(configuration_snippet=snippet) as plane:
+        answer = await get(plane.http_port, HOST, "/old/a%3Fb%20c?d=e")
+        other = await get(plane.http_port, HOST, "/else")
+        aside = await get(plane.http_port, HOST, "/new/x")
+    # nginx sends the new path encoded anew, and the query as it came.
+    assert (answer.status, answer.json()["target"]) == (200, "/new/a%3Fb%20c?d=e")
+    assert (lines(answer, "x-a"), lines(answer, "x-u"), lines(answer, "x-o")) == (["new"], ["/new/a?b c"], [])
+    assert (other.status, aside.status, aside.json()["target"]) == (403, 200, "/new/x")
+
+
+async def test_a_server_rewrites_before_a_location_is_found_and_only_once() -> None:
+    async with two_places(server_snippet="if ($arg_x) { rewrite ^(.*)$ /new$1 last; }") as plane:
+        answer = await get(plane.http_port, HOST, "/a?x=1")
+        other = await get(plane.http_port, HOST, "/a")
+    assert (answer.json()["target"], lines(answer, "x-a")) == ("/new/a?x=1", ["new"])
+    assert (other.json()["target"], lines(other, "x-a")) == ("/a", [])
+
+
+async def test_a_circle_of_rewrites_is_the_error_of_nginx_and_ten_are_none() -> None:
+    snippet = "rewrite ^/to/(.*)$ /$1 last; rewrite ^/round$ /round last;"
+    async with two_places(configuration_snippet=snippet) as plane:
+        assert (await get(plane.http_port, HOST, "/round")).status == 500
+        assert (await get(plane.http_port, HOST, "/to" * 10 + "/x")).json()["target"] == "/x"
+        assert (await get(plane.http_port, HOST, "/to" * 11 + "/x")).status == 500
+
+
+async def test_a_rewritten_path_has_the_gates_of_its_new_location() -> None:
+    data = {**ALLOWED, "location-snippet": "if ($uri ~ ^/new/secret) { return 403; }"}
+    async with two_places(data=data, configuration_snippet="rewrite ^/old/(.*)$ /new/$1 last;") as plane:
+        assert (await get(plane.http_port, HOST, "/old/secret")).status == 403
+        assert (await get(plane.http_port, HOST, "/old/open")).status == 200
+
+
 async def test_levels_inherit_as_in_nginx() -> None:
     data = {
         **ALLOWED,
@@ -255,6 +308,8 @@ async def test_a_snippet_of_the_configmap_that_is_not_carried_out_is_a_finding_a
         ({"configuration_snippet": "return 403;", "permanent_redirect": "https://a.test"}, "permanent-redirect"),
         ({"server_snippet": "return 403;", "app_root": "/app"}, "app-root"),
         ({"configuration_snippet": "return 404;", "custom_http_errors": "404"}, "custom-http-errors"),
+        ({"configuration_snippet": "set $a 1; rewrite ^/a /b last;"}, "set is used beside rewrite"),
+        ({"server_snippet": "rewrite ^/a /b last;", "auth_url": "http://auth.test/"}, "auth-url or mirror-target"),
     ],
 )
 async def test_what_nginx_would_mix_in_an_unknown_order_closes(annotations: dict[str, str], word: str) -> None:

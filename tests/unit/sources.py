@@ -38,6 +38,20 @@ def relative(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassOutline:
+    """What rules ask about a class: its first line, its bases as text, its members, and its attributes.
+
+    Attributes are the names in `__slots__`, and those that methods set on `self`.
+    """
+
+    name: str
+    line: int
+    bases: tuple[str, ...]
+    members: frozenset[str]
+    attributes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """What rules ask about many files. The trees of all files would be millions of objects, so none is kept."""
 
@@ -45,8 +59,12 @@ class Outline:
     body_length: int
     functions: tuple[tuple[str, int, int], ...]
     """The name, the first line and the number of lines of each, at any level."""
-    classes: tuple[tuple[str, int], ...]
-    """The name and the first line of each, at any level."""
+    classes: tuple[ClassOutline, ...]
+    """At any level."""
+    calls: frozenset[str]
+    """The last names of what is called; of tests, none are looked for."""
+    sets_several: tuple[int, ...]
+    """The lines of statements that set an attribute and something else; of tests, none are looked for."""
     imports: frozenset[str]
     """See `imports`."""
     only_says: bool
@@ -59,15 +77,67 @@ def outline(path: Path) -> Outline:
     nodes = list(statements(tree))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     bodies = (statement for function in functions for statement in function.body)
+    is_test = path.is_relative_to(ROOT / "tests")
     return Outline(
         docstring=ast.get_docstring(tree) or "",
         body_length=len(tree.body),
         functions=tuple((node.name, node.lineno, line_count(node)) for node in functions),
-        classes=tuple((node.name, node.lineno) for node in nodes if isinstance(node, ast.ClassDef)),
+        classes=tuple(class_outline(node) for node in nodes if isinstance(node, ast.ClassDef)),
+        calls=frozenset() if is_test else frozenset(_calls(tree)),
+        sets_several=() if is_test else tuple(node.lineno for node in nodes if sets_several(node)),
         imports=frozenset(imports(tree)),
         only_says=any(isinstance(node, ast.ClassDef) for node in tree.body)
         and all(isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) for item in bodies),
     )
+
+
+def class_outline(node: ast.ClassDef) -> ClassOutline:
+    """The outline of a class in a tree."""
+    return ClassOutline(
+        name=node.name,
+        line=node.lineno,
+        bases=tuple(map(ast.unparse, node.bases)),
+        members=frozenset(name for each in node.body if (name := getattr(each, "name", ""))),
+        attributes=frozenset(_attributes(node)),
+    )
+
+
+def _attributes(node: ast.ClassDef) -> Iterator[str]:
+    for statement in node.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__slots__":
+            said = ast.literal_eval(statement.value)
+            yield from (said,) if isinstance(said, str) else said
+        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _set_on_self(statement)
+
+
+def _set_on_self(function: ast.AST) -> Iterator[str]:
+    for each in ast.walk(function):
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store):
+            owner = each.value
+            if isinstance(owner, ast.Name) and owner.id == "self":
+                yield each.attr
+
+
+def _calls(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def sets_several(node: ast.stmt) -> bool:
+    """Whether one statement sets an attribute and something else."""
+    if not isinstance(node, ast.Assign):
+        return False
+    targets = [each for target in node.targets for each in _single(target)]
+    is_tuple = any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
+    return (is_tuple or len(targets) > 1) and any(isinstance(each, ast.Attribute) for each in targets)
+
+
+def _single(target: ast.expr) -> list[ast.expr]:
+    if isinstance(target, ast.Tuple | ast.List):
+        return [each for element in target.elts for each in _single(element)]
+    return [target.value if isinstance(target, ast.Starred) else target]
 
 
 def statements(tree: ast.AST) -> Iterator[ast.stmt]:

@@ -87,8 +87,8 @@ def test_a_class_name_means_one_thing_in_both_planes() -> None:
     """Private names as well: a reader who searches for a name finds one class."""
     places: dict[str, list[str]] = {}
     for module, path in SOURCES.items():
-        for name, line in outline(path).classes:
-            places.setdefault(name, []).append(f"{module}:{line}")
+        for each in outline(path).classes:
+            places.setdefault(each.name, []).append(f"{module}:{each.line}")
     assert places
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
@@ -147,10 +147,17 @@ def test_nothing_is_left_for_later() -> None:
     assert {path: ends for path, ends in found.items() if ends} == {}
 
 
+def test_a_docstring_names_its_thing() -> None:
+    """A reader comes from anywhere, so nothing before the docstring can be what a pronoun stands for."""
+    riddles = re.compile(r'^ *"""(?:It|They|Those|That of|The same)\b.*', re.MULTILINE)
+    found = {module: riddles.findall(path.read_text(encoding="utf-8")) for module, path in SOURCES.items()}
+    assert {module: lines for module, lines in found.items() if lines} == {}
+
+
 def test_names_say_what_is_inside() -> None:
     names = {
         (relative(path), name)
         for path in PYTHON_FILES
-        for name in (*path.relative_to(ROOT).with_suffix("").parts, *(name for name, _ in outline(path).classes))
+        for name in (*path.relative_to(ROOT).with_suffix("").parts, *(each.name for each in outline(path).classes))
     }
     assert {(path, name) for path, name in names if words(name) & EMPTY_NAMES} == set()

@@ -9,33 +9,13 @@ import ast
 
 import pytest
 
-from tests.unit.sources import ROOT, SOURCES, relative, statements
+from tests.unit.sources import ROOT, SOURCES, outline, relative, sets_several
 
 TOOLS = sorted((ROOT / "tools").rglob("*.py"))
 
 
-def sets_several(node: ast.stmt) -> bool:
-    """Whether one statement sets an attribute and something else."""
-    if not isinstance(node, ast.Assign):
-        return False
-    targets = [each for target in node.targets for each in _single(target)]
-    is_tuple = any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
-    return (is_tuple or len(targets) > 1) and any(isinstance(each, ast.Attribute) for each in targets)
-
-
-def _single(target: ast.expr) -> list[ast.expr]:
-    if isinstance(target, ast.Tuple | ast.List):
-        return [each for element in target.elts for each in _single(element)]
-    return [target.value if isinstance(target, ast.Starred) else target]
-
-
 def test_each_attribute_is_set_by_a_statement_of_its_own() -> None:
-    found = {
-        f"{relative(path)}:{node.lineno}"
-        for path in [*SOURCES.values(), *TOOLS]
-        for node in statements(ast.parse(path.read_text(encoding="utf-8")))
-        if sets_several(node)
-    }
+    found = {f"{relative(path)}:{line}" for path in [*SOURCES.values(), *TOOLS] for line in outline(path).sets_several}
     assert found == set(), "write one assignment a line"
 
 

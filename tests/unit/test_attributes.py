@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.unit.sources import SOURCES
+from tests.unit.sources import SOURCES, class_outline, outline
 
 ATTRIBUTES_MOST = 16
 
@@ -37,30 +37,12 @@ WITH_MORE = {
 """Classes with more attributes, and why they are not cut."""
 
 
-def attributes_of(node: ast.ClassDef) -> set[str]:
-    """The names in `__slots__`, and those that methods set on `self`."""
-    names: set[str] = set()
-    for statement in node.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__slots__":
-            said = ast.literal_eval(statement.value)
-            names |= {said} if isinstance(said, str) else set(said)
-        elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-            names |= {
-                each.attr
-                for each in ast.walk(statement)
-                if isinstance(each, ast.Attribute)
-                and isinstance(each.ctx, ast.Store)
-                and ast.unparse(each.value) == "self"
-            }
-    return names
-
-
 def test_no_class_has_more_attributes_without_a_reason() -> None:
     large = {
-        (module, node.name)
+        (module, each.name)
         for module, path in SOURCES.items()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and len(attributes_of(node)) > ATTRIBUTES_MOST
+        for each in outline(path).classes
+        if len(each.attributes) > ATTRIBUTES_MOST
     }
     assert large - WITH_MORE.keys() == set(), "cut the class, or say why not"
     assert WITH_MORE.keys() - large == set(), "these need no reason any more"
@@ -77,4 +59,4 @@ def test_no_class_has_more_attributes_without_a_reason() -> None:
 def test_attributes_are_found(text: str, names: set[str]) -> None:
     (node,) = ast.parse(text).body
     assert isinstance(node, ast.ClassDef)
-    assert attributes_of(node) == names
+    assert class_outline(node).attributes == names

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
 
 import pytest
 
-from tests.unit.sources import ROOT, SOURCES
+from tests.unit.sources import ROOT, SOURCES, outline
 
 SHARED = frozenset(("FairShares", "FairCache", "Semaphore", "ThreadPoolExecutor", "fair_shares", "fairly_held"))
 """What divides or limits something that several tenants use."""
@@ -117,13 +116,7 @@ def row_of(beginning: str) -> str:
 
 def makers() -> set[str]:
     """The modules that make or divide a shared bound."""
-    found = set()
-    for module, path in SOURCES.items():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                if name in SHARED:
-                    found.add(module)
+    found = {module for module, path in SOURCES.items() if outline(path).calls & SHARED}
     return found - {"ingress.translation.sharing"}
 
 

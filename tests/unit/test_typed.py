@@ -17,7 +17,7 @@ from tests.unit.declarations import (
     declared,
     typed_signatures,
 )
-from tests.unit.sources import SOURCES, parsed, relative
+from tests.unit.sources import SOURCES, outline, parsed, relative
 
 CLASSES = {name for module in (*TYPED, *LAYOUTS) for name in declared(module)}
 
@@ -195,14 +195,12 @@ def test_no_class_without_types_redefines_a_hidden_method() -> None:
     """Compiled code calls a `cdef` method in its own table: what an untyped subclass says is never asked."""
     hidden = {name: methods for module in TYPED for name, methods in hidden_methods(module).items()}
     offenders = [
-        f"{relative(path)}:{node.lineno}: {node.name}.{redefined}"
+        f"{relative(path)}:{each.line}: {each.name}.{redefined}"
         for path in SOURCES.values()
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ClassDef) and node.name not in CLASSES
-        for base in node.bases
-        for redefined in sorted(
-            hidden.get(ast.unparse(base), set()) & {getattr(each, "name", "") for each in node.body}
-        )
+        for each in outline(path).classes
+        if each.name not in CLASSES
+        for base in each.bases
+        for redefined in sorted(hidden.get(base, set()) & each.members)
     ]
     assert "_fail" in hidden["Exchange"]
     assert not offenders, "declare them with cpdef:\n" + "\n".join(offenders)

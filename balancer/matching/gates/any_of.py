@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from balancer.errors import ErrorKind
-from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, NewPath, Reply, Resume, Verdict, Waiting
 
-_VERDICTS = (Go, Deny, Reply)
+_VERDICTS = (Go, Deny, Reply, NewPath)
 _SERVER_ERRORS = 500
 _FORBIDDEN = 403
 _REFUSING = frozenset({ErrorKind.SOURCE_DENIED})
@@ -93,7 +93,7 @@ class _Asking:
             # An endpoint may read a name with `_` as the same name with `-`, as CGI does.
             odd = [name for name, _ in fields if b"_" in name and name.replace(b"_", b"-") in withheld]
             return verdict._replace(removed=verdict.removed | withheld.union(odd))
-        if not _refuses(verdict):
+        if isinstance(verdict, NewPath) or not _refuses(verdict):
             return verdict
         if _says_what_to_do(verdict) or not _says_what_to_do(self._refusal):
             self._refusal = verdict

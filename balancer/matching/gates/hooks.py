@@ -10,15 +10,19 @@ from typing import Final, NamedTuple, Protocol
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
+from balancer.matching.destinations import Destination
+from balancer.matching.gates.leading import onward_target
 from balancer.matching.gates.verdicts import PASSED, About, Asked, Deny, Gate, Go, Reply, Resume, Waiting
 from balancer.matching.gates.verdicts import Verdict as GateVerdict
 from balancer.model.hooks import HookPhase, HookRule
+from balancer.model.zones import ZonePolicy, ZonePolicyName
 from zonal_hooks.messages import NO_CHOICE, Choice, Message, Request
 from zonal_hooks.verdicts import PASSED as HOOK_PASSED
 from zonal_hooks.verdicts import Denied, Failed, Passed, Replied, Verdict
 
 _NO_NAMES: Final[frozenset[bytes]] = frozenset()
 _VERDICTS: Final = (Passed, Denied, Replied, Failed)
+_POLICIES = {name.value: ZonePolicy(name) for name in (ZonePolicyName.OFF, ZonePolicyName.PREFER_ZONE)}
 
 
 class HookCaller(Protocol):
@@ -113,8 +117,9 @@ class _HookTurn:
 
     def go_on(self) -> GateVerdict | Waiting:
         """Calls what is left of the hook, until it answers, waits, or lets the request pass."""
-        caller = self._gate.caller
-        for phase in self._phases[self._at :]:
+        caller, phases = self._gate.caller, self._phases
+        while self._at < len(phases):
+            phase = phases[self._at]
             self._at += 1
             message = request_of(self._asked, self._scene, self._removed, self._added)
             if phase.name == "pick":
@@ -196,7 +201,7 @@ def request_of(asked: Asked, scene: HookScene, removed: frozenset[bytes] = _NO_N
         request.method,
         origin.host or request.authority,
         request.path,
-        request.target,
+        onward_target(request),
         fields,
         origin.peer,
         origin.https,
@@ -219,3 +224,14 @@ def route_hooks(gates: tuple[Gate, ...]) -> RouteHooks:
     hooks = tuple(gate for gate in gates if isinstance(gate, HookGate))
     responses = tuple(gate for gate in hooks if "response" in gate.phases)
     return RouteHooks(gates, responses, any(gate.takes_body for gate in hooks))
+
+
+def steered_by(to: Destination, choice: Choice) -> Destination:
+    """`to` for one request, as `pick` hooks say."""
+    if choice is NO_CHOICE:
+        return to
+    policy = None if choice.zone_policy is None else _POLICIES[choice.zone_policy]
+    if choice.affinity_key is None:
+        return to.steered(policy, None)
+    key = choice.affinity_key.encode("utf-8", "surrogatepass")
+    return to.steered(policy, lambda _request, _peer: key)

@@ -19,7 +19,7 @@ from balancer.sharing.counting import Counting, FleetRateZone, RateZone
 _NOTHING: frozenset[bytes] = frozenset()
 
 
-class _Clients:
+class LimitedClients:
     """The clients of a limit: what stands for the client of a request, and who is not limited."""
 
     __slots__ = ("_exempt", "_text")
@@ -46,8 +46,8 @@ class RateGate:
 
     def __init__(self, rule: RateLimit, counting: Counting | None) -> None:
         self._rule = rule
-        self._clients = _Clients(rule)
-        self._zone = _rate_zone(rule, counting) if counting is not None else None
+        self._clients = LimitedClients(rule)
+        self._zone = rate_zone(rule, counting) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.RATE_LIMITED)
 
     def describe(self) -> About:
@@ -65,7 +65,8 @@ class RateGate:
         return PASSED if not key or self._zone.may_pass(key) else self._denied
 
 
-def _rate_zone(rule: RateLimit, counting: Counting) -> RateZone | FleetRateZone:
+def rate_zone(rule: RateLimit, counting: Counting) -> RateZone | FleetRateZone:
+    """The counts of a limit: of the replica, or with what other replicas tell."""
     if rule.scope is LimitScope.FLEET:
         return counting.fleet_rates(rule.zone, rule.rates, number=number_of(rule))
     return counting.rates(rule.zone, rule.rates)
@@ -78,7 +79,7 @@ class FlightGate:
 
     def __init__(self, rule: FlightLimit, counting: Counting | None) -> None:
         self._rule = rule
-        self._clients = _Clients(rule)
+        self._clients = LimitedClients(rule)
         self._zone = counting.flights(rule.zone, rule.most) if counting is not None else None
         self._denied = Reply(rule.status, kind=ErrorKind.CONNECTIONS_LIMITED)
 

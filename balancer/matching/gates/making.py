@@ -11,6 +11,7 @@ from balancer.matching.gates.any_of import AnyOfGate
 from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, about_users
 from balancer.matching.gates.blocked_clients import BlockingGate
 from balancer.matching.gates.client_certificates import ClientCertificateGate
+from balancer.matching.gates.external_auth.backend_gate import AuthEndpoint, BackendAuthGate, FindEndpoint
 from balancer.matching.gates.external_auth.gate import NO_AUTH_SERVICES, AuthTools, ExternalAuthGate
 from balancer.matching.gates.hooks import HookCaller, HookGate, RouteHooks, about_hook, route_hooks
 from balancer.matching.gates.https_redirect import HttpsRedirectGate
@@ -23,12 +24,14 @@ from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, Tar
 from balancer.matching.gates.route_redirect import RouteRedirectGate
 from balancer.matching.gates.scripts import ScriptGate
 from balancer.matching.gates.source_ranges import SourceGate
+from balancer.matching.gates.stored_limiting import LimitStore, StoredRateGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Resume
 from balancer.matching.ordered_edits import Clock
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
-from balancer.model.external_auth import ExternalAuth
+from balancer.model.endpoints import BackendKey
+from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.gates import (
     AnyOf,
     BasicAuth,
@@ -40,7 +43,7 @@ from balancer.model.gates import (
     withheld_by,
 )
 from balancer.model.hooks import HookRule
-from balancer.model.limits import FlightLimit, RateLimit
+from balancer.model.limits import FlightLimit, LimitScope, RateLimit
 from balancer.model.redirects import (
     AppRoot,
     HttpsRedirect,
@@ -63,6 +66,10 @@ def _no_bits(_bits: int) -> int:
     return 0
 
 
+def _no_endpoint(_backend: BackendKey, _secure: bool) -> AuthEndpoint | None:
+    return None
+
+
 def _no_hooks(_: HookRule) -> HookCaller | None:
     return None
 
@@ -76,6 +83,8 @@ class GateTools(NamedTuple):
     random_bits: RandomBits = _no_bits
     hooks: Callable[[HookRule], HookCaller | None] = _no_hooks
     now: Clock | None = None
+    limit_store: LimitStore | None = None
+    auth_endpoint: FindEndpoint = _no_endpoint
 
 
 _NO_TOOLS = GateTools()
@@ -141,7 +150,7 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
         case SourceRanges():
             return SourceGate(rule)
         case RateLimit():
-            return RateGate(rule, tools.counting)
+            return _rate_gate(rule, tools)
         case FlightLimit():
             return FlightGate(rule, tools.counting)
         case AnyOf():
@@ -150,8 +159,20 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
         case BasicAuth():
             sign_in = tools.sign_in
             return RefusingGate(about_users(rule.logins)) if sign_in is None else BasicAuthGate(rule, sign_in)
-        case ExternalAuth():
-            return ExternalAuthGate(rule, tools.auth)
+        case ExternalAuth() | BackendAuth():
+            return _auth_gate(rule, tools)
+
+
+def _auth_gate(rule: ExternalAuth | BackendAuth, tools: GateTools) -> Gate:
+    if isinstance(rule, ExternalAuth):
+        return ExternalAuthGate(rule, tools.auth)
+    return BackendAuthGate(rule, tools.auth.services, tools.auth_endpoint)
+
+
+def _rate_gate(rule: RateLimit, tools: GateTools) -> Gate:
+    if rule.scope is LimitScope.FLEET and tools.limit_store is not None:
+        return StoredRateGate(rule, tools.counting, tools.limit_store)
+    return RateGate(rule, tools.counting)
 
 
 def _hook_gate(rule: HookRule, tools: GateTools) -> Gate:

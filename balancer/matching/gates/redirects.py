@@ -6,6 +6,7 @@ were checked when the head was read.
 
 from __future__ import annotations
 
+from balancer.matching.gates.leading import is_led
 from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Go, Reply, Resume
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import AppRoot, NameRedirect, TargetRedirect, UrlForm
@@ -28,7 +29,7 @@ class AppRootGate:
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once. The Location has the Host as it came, with its port."""
         request = asked.request
-        if request.path != b"/":
+        if request.path != b"/" or is_led(request):
             return PASSED
         if not request.host_name:
             return _redirect(_APP_ROOT_STATUS, own_url(UrlForm(), request, asked.origin, self._target))

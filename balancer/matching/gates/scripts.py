@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterable
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.matching.gates.answer_types import media_type_of
+from balancer.matching.gates.leading import TURNS_MOST, LedHead, is_led
 from balancer.matching.gates.script_texts import ScriptRun, ScriptText, compile_script_text, has_variables, safe_value
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Reply, Resume
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, NewPath, Reply, Resume
 from balancer.matching.ordered_edits import Clock, EditPlan, OrderedEditor
 from balancer.matching.regexes import Pattern, compile_capturing
 from balancer.matching.urls import own_url
@@ -26,6 +27,7 @@ from balancer.model.scripts import (
     OrderedEdits,
     PlainStep,
     RedirectFound,
+    RewritePath,
     Script,
     SetVariable,
     Step,
@@ -38,7 +40,7 @@ _NOT_IN_URLS = re.compile(rb"[^\x21-\x7e]")
 # nginx ngx_escape_uri, NGX_ESCAPE_ARGS: what captures become in a redirect if the client encoded anything.
 _NOT_IN_CAPTURES = re.compile(rb'[\x00-\x20\x7f-\xff"#%&+;<>?\\^`{|}]')
 
-_Do = Callable[[ScriptRun], Reply | None]
+_Do = Callable[[ScriptRun], Reply | NewPath | None]
 _Met = Callable[[ScriptRun], bool]
 
 
@@ -62,8 +64,10 @@ class ScriptGate:
         """Nothing to say before a request is judged."""
         return FORESEEN
 
-    def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
+    def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply | NewPath:
         """The verdict, always at once."""
+        if self._host and is_led(asked.request):
+            return PASSED
         run, plan = ScriptRun(asked, self._underscores), self._plan
         try:
             for met, steps, chosen in self._steps:
@@ -72,7 +76,7 @@ class ScriptGate:
                 plan = chosen or plan
                 for step in steps:
                     if (reply := step(run)) is not None:
-                        return reply._replace(editors=plan.editors(run), is_of_host=self._host)
+                        return self._ended(reply, plan, run)
             if self._host:
                 return PASSED
             added = tuple((name, value) for name, text in self._fields if (value := run.bounded(safe_value(text(run)))))
@@ -80,6 +84,12 @@ class ScriptGate:
         except Refusal as refusal:
             return Deny(refusal.kind)
         return Go(added, self._removed, always=editors) if editors or self._removed else PASSED
+
+    def _ended(self, verdict: Reply | NewPath, plan: _ValuedPlan, run: ScriptRun) -> Reply | NewPath:
+        """What a step says that ends the script. Changes of the path by the whole host are not counted, as in nginx."""
+        if isinstance(verdict, Reply):
+            return verdict._replace(editors=plan.editors(run), is_of_host=self._host)
+        return verdict._replace(turns=0) if self._host else verdict
 
     def _compiled(self, step: Step) -> tuple[_Met | None, tuple[_Do, ...], _ValuedPlan | None]:
         tools = self._tools
@@ -156,6 +166,8 @@ class _Tools:
                 return self._answer(step.status, text)
             case RedirectFound():
                 return self._redirect(step)
+            case RewritePath():
+                return self._rewriting(step)
 
     def _answer(self, status: int, text: ScriptText | None) -> _Do:
         if text is None:
@@ -181,6 +193,19 @@ class _Tools:
                 run.captures = tuple(_encoded(each) for each in captures)
             url = text(run) + (mark + query if step.keeps_query and query else b"")
             return self._leading(step.status, url, run)
+
+        return do
+
+    def _rewriting(self, step: RewritePath) -> _Do:
+        pattern = compile_capturing(step.expression)
+        text = compile_script_text(step.text, self._names, pattern.groups)
+
+        def do(run: ScriptRun) -> Reply | NewPath | None:
+            request = run.asked.request
+            if not _search(pattern, request.path, run):
+                return None
+            turns = request.turns + 1 if isinstance(request, LedHead) else 1
+            return Reply(500) if turns > TURNS_MOST else NewPath(run.bounded(text(run)), turns)
 
         return do
 

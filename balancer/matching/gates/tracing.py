@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 from balancer.http.trace_context import TRACEPARENT, TRACESTATE, TraceContext, trace_context_of, traceparent_field
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import About, Asked, Go, Resume
+from balancer.matching.gates.leading import is_led
+from balancer.matching.gates.verdicts import PASSED, About, Asked, Go, Resume
 from balancer.model.tracing import Sampler, Sampling, Tracing
 
 RandomBits = Callable[[int], int]
@@ -39,6 +40,8 @@ class TracingGate:
 
     def judge(self, asked: Asked, resume: Resume) -> Go:
         """Never refuses and never waits."""
+        if is_led(asked.request):
+            return PASSED  # the request has its place already
         rule = self._rule
         parent = trace_context_of(asked.request.fields) if rule.trusts_client else None
         trace_id = parent.trace_id if parent is not None else f"{self._random_bits(_TRACE_BITS) or 1:032x}"

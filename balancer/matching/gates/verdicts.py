@@ -81,7 +81,17 @@ class Reply(NamedTuple):
     is_of_host: bool = False
 
 
-Verdict = Go | Deny | Reply
+class NewPath(NamedTuple):
+    """The request is matched anew by `path`, which is decoded and begins with `/`; nothing else of its route is asked.
+
+    `turns` is how often that has happened by scripts of routes, this time included.
+    """
+
+    path: bytes
+    turns: int = 0
+
+
+Verdict = Go | Deny | Reply | NewPath
 
 Resume = Callable[[Verdict], None]
 """Tells the verdict of a gate that had to wait. The second call and calls after a cancellation have no effect."""

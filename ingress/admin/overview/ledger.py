@@ -66,7 +66,7 @@ class Ledger:
         return (self._row(name, now) for name in sorted(self.catalog.services))
 
     def rows_of(self, names: set[ServiceName], now: float) -> Iterator[ServiceRow]:
-        """Those of the Services `names` that there are, by namespace and name."""
+        """The rows of the Services `names` that there are, by namespace and name."""
         return (self._row(name, now) for name in sorted(names & self.catalog.services.keys()))
 
     def tried_text(self, name: ServiceName, now: float) -> str:

@@ -1,4 +1,6 @@
-"""Keeps the last minutes of a replica as points for a chart: rates, shares and durations of each short span.
+"""Keeps the last hour of a replica as points for a chart: rates, shares and durations of each span.
+
+Spans of the last minutes are short, and older ones longer.
 
 Bounded in number and age. Time is an argument, in seconds. Does not know who looks.
 """
@@ -14,7 +16,11 @@ import msgspec
 from balancer.metrics.definitions import BUCKETS_SECONDS
 from ingress.admin.overview.traffic import ServiceAccount
 
-KEPT_SECONDS = 900.0
+KEPT_SECONDS = 3600.0
+FINE_SECONDS = 900.0
+"""So long each span is kept as it was noted."""
+
+COARSE_SECONDS = 15.0
 _POINTS_MOST = 1000
 
 
@@ -60,11 +66,13 @@ class _Reading(msgspec.Struct, frozen=True):
 class Timeline:
     """The points of the last `KEPT_SECONDS`."""
 
-    __slots__ = ("_last", "_points")
+    __slots__ = ("_coarse", "_last", "_last_coarse", "_points")
 
     def __init__(self) -> None:
         self._points: deque[TimePoint] = deque(maxlen=_POINTS_MOST)
+        self._coarse: deque[TimePoint] = deque(maxlen=_POINTS_MOST)
         self._last: _Reading | None = None
+        self._last_coarse: _Reading | None = None
 
     def note(self, account: ServiceAccount, *, now: float) -> TimePoint | None:
         """Adds a point for the time since the last call. None at the first call, or if no time has passed."""
@@ -73,16 +81,30 @@ class Timeline:
             return None
         self._last = reading
         if last is None:
+            self._last_coarse = reading
             return None
         point = _point(last, reading)
         self._points.append(point)
-        while self._points[0].at_epoch_seconds < now - KEPT_SECONDS:
+        while self._points[0].at_epoch_seconds < now - FINE_SECONDS:
             self._points.popleft()
+        self._note_coarse(reading)
         return point
 
+    def _note_coarse(self, reading: _Reading) -> None:
+        before = self._last_coarse
+        if before is None or reading.at - before.at < COARSE_SECONDS:
+            return
+        self._last_coarse = reading
+        self._coarse.append(_point(before, reading))
+        while self._coarse[0].at_epoch_seconds < reading.at - KEPT_SECONDS:
+            self._coarse.popleft()
+
     def points(self) -> tuple[TimePoint, ...]:
-        """All points, the oldest first."""
-        return tuple(self._points)
+        """All points, the oldest first. No two tell of the same time but for the span in which short ones begin."""
+        if not self._points:
+            return ()
+        begin = self._points[0].at_epoch_seconds - self._points[0].seconds
+        return (*(each for each in self._coarse if each.at_epoch_seconds - each.seconds < begin), *self._points)
 
 
 def quantile(counts: Sequence[float], share: float, bounds: Sequence[float] = BUCKETS_SECONDS) -> float | None:

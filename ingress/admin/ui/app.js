@@ -4,6 +4,7 @@
 import { el, replace, shown, text } from "./dom.js";
 import { ExplainView } from "./explain.js";
 import { FindingsView } from "./findings.js";
+import { FleetView } from "./fleet.js";
 import { ReplicaView } from "./replica.js";
 import { RoutesView } from "./routes.js";
 import { ServiceView } from "./service.js";
@@ -19,6 +20,7 @@ const PAGES = [
   ["services", "Services"],
   ["routes", "Routes"],
   ["findings", "Findings"],
+  ["fleet", "Fleet"],
   ["explain", "Explain"],
   ["replica", "Replica"],
 ];
@@ -32,15 +34,15 @@ replace(document.getElementById("nav"), links.map((link) => el("li", null, link)
 let view = null;
 let lastEvent = 0;
 
-// The address: #/page, #/services/NAMESPACE/NAME, #/explain?url=…
+// The address: #/page, #/page?q=WORDS, #/services/NAMESPACE/NAME, #/explain?url=…
 
 function viewOf(address) {
   const [path, query] = address.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [page, ...rest] = path.split("/").map(decoded);
   if (page === "services" && rest.length === 2) return [page, new ServiceView(rest.join("/"))];
-  if (page === "explain") return [page, new ExplainView(new URLSearchParams(query ?? ""))];
-  const views = { services: ServicesView, routes: RoutesView, findings: FindingsView, replica: ReplicaView };
-  return views[page] ? [page, new views[page]()] : ["zones", new ZonesView()];
+  const asked = new URLSearchParams(query ?? "");
+  const views = { explain: ExplainView, findings: FindingsView, fleet: FleetView, replica: ReplicaView, routes: RoutesView, services: ServicesView };
+  return views[page] ? [page, new views[page](asked)] : ["zones", new ZonesView(asked)];
 }
 
 function decoded(part) {

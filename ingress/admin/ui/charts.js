@@ -14,11 +14,15 @@ function measure() {
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
 
-// The span that is shown: as short as the data allows, at most 15 minutes.
-export function spanOf(points, now) {
+// The span that is shown: as short as the data allows, and at most the one that was chosen.
+export const SPANS = [900, 3600];
+
+export function spanOf(points, now, most = SPANS[0]) {
   const seconds = points.length ? now - points[0].at_epoch_seconds + points[0].seconds : 0;
-  return [60, 120, 300, 600, 900].find((span) => seconds <= span + 5) ?? 900;
+  return Math.min(most, [60, 120, 300, 600, 900, 1800].find((span) => seconds <= span + 5) ?? 3600);
 }
+
+export const within = (points, now, seconds) => points.filter((point) => point.at_epoch_seconds > now - seconds);
 
 function niceTop(value) {
   if (value <= 0) return 1;
@@ -58,13 +62,13 @@ export class Chart {
     this.onCross = () => {};
   }
 
-  draw(points, now, cross) {
-    this.points = points;
+  draw(all, now, cross, most) {
     this.now = now;
     this.cross = cross;
     measure();
     this.width = Math.max(this.plot.clientWidth, 240);
-    this.span = spanOf(points, now);
+    this.span = spanOf(all, now, most);
+    this.points = within(all, now, this.span);
     this.plot.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
     const scale = this.scale === "log" ? this.#log() : linear(this.#most());
     replace(this.plot, this.#axes(scale), this.#areas(scale), this.#lines(scale), this.#crossLine());

@@ -2,7 +2,7 @@
 
 import { el, replace, text } from "./dom.js";
 import * as m from "./model.js";
-import { heading, load, searchBox } from "./parts.js";
+import { Asked, heading, load, searchBox } from "./parts.js";
 
 export const SEVERITIES = {
   closed: ["bad", "Closed", "Answers 503, or is not served at all"],
@@ -15,12 +15,13 @@ export const SEVERITIES = {
 export class FindingsView {
   title = "Findings";
 
-  constructor() {
-    this.words = "";
+  constructor(query) {
+    this.asked = new Asked(query, {});
+    this.words = this.asked.get("q");
     this.findings = null;
     this.list = el("div");
     this.count = el("p", { class: "muted", role: "status" });
-    this.node = el("div", null, heading("Findings", this.count), el("div", { class: "tools" }, searchBox("Search objects, reasons, repairs", (words) => this.#search(words))), this.list);
+    this.node = el("div", null, heading("Findings", this.count), el("div", { class: "tools" }, searchBox("Search objects, reasons, repairs", (words) => this.#search(words), this.words)), this.list);
   }
 
   opened() {
@@ -46,6 +47,7 @@ export class FindingsView {
 
   #search(words) {
     this.words = words;
+    this.asked.set("q", words);
     if (this.findings) this.#show();
   }
 

@@ -7,7 +7,7 @@ const ZONE_WINDOWS = [1, 3];
 const ENOUGH_REQUESTS = 30;
 const SERVICE_WINDOW = 5;
 const LATENCY_WINDOW = 30;
-const TIMELINE_SECONDS = 900;
+const TIMELINE_SECONDS = 3600;
 
 export const key = (row) => `${row.namespace}/${row.name}`;
 

@@ -50,8 +50,37 @@ export async function load(parts, service) {
   return response.json();
 }
 
-export function searchBox(label, onInput) {
-  return el("input", { type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", oninput: (event) => onInput(event.target.value) });
+export function searchBox(label, onInput, value = "") {
+  return el("input", { type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", value, oninput: (event) => onInput(event.target.value) });
+}
+
+export function choices(label, options, chosen, choose) {
+  const buttons = options.map(([name, title]) => el("button", { type: "button", class: "choice", "aria-pressed": String(name === chosen), onclick: () => press(name) }, title));
+  const press = (name) => {
+    buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(options[index][0] === name)));
+    choose(name);
+  };
+  return el("div", { class: "choices", role: "group", "aria-label": label }, buttons);
+}
+
+// What a view is asked by its address, after the `?`. What is set is in the address from then on, so that it can be shared.
+export class Asked {
+  constructor(query, usual) {
+    this.query = query;
+    this.usual = usual;
+  }
+
+  get(name) {
+    return this.query.get(name) ?? this.usual[name] ?? "";
+  }
+
+  set(name, value) {
+    if (value === (this.usual[name] ?? "")) this.query.delete(name);
+    else this.query.set(name, value);
+    const [page] = location.hash.split("?");
+    const told = this.query.toString();
+    history.replaceState(null, "", `${page || "#/zones"}${told ? `?${told}` : ""}`);
+  }
 }
 
 export function facts(pairs) {

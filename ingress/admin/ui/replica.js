@@ -2,7 +2,7 @@
 
 import { el, replace } from "./dom.js";
 import * as m from "./model.js";
-import { pill, heading, load, searchBox, facts } from "./parts.js";
+import { Asked, pill, heading, load, searchBox, facts } from "./parts.js";
 import { Table } from "./table.js";
 
 const ZONE_SOURCES = { node: () => "the label of its node", pod: () => "the label of its pod", flag: () => ["the option ", el("code", { class: "whole" }, "--zone")], none: () => "nothing" };
@@ -10,9 +10,10 @@ const ZONE_SOURCES = { node: () => "the label of its node", pod: () => "the labe
 export class ReplicaView {
   title = "Replica";
 
-  constructor() {
-    this.words = "";
-    this.only = true;
+  constructor(query) {
+    this.asked = new Asked(query, { only: "set" });
+    this.words = this.asked.get("q");
+    this.only = this.asked.get("only") === "set";
     this.facts = el("div");
     this.workers = el("div");
     this.peers = el("div");
@@ -26,14 +27,14 @@ export class ReplicaView {
         { title: "From", sort: (row) => row.source ?? "default", cell: (row) => pill(row.source && row.source !== "default" ? "own" : "calm", row.source ?? "default") },
       ],
     });
-    const toggle = el("label", { class: "check" }, el("input", { type: "checkbox", checked: true, onchange: (event) => this.#choose(event.target.checked) }), "only those that were set");
+    const toggle = el("label", { class: "check" }, el("input", { type: "checkbox", checked: this.only, onchange: (event) => this.#choose(event.target.checked) }), "only those that were set");
     this.node = el(
       "div",
       null,
       heading("This replica"),
       this.facts,
       el("div", { class: "halves" }, el("section", { class: "card" }, el("h2", null, "Processes"), this.workers), el("section", { class: "card" }, el("h2", null, "Other replicas"), this.peers)),
-      el("section", { class: "card flush" }, el("h2", null, "Settings in force"), el("div", { class: "tools" }, searchBox("Search settings", (words) => this.#search(words)), toggle), this.settings.node),
+      el("section", { class: "card flush" }, el("h2", null, "Settings in force"), el("div", { class: "tools" }, searchBox("Search settings", (words) => this.#search(words), this.words), toggle), this.settings.node),
     );
   }
 
@@ -52,11 +53,13 @@ export class ReplicaView {
 
   #choose(only) {
     this.only = only;
+    this.asked.set("only", only ? "set" : "all");
     this.#show();
   }
 
   #search(words) {
     this.words = words;
+    this.asked.set("q", words);
     this.#show();
   }
 

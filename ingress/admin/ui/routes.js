@@ -2,19 +2,20 @@
 
 import { el, text } from "./dom.js";
 import * as m from "./model.js";
-import { heading, load, searchBox } from "./parts.js";
+import { Asked, heading, load, searchBox } from "./parts.js";
 import { routeRow, routesTable } from "./route_table.js";
 
 export class RoutesView {
   title = "Routes";
 
-  constructor() {
-    this.words = "";
+  constructor(query) {
+    this.asked = new Asked(query, {});
+    this.words = this.asked.get("q");
     this.rows = [];
     this.certificates = new Map();
     this.count = el("p", { class: "muted", role: "status" });
     this.table = routesTable("Routes", "No route fits.", () => this.certificates);
-    this.node = el("div", { class: "listing" }, heading("Routes", this.count), el("div", { class: "tools" }, searchBox("Search hosts, paths, Ingresses, features", (words) => this.#search(words))), this.table.node);
+    this.node = el("div", { class: "listing" }, heading("Routes", this.count), el("div", { class: "tools" }, searchBox("Search hosts, paths, Ingresses, features", (words) => this.#search(words), this.words)), this.table.node);
   }
 
   opened() {
@@ -43,6 +44,7 @@ export class RoutesView {
 
   #search(words) {
     this.words = words;
+    this.asked.set("q", words);
     this.table.node.scrollTop = 0;
     this.#show();
   }

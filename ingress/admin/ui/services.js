@@ -2,7 +2,7 @@
 
 import { el, text } from "./dom.js";
 import * as m from "./model.js";
-import { modePill, shareBar, zoneChips, heading, serviceHref, searchBox } from "./parts.js";
+import { Asked, choices, modePill, shareBar, zoneChips, heading, serviceHref, searchBox } from "./parts.js";
 import { Table } from "./table.js";
 
 const FILTERS = [
@@ -17,11 +17,11 @@ const FILTERS = [
 export class ServicesView {
   title = "Services";
 
-  constructor() {
-    this.words = "";
-    this.filter = "all";
+  constructor(query) {
+    this.asked = new Asked(query, { filter: "all" });
+    this.words = this.asked.get("q");
+    this.filter = FILTERS.some(([name]) => name === this.asked.get("filter")) ? this.asked.get("filter") : "all";
     this.count = el("p", { class: "muted", role: "status" });
-    this.buttons = FILTERS.map(([name, label]) => el("button", { type: "button", class: "choice", "aria-pressed": String(name === "all"), onclick: () => this.#choose(name) }, label));
     this.table = new Table({
       caption: "Services",
       sort: 4,
@@ -40,7 +40,7 @@ export class ServicesView {
         { title: "$ a month", sort: (each) => each.dollars, number: true, level: 3, cell: (each) => m.dollars(each.dollars) },
       ],
     });
-    this.node = el("div", { class: "listing" }, heading("Services", this.count), el("div", { class: "tools" }, searchBox("Search Services, policies, reasons", (words) => this.#search(words)), el("div", { class: "choices", role: "group", "aria-label": "Filter" }, this.buttons)), this.table.node);
+    this.node = el("div", { class: "listing" }, heading("Services", this.count), el("div", { class: "tools" }, searchBox("Search Services, policies, reasons", (words) => this.#search(words), this.words), choices("Filter", FILTERS, this.filter, (name) => this.#choose(name))), this.table.node);
   }
 
   update(state, figures) {
@@ -56,12 +56,13 @@ export class ServicesView {
 
   #choose(name) {
     this.filter = name;
-    this.buttons.forEach((button, index) => button.setAttribute("aria-pressed", String(FILTERS[index][0] === name)));
+    this.asked.set("filter", name);
     this.#again();
   }
 
   #search(words) {
     this.words = words;
+    this.asked.set("q", words);
     this.#again();
   }
 

@@ -2,8 +2,8 @@
 
 import { el, replace, text } from "./dom.js";
 import * as m from "./model.js";
-import { modePill, pill, serviceHref } from "./parts.js";
-import { timelineCharts } from "./charts.js";
+import { Asked, choices, modePill, pill, serviceHref } from "./parts.js";
+import { SPANS, timelineCharts } from "./charts.js";
 
 function tile(label) {
   const value = el("strong", null, m.NOTHING);
@@ -14,7 +14,10 @@ function tile(label) {
 export class ZonesView {
   title = "Zones";
 
-  constructor() {
+  constructor(query) {
+    this.asked = new Asked(query, { span: String(SPANS[0]) });
+    this.span = SPANS.includes(Number(this.asked.get("span"))) ? this.asked.get("span") : String(SPANS[0]);
+    const spans = choices("Time", SPANS.map((seconds) => [String(seconds), seconds < 3600 ? `${seconds / 60} minutes` : "1 hour"]), this.span, (span) => this.#choose(span));
     this.verdict = el("h1", { tabindex: "-1", class: "verdict" }, "Waiting for figures");
     this.tiles = ["Requests a second", "Stay in the own zone", "Errors", "p99 own / other zones", "Between zones, a month"].map(tile);
     this.matrix = el("div", { class: "matrix-scroller", tabindex: "0", role: "region", "aria-label": "Traffic between zones" });
@@ -29,7 +32,7 @@ export class ZonesView {
       this.sick,
       el("div", { class: "tiles" }, this.tiles.map((each) => each.node)),
       el("section", { class: "card", "aria-labelledby": "matrix-title" }, el("h2", { id: "matrix-title" }, "From zone to zone"), this.matrix),
-      el("section", { class: "card", "aria-labelledby": "time-title" }, el("h2", { id: "time-title" }, "The last minutes"), el("div", { class: "charts" }, this.charts.map((chart) => chart.node))),
+      el("section", { class: "card", "aria-labelledby": "time-title" }, el("div", { class: "heading" }, el("h2", { id: "time-title" }, "The last minutes"), spans), el("div", { class: "charts" }, this.charts.map((chart) => chart.node))),
       el("section", { class: "card", "aria-labelledby": "changes-title" }, el("h2", { id: "changes-title" }, "What changed"), this.changes),
     );
     this.cross = null;
@@ -52,7 +55,13 @@ export class ZonesView {
   }
 
   #draw() {
-    for (const chart of this.charts) chart.draw(this.state.timeline, this.state.at, this.cross);
+    for (const chart of this.charts) chart.draw(this.state.timeline, this.state.at, this.cross, Number(this.span));
+  }
+
+  #choose(span) {
+    this.span = span;
+    this.asked.set("span", span);
+    if (this.state) this.#draw();
   }
 
   #cross(at) {

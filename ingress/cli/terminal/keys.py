@@ -11,9 +11,10 @@ import msgspec
 
 from ingress.cli.terminal.ranking import Order
 
-HELP: Final = "q ends, s sorts, j/k scroll, space holds, +/- pace"
+HELP: Final = "q ends, f fleet, s sorts, j/k scroll, space holds, +/- pace"
 """The keys, in the last line of the view."""
 
+_SWITCHES: Final = {" ": "holds", "f": "shows_fleet"}
 _ORDERS: Final = tuple(Order)
 _SHORTEST_SECONDS: Final = 0.2
 _LONGEST_SECONDS: Final = 3600.0
@@ -25,13 +26,14 @@ _STEPS: Final = {"k": -1, _UP: -1, "j": 1, _DOWN: 1, _PAGE_UP: -_PAGE, _PAGE_DOW
 class TopSight(msgspec.Struct, frozen=True, kw_only=True):
     """How the traffic is looked at: the order of Services, the first one shown, and the seconds between two looks.
 
-    `holds`: the figures stay as they are. `ended`: the view is over.
+    `holds`: the figures stay as they are. `shows_fleet`: all replicas in place of Services. `ended`: the view is over.
     """
 
     order: Order
     interval_seconds: float
     first: int = 0
     holds: bool = False
+    shows_fleet: bool = False
     ended: bool = False
 
 
@@ -45,8 +47,9 @@ def pressed(sight: TopSight, key: str) -> TopSight:
         return msgspec.structs.replace(sight, order=order, first=0)
     if key in _STEPS:
         return msgspec.structs.replace(sight, first=max(0, sight.first + _STEPS[key]))
-    if key == " ":
-        return msgspec.structs.replace(sight, holds=not sight.holds)
+    if key in _SWITCHES:
+        switch = _SWITCHES[key]
+        return msgspec.structs.replace(sight, **{switch: not getattr(sight, switch)})
     if key in ("+", "-"):
         seconds = sight.interval_seconds / 2 if key == "+" else sight.interval_seconds * 2
         return msgspec.structs.replace(sight, interval_seconds=min(max(seconds, _SHORTEST_SECONDS), _LONGEST_SECONDS))

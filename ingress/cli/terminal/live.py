@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table as Drawn
 from rich.text import Text
 
+from ingress.cli.terminal.fleet import fleet_flows_table, fleet_notes, fleet_view, replicas_table
 from ingress.cli.terminal.keyboard import Keyboard
 from ingress.cli.terminal.keys import HELP, TopSight, pressed
 from ingress.cli.terminal.lookout import CannotShow, Lookout, TopOptions
@@ -78,6 +79,8 @@ def drawn(
     found: TrafficRates, watch: Lookout, options: TopOptions, sight: TopSight, size: ConsoleDimensions
 ) -> RenderableType:
     """A screen of this size. Services that find no room are counted in the last line."""
+    if sight.shows_fleet:
+        return _drawn_fleet(found, watch, sight)
     shown = chosen(found, msgspec.structs.replace(options.choice, order=sight.order))
     sick = sick_zones_table(shown.services)
     sick_room = len(sick.rows) and len(sick.rows) + _HEAD_LINES
@@ -96,6 +99,21 @@ def drawn(
         _drawn_table(fitted(services_table(shown.services[first : first + room]), size.width)),
         *(Text(printable(each, limit=size.width), no_wrap=True, overflow="ellipsis") for each in tried),
         Text(_last_line(len(shown.services) - room, sight), style="dim", no_wrap=True, overflow="ellipsis"),
+    )
+
+
+def _drawn_fleet(found: TrafficRates, watch: Lookout, sight: TopSight) -> RenderableType:
+    """All replicas and the sums of their flows, as the replicas know them that were asked."""
+    fleet = fleet_view(watch.answers)
+    return Group(
+        Text(headline(found), style="bold", no_wrap=True, overflow="ellipsis"),
+        *(Text(f"{answer.admin}: {answer.problem}", style="red") for answer in watch.problems),
+        Text(""),
+        _drawn_table(replicas_table(fleet)),
+        Text(""),
+        _drawn_table(fleet_flows_table(fleet)),
+        *(Text(note, style="red" if note else "") for note in fleet_notes(fleet)),
+        Text(_last_line(0, sight), style="dim", no_wrap=True, overflow="ellipsis"),
     )
 
 

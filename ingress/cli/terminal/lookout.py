@@ -13,7 +13,7 @@ from ingress.cli.terminal.rates import Pair, TrafficRates, traffic
 from ingress.cli.terminal.views import AdminReply
 from ingress.findings import printable
 
-_PARTS_OF_TOP: Final = ("flows", "services")
+_PARTS_OF_TOP: Final = ("flows", "services", "fleet")
 _PROBLEM_LIMIT: Final = 1000
 
 
@@ -32,16 +32,21 @@ class TopOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lookout:
-    """Asks again and again, and remembers the last document of each replica. `problems` are those of the last time."""
+    """Asks again and again, and remembers the last document of each replica.
+
+    `problems` are those of the last time, and `answers` all of the last time.
+    """
 
     def __init__(self, options: TopOptions) -> None:
         self.problems: list[AdminReply] = []
+        self.answers: list[AdminReply] = []
         self._admins = options.admins
         self._last: dict[str, Overview] = {}
 
     def look(self) -> TrafficRates:
         """The rates since the last look. Raises `CannotShow` if no replica answers."""
         answers = ask_all(self._admins, _PARTS_OF_TOP)
+        self.answers = answers
         self.problems = [answer for answer in answers if answer.overview is None]
         if len(self.problems) == len(answers):
             raise CannotShow(told_problem(answers[0]))

@@ -10,9 +10,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
+
 from ingress.findings import Findings, printable
 from ingress.migration.assuming import SUPPOSED
-from ingress.migration.checking import translated_dump
+from ingress.migration.checking import controller_of, translated_dump
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.gateway.comments import comments_of
@@ -24,12 +26,14 @@ from ingress.migration.manifest_files import CannotKeep, documents_of, text_of
 from ingress.migration.verdicts import NameStanding, Review
 from ingress.migration.writing import MigrateOptions, prepare, write_config_map
 from ingress.objects.kinds import Ingress, Kind, key_of
+from ingress.settings.context import TranslationContext
 from ingress.sources.documents import Unparsable
 from ingress.sources.folder import FolderUnreadable
 from ingress.translation.cluster.cluster_settings import cluster_settings
 
 _LINE_LIMIT = 4000
 _SHARED_FILE = "gateway.yaml"
+_PORTS_FILE = "ports.yaml"
 _DIFFERENCES_MOST = 200
 _STARTING = (
     "Start zonal with ports for Gateways (docs/gateway.md). The Ingresses stay as they are: delete each one when its"
@@ -50,9 +54,10 @@ def _moved(options: MigrateOptions) -> list[str]:
         raise CannotCheck("objects of Gateway API stand beside Ingresses: give --output OUT, a new folder")
     now = time.time()
     dump = read_dump(options.source)
-    inventory, translation = translated_dump(dump, options.context, now_epoch_seconds=now)
+    context, tcp_services = _of_controller(options)
+    inventory, translation = translated_dump(dump, context, now_epoch_seconds=now)
     assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
-    found = review(translation, inventory, options.context, origins=dump.origins, assumed=assumed)
+    found = review(translation, inventory, context, origins=dump.origins, assumed=assumed)
     if not found.ingresses:
         raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move")
     names = {(each.namespace, each.name) for each in found.ingresses}
@@ -60,13 +65,14 @@ def _moved(options: MigrateOptions) -> list[str]:
     moved = move_dump(
         inventory,
         translation,
-        options.context,
+        context,
         ours=[each for each in inventory.of(Ingress) if key_of(each) in names],
         closed=_closed(found),
-        redirects=cluster_settings(inventory, options.context, Findings(), now_epoch_seconds=now).redirects,
+        redirects=cluster_settings(inventory, context, Findings(), now_epoch_seconds=now).redirects,
         gateway=(namespace, name),
         class_name=options.class_name,
         now_epoch_seconds=now,
+        tcp_services=inventory.config_map(*tcp_services) if tcp_services is not None else None,
     )
     lines = [*assumed]
     if not options.shows_diff:
@@ -75,7 +81,19 @@ def _moved(options: MigrateOptions) -> list[str]:
     lines += write_config_map(dump, found, options)
     for each in moved.ingresses:
         lines += ["", *_ingress_lines(each)]
+    lines += [f"tcp-services, not written: {each}" for each in moved.withheld]
     return [*lines, "", *_difference_lines(moved), "", _STARTING, _summary(moved)]
+
+
+def _of_controller(options: MigrateOptions) -> tuple[TranslationContext, Key | None]:
+    """The context with what the controller of the dump says about streams, and the ConfigMap of its ports."""
+    controller = controller_of(options.source, options.context)
+    if controller is None:
+        return options.context, None
+    passes = options.context.enable_ssl_passthrough or controller.get("enable-ssl-passthrough") == "true"
+    namespace, _, name = controller.get("tcp-services-configmap").partition("/")
+    context = msgspec.structs.replace(options.context, enable_ssl_passthrough=passes)
+    return context, (namespace, name) if name else None
 
 
 def _closed(found: Review) -> dict[Key, str]:
@@ -95,11 +113,12 @@ def _write(dump: Dump, moved: MovedDump, options: MigrateOptions, output: Path) 
         key = each.namespace, each.name
         files.setdefault(dump.origins.get((Kind.INGRESS, *key), ""), []).append(key)
     yield from _file(output / _SHARED_FILE, [("", each) for each in moved.shared], options)
+    yield from _file(output / _PORTS_FILE, [("", each) for each in moved.ports], options)
     for file, keys in sorted(files.items()):
         comments = _comments(options.source, file)
         target = output / (file if file.endswith((".yaml", ".yml")) else f"{file}.yaml")
-        if target == output / _SHARED_FILE:
-            target = output / f"routes-{_SHARED_FILE}"
+        if target in (output / _SHARED_FILE, output / _PORTS_FILE):
+            target = output / f"routes-{target.name}"
         written = [
             (comments.get(key, "") if not number else "", document)
             for key in keys

@@ -111,7 +111,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "proxy-cookie-domain": "endpoints have to know the host that clients see",
     "proxy-cookie-path": "endpoints have to know the path that clients see",
     "proxy-redirect-from": "endpoints have to know the path that clients see",
-    "ssl-passthrough": "write a TLSRoute, and a listener of the protocol TLS with the mode Passthrough",
+    "ssl-passthrough": "give --enable-ssl-passthrough, or write a TLSRoute and a listener of the mode Passthrough",
     "upstream-hash-by": "sessionPersistence keeps a client at an endpoint by a cookie",
 }
 """What to write instead of annotations without a form."""
@@ -174,6 +174,13 @@ def kept_annotations(annotations: Mapping[str, str]) -> dict[str, str]:
         if form is Form.ANNOTATION:
             found[how] = text
     return found
+
+
+def as_passed(form: NameForm) -> NameForm:
+    """What becomes of an annotation of an Ingress whose TLS passes."""
+    if form.name != "ssl-passthrough":
+        return form
+    return NameForm(form.name, form.value, Form.FIELD, "a TLSRoute, and a listener with the mode Passthrough")
 
 
 def withholding(forms: Iterable[NameForm]) -> str:

@@ -15,7 +15,8 @@ RawObject = dict[str, Any]
 
 VERSION: Final = "gateway.networking.k8s.io/v1"
 _GROUP: Final = "gateway.networking.k8s.io"
-_LISTENERS_MOST: Final = 64
+LISTENERS_MOST: Final = 64
+"""The most listeners of a Gateway or ListenerSet."""
 _NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 
 
@@ -51,14 +52,14 @@ def listener_name(host: str, scheme: str) -> str:
 
 def doorway_of(hosts: Mapping[str, HostListeners], gateway: tuple[str, str]) -> Doorway:
     """Where the hosts stand."""
-    if sum(1 + bool(each.certificates) for each in hosts.values()) <= _LISTENERS_MOST:
+    if sum(1 + bool(each.certificates) for each in hosts.values()) <= LISTENERS_MOST:
         return Doorway(gateway)
     sets: dict[str, tuple[str, str]] = {}
     filled: dict[str, tuple[int, int]] = {}
     for host, each in hosts.items():
         namespace, size = each.namespaces[0], 1 + bool(each.certificates)
         number, used = filled.get(namespace, (1, 0))
-        number, used = (number + 1, size) if used + size > _LISTENERS_MOST else (number, used + size)
+        number, used = (number + 1, size) if used + size > LISTENERS_MOST else (number, used + size)
         filled[namespace] = number, used
         sets[host] = namespace, gateway[1] if number == 1 else f"{gateway[1]}-{number}"
     return Doorway(gateway, sets)
@@ -87,7 +88,7 @@ def gateway_documents(hosts: Mapping[str, HostListeners], doorway: Doorway, clas
 
 def _listeners(item: HostListeners, namespace: str) -> Iterator[RawObject]:
     hostname = {"hostname": item.host} if item.host else {}
-    allowed = {"allowedRoutes": {"namespaces": _allowed(item.namespaces, namespace)}}
+    allowed = {"allowedRoutes": {"namespaces": allowed_namespaces(item.namespaces, namespace)}}
     yield {"name": listener_name(item.host, "http"), "port": 80, "protocol": "HTTP", **hostname, **allowed}
     if item.certificates:
         references = [
@@ -104,7 +105,8 @@ def _closed() -> RawObject:
     return {"name": "http", "port": 80, "protocol": "HTTP", "hostname": "gateway.invalid"}
 
 
-def _allowed(namespaces: tuple[str, ...], own: str) -> RawObject:
+def allowed_namespaces(namespaces: tuple[str, ...], own: str) -> RawObject:
+    """From which namespaces routes may attach to a listener of an object in the namespace `own`."""
     if set(namespaces) <= {own}:
         return {"from": "Same"}
     if len(namespaces) == 1:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -20,7 +20,7 @@ from ingress.migration.gateway.filters import (
     redirect_filter,
     session_of,
 )
-from ingress.migration.gateway.forms import Form, NameForm, forms_of, withholding
+from ingress.migration.gateway.forms import Form, NameForm, as_passed, forms_of, withholding
 from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, method_form, path_form
 from ingress.objects.kinds import Ingress, IngressBackend, key_of, subject_of
 from ingress.settings.reading import read_options
@@ -34,6 +34,8 @@ from ingress.settings.table.rewriting import RewriteSettings
 from ingress.settings.table.whole import INGRESS_OPTIONS
 
 RawObject = dict[str, Any]
+
+_ONLY_TLS: Final = "requests without TLS: write an HTTPRoute for them, or keep the Ingress."
 
 
 class Move(Enum):
@@ -68,7 +70,7 @@ class MovedIngress(msgspec.Struct, frozen=True):
     """What becomes of one Ingress. `withheld` says of each path that is not written why, in a sentence.
 
     `aliases` are further names of each host, and `other_names` names that redirect to one. `https_status` is that of
-    redirects to https.
+    redirects to https. `passes`: the TLS of its hosts passes to endpoints, by a TLSRoute.
     """
 
     namespace: str
@@ -80,12 +82,13 @@ class MovedIngress(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     other_names: Mapping[str, str] = {}
     https_status: int = 308
+    passes: bool = False
 
     @property
     def verdict(self) -> Move:
         """The verdict on the Ingress as a whole."""
         if not any(each.rules for each in self.hosts):
-            return Move.STAYS
+            return Move.IN_PART if self.passes else Move.STAYS
         if self.withheld:
             return Move.IN_PART
         lost = any(each.form in {Form.DIFFERS, Form.NONE} for each in self.names)
@@ -105,6 +108,7 @@ class MoveContext(msgspec.Struct, frozen=True):
 
     `winners` are the Ingresses, `namespace/name`, that have each host and path. `redirected` are those that
     redirect plain HTTP, `certified` the hosts for which a Secret is named. `redirects` are the ConfigMap's settings.
+    `passed` are the Ingresses whose TLS passes, by namespace and name.
     """
 
     ports: ServicePorts
@@ -116,6 +120,7 @@ class MoveContext(msgspec.Struct, frozen=True):
     certified: frozenset[str] = frozenset()
     config_maps: Mapping[tuple[str, str], Mapping[str, str]] = {}
     redirects: Redirects = Redirects()
+    passed: frozenset[tuple[str, str]] = frozenset()
 
     def fields(self, name: tuple[str, str]) -> Mapping[str, str] | None:
         """The fields in a ConfigMap; None: it is not known."""
@@ -151,6 +156,9 @@ class _Moving:
     def result(self, closed: str) -> MovedIngress:
         names = forms_of(self._ingress.metadata.annotations)
         namespace, name = key_of(self._ingress)
+        if not closed and (namespace, name) in self._cluster.passed:
+            names = tuple(as_passed(each) for each in names)
+            return MovedIngress(namespace, name, names=names, withheld=(_ONLY_TLS,), passes=True)
         if why := closed or withholding(names):
             return MovedIngress(namespace, name, names=names, withheld=(why,))
         hosts = tuple(self._hosts())

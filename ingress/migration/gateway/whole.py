@@ -29,6 +29,7 @@ from ingress.migration.gateway.moves import (
 )
 from ingress.migration.gateway.paths import PathText, paths_of_host
 from ingress.migration.gateway.routes import route_documents
+from ingress.migration.gateway.streams import passed_hosts, tcp_routes, tls_routes, with_listeners
 from ingress.objects.converting import decode
 from ingress.objects.gateway import Namespace
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Metadata, key_of
@@ -48,13 +49,16 @@ _ISSUER: Final = "cert-manager.io/"
 
 class MovedDump(msgspec.Struct, frozen=True):
     """What becomes of a dump. `objects` are the routes and policies of each Ingress, by namespace and name, and
-    `shared` what all of them need. `differing` is what would answer differently, a line each.
+    `shared` what all of them need. `differing` is what would answer differently, a line each. `ports` are the TCPRoutes
+    of lines of tcp-services, and `withheld` says of the other lines why, a sentence each.
     """
 
     ingresses: tuple[MovedIngress, ...]
     objects: Mapping[Key, list[RawObject]]
     shared: list[RawObject]
     differing: tuple[str, ...]
+    ports: tuple[RawObject, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 def move_dump(
@@ -68,15 +72,19 @@ def move_dump(
     gateway: Key,
     class_name: str,
     now_epoch_seconds: float,
+    tcp_services: ConfigMap | None = None,
 ) -> MovedDump:
     """Moves `ours`, the Ingresses of the class that is moved. Changes `inventory` to what there is afterwards.
 
-    `closed` says of Ingresses that answer 503 why. `redirects` are the settings of the ConfigMap.
+    `closed` says of Ingresses that answer 503 why. `redirects` are the settings of the ConfigMap, `tcp_services` the
+    ConfigMap of ports, None for none.
     """
     known = sorted(ours, key=key_of)
     canaries = {key_of(each): each for each in known if _rules(each).enabled}
     main = [each for each in known if key_of(each) not in canaries]
+    passed = passed_hosts(translation.model)
     cluster = _cluster(inventory, translation.model, main, canaries.values(), redirects)
+    cluster = msgspec.structs.replace(cluster, passed=frozenset(passed))
     moved = [_with_names(move(each, cluster, closed.get(key_of(each), "")), main) for each in main]
     hosts = _hosts(moved, _certificates(main))
     doorway = doorway_of(hosts, gateway)
@@ -87,12 +95,25 @@ def move_dump(
         key = each.namespace, each.name
         metadata = _metadata(by_key[key])
         objects[key] = route_documents(each, doorway, metadata, certified=certified.__contains__)
-    shared = gateway_documents(hosts, doorway, class_name)
+    tls = tls_routes(main, passed, cluster.ports, gateway)
+    tcp = tcp_routes(tcp_services, cluster.ports, gateway)
+    for owner, document in tls.routes:
+        objects[owner].append(document)
+    listeners = (*tls.listeners, *tcp.listeners)
+    shared = with_listeners(gateway_documents(hosts, doorway, class_name), gateway, listeners)
     policies = cluster.policies.documents()
-    after = _translated(inventory, context, [*shared, *policies, *_flat(objects)], now_epoch_seconds)
+    written = [*shared, *policies, *_flat(objects), *(each for _, each in tcp.routes)]
+    after = _translated(inventory, context, written, now_epoch_seconds)
     calls = {host.host for each in moved for host in each.hosts if any(rule.is_grpc for rule in host.rules)}
     probes = probes_of(_texts(moved, main), _fields(cluster), secure=certified, calls=calls)
-    return MovedDump(tuple(moved), objects, [*shared, *policies], tuple(differences(translation.model, after, probes)))
+    return MovedDump(
+        tuple(moved),
+        objects,
+        [*shared, *policies],
+        tuple(differences(translation.model, after, probes)),
+        tuple(each for _, each in tcp.routes),
+        tcp.withheld,
+    )
 
 
 def _rules(ingress: Ingress) -> CanaryRules:

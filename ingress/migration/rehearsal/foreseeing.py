@@ -13,7 +13,8 @@ from balancer.errors import Refusal
 from balancer.http.messages import Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
 from balancer.http.target import host_name, matchable_path
-from balancer.matching.gates.verdicts import Asked, Deny, Gate, Reply, Verdict
+from balancer.matching.gates.leading import led_to
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, NewPath, Reply, Verdict
 from balancer.matching.routing import compile_routes
 from balancer.matching.served import Match, Served
 from balancer.model.entry_points import HTTP, HTTPS
@@ -73,6 +74,21 @@ class Oracle:
         asked = Asked(request, origin, secure, match.captures)
         return self._judged(asked, gates, facts)
 
+    def _led(self, asked: Asked, to: NewPath) -> Foreseen:
+        """What becomes of a request whose path a snippet changes."""
+        try:
+            led = led_to(asked.request, to, PASSED)
+            match = self._routes.match(led.host_name, led.path, led.onward)
+        except Refusal as refusal:
+            return Foreseen(ANSWERS[refusal.kind].status)
+        if match is None:
+            return Foreseen(404)
+        facts = self._facts_of(match.served)
+        gates = match.served.secure_gates if asked.secure else match.served.plain_gates
+        if match.served.closed or not gates:
+            return facts
+        return self._judged(asked._replace(request=led, captures=match.captures), gates, facts)
+
     def _judged(self, asked: Asked, gates: Collection[Gate], facts: Foreseen) -> Foreseen:
         unknown = False
         for gate in gates:
@@ -83,6 +99,8 @@ class Oracle:
             verdict = gate.judge(asked, _never)
             if isinstance(verdict, Deny):
                 return facts._replace(status=ANSWERS[verdict.kind].status, unknown=unknown)
+            if isinstance(verdict, NewPath):
+                return self._led(asked, verdict)
             if isinstance(verdict, Reply):
                 return facts._replace(status=verdict.status, unknown=unknown)
         return facts._replace(unknown=unknown)

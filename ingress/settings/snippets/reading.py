@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from ipaddress import ip_network
 
-from balancer.model.scripts import PlainStep, RedirectFound, SetVariable
+from balancer.model.scripts import PlainStep, RedirectFound, RewritePath, SetVariable
 from ingress.settings.snippets import field_lines, step_lines
 from ingress.settings.snippets.advice import instead_of
 from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCondition, LevelStep, SnippetPlace
@@ -20,10 +20,11 @@ _EVERYBODY = ("0.0.0.0/0", "::/0")
 _STEPS: Mapping[str, Callable[[Directive], PlainStep]] = {
     "set": step_lines.set_of,
     "return": step_lines.answer_of,
-    "rewrite": step_lines.redirect_of,
+    "rewrite": step_lines.rewrite_of,
 }
 _OF_FIELDS = frozenset(("add_header", "more_set_headers", "more_clear_headers", "proxy_hide_header", "expires"))
 _EVERYWHERE = frozenset(("allow", "deny", "proxy_set_header", *_OF_FIELDS))
+_CAPTURING = (RedirectFound, RewritePath)
 _IN_CONDITIONS = _OF_FIELDS - {"proxy_hide_header"}
 
 
@@ -112,14 +113,14 @@ def _steps(lines: tuple[Directive, ...], names: Collection[str], place: SnippetP
             inner = line.block or ()
             steps = tuple(_step(each, names, groups) for each in inner if each.name in _STEPS)
             # A rewrite captures anew, so what stands behind it would name other groups.
-            if any(isinstance(each, RedirectFound) for each in steps[:-1]) and groups:
+            if any(isinstance(each, _CAPTURING) for each in steps[:-1]) and groups:
                 raise SnippetProblem(line.line, "rewrite stands before other steps", "put it last")
             yield LevelCondition(test, steps, _fields(inner, names) if place is SnippetPlace.LOCATION else Fields())
 
 
 def _step(line: Directive, names: Collection[str], groups: int) -> PlainStep:
     step = _STEPS[line.name](line)
-    if isinstance(step, RedirectFound):
+    if isinstance(step, _CAPTURING):
         groups = step_lines.groups_in(step.expression)
     if step.text is not None:
         step_lines.check_text(line.line, step.text, names, groups)

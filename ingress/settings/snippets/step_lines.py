@@ -13,7 +13,7 @@ from balancer.matching.gates.script_texts import compile_script_text
 from balancer.matching.gates.scripts import REDIRECTS
 from balancer.matching.regexes import PatternError, compile_capturing
 from balancer.matching.variables import UnknownVariable
-from balancer.model.scripts import AnswerWith, Comparing, Criterion, RedirectFound, SetVariable
+from balancer.model.scripts import AnswerWith, Comparing, Criterion, RedirectFound, RewritePath, SetVariable
 from ingress.settings.snippets.lexing import Directive, SnippetProblem
 
 _VARIABLE = re.compile(r"\$([a-zA-Z_][a-zA-Z0-9_]{0,63})")
@@ -57,20 +57,32 @@ def answer_of(line: Directive) -> AnswerWith:
     return AnswerWith(status, text)
 
 
-def redirect_of(line: Directive) -> RedirectFound:
-    """rewrite expression text, with redirect or permanent, or a text that is a URL."""
+def rewrite_of(line: Directive) -> RedirectFound | RewritePath:
+    """rewrite expression text, with last, redirect or permanent, or a text that is a URL."""
     args = line.args
     if len(args) not in {2, 3}:
         raise SnippetProblem(line.line, "rewrite takes an expression, a text and a flag")
     flag = args[2] if len(args) == 3 else ""
     if flag not in {"", "last", "break", *_FLAGS}:
         raise SnippetProblem(line.line, f"rewrite has no flag {flag}")
-    if flag not in _FLAGS and not _URL.match(args[1]):
-        called = f"rewrite … {flag}" if flag else "rewrite without a flag"
-        raise SnippetProblem(line.line, f"{called} is not carried out", "use the annotation rewrite-target")
     checked_expression(line, args[0])
+    if flag not in _FLAGS and not _URL.match(args[1]):
+        return _new_path_of(line, flag)
     keeps_query = not args[1].endswith("?")
     return RedirectFound(args[0], args[1].removesuffix("?"), _FLAGS.get(flag, 302), keeps_query)
+
+
+def _new_path_of(line: Directive, flag: str) -> RewritePath:
+    """A path that is matched anew. With a query, $args would no longer be those of the client."""
+    expression, text = line.args[:2]
+    if flag != "last":
+        called = "rewrite … break" if flag else "rewrite without a flag"
+        raise SnippetProblem(line.line, f"{called} is not carried out", "use the annotation rewrite-target, or last")
+    if "?" in text:
+        raise SnippetProblem(line.line, "rewrite … last with a query is not carried out", "leave the query out")
+    if not text.startswith("/"):
+        raise SnippetProblem(line.line, "rewrite … last takes a path", "begin the path with /")
+    return RewritePath(expression, text)
 
 
 def test_of(line: Directive) -> Criterion:

@@ -136,7 +136,8 @@ LIMIT_OPTIONS = (
         grammar=word(_SCOPES),
         default="replica",
         doc="who counts requests of `limit-rps` and `limit-rpm` together: `replica`, its workers; `fleet`, all replicas"
-        " that tell each other ([fleet.md](fleet.md)); without other replicas as `replica`",
+        " that tell each other, or exactly with `--limit-store` ([fleet.md](fleet.md)); without other replicas as"
+        " `replica`",
         if_invalid=_APART,
     ),
     Option(

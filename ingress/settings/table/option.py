@@ -71,7 +71,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         return self.if_invalid.closes is not Closes.NOTHING
 
 
-class Overrides(msgspec.Struct, frozen=True):
+class Overrides(msgspec.Struct, frozen=True, gc=False):
     """The values that one source sets: struct, field, value."""
 
     values: Mapping[type[msgspec.Struct], Mapping[str, Any]] = {}

@@ -16,7 +16,7 @@ SNIPPET_TEXT = "redirects, access rules and header fields of the snippet are mis
 """What it means that a snippet is not carried out, as a clause."""
 
 SNIPPET_LOSS = closing(Severity.UNPROTECTED, SNIPPET_TEXT, EMPTY)
-"""The same for an annotation, which closes the paths of its Ingress."""
+"""What is lost with a snippet of an annotation, which closes the paths of its Ingress."""
 
 _KEY_LOSS = Loss(Severity.UNPROTECTED, SNIPPET_TEXT, nothing=EMPTY)
 _LINES = (

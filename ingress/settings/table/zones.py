@@ -5,12 +5,24 @@ Responsible for the options and for the struct that they fill. It must not know 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
-from balancer.model.zones import FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
+from balancer.model.zones import ClientNetwork, FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
 from ingress.settings.values import boolean, duration, integer, percent, word
-from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
+from ingress.settings.zone_values import (
+    PolicyChoice,
+    Toll,
+    ZoneDrain,
+    client_networks,
+    policy_choice,
+    prices,
+    toll,
+    zone_drains,
+)
 
 _DEFAULTS = ZonePolicy()
 _FLEET_USES: dict[str, FleetUse] = {use.value: use for use in FleetUse}
@@ -67,6 +79,7 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
     drains: tuple[ZoneDrain, ...] = ()
     drain_ramp_seconds: float = 30.0
     prices: ZonePrices = ZonePrices()
+    client_networks: tuple[ClientNetwork, ...] = ()
     drained_replicas_leave: bool = False
     fleet: FleetUse = FleetUse.ON
     fleet_failures: FleetUse = FleetUse.ON
@@ -75,12 +88,22 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
     fleet_readiness: FleetUse = FleetUse.DRY_RUN
 
 
+def _of_backend(name: str, field: str, *, grammar: Callable[[str], Any], default: str, doc: str) -> Option:
+    """A row about one backend, which fills a field of `ZoneSettings`."""
+    fills = (ZoneSettings, field)
+    return Option(name=name, sources=BACKEND, prefix=OWN_PREFIX, fills=fills, grammar=grammar, default=default, doc=doc)
+
+
+def _of_fleet(name: str, field: str, *, doc: str, default: str = "on") -> Option:
+    """A row about what replicas make of what they tell each other, which fills a field of `ZoneFactSettings`."""
+    fills = (ZoneFactSettings, field)
+    return Option(name=name, sources=CLUSTER, fills=fills, grammar=word(_FLEET_USES), default=default, doc=doc)
+
+
 ZONE_OPTIONS = (
-    Option(
-        name="zone-policy",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "choice"),
+    _of_backend(
+        "zone-policy",
+        "choice",
         grammar=policy_choice,
         default="auto",
         doc="`off`, `prefer-zone`, `hints`, `allocate`, `proportional`, `adaptive`, or `ordered:` and a comma list of"
@@ -91,74 +114,58 @@ ZONE_OPTIONS = (
         " of a heuristic such as `example.com/mine`). For all others it is `hints` while every ready endpoint has"
         " hints, otherwise `prefer-zone`",
     ),
-    Option(
-        name="zone-min-endpoints",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "min_endpoints"),
+    _of_backend(
+        "zone-min-endpoints",
+        "min_endpoints",
         grammar=integer(0),
         default="1",
         doc="with fewer ready endpoints in the own zone, every endpoint is used",
     ),
-    Option(
-        name="zone-min-percent",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "min_percent"),
+    _of_backend(
+        "zone-min-percent",
+        "min_percent",
         grammar=percent,
         default="0",
         doc="percent: if a smaller share of the ready endpoints is in the own zone, every endpoint is used",
     ),
-    Option(
-        name="zone-min-cluster-size",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "min_cluster_size"),
+    _of_backend(
+        "zone-min-cluster-size",
+        "min_cluster_size",
         grammar=integer(0),
         default="6",
         doc="`proportional`: with fewer ready endpoints, every endpoint is used",
     ),
-    Option(
-        name="zone-rollout",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "rollout_percent"),
+    _of_backend(
+        "zone-rollout",
+        "rollout_percent",
         grammar=percent,
         default="100",
         doc="percent of the requests that get the policy; the others go as under `off`",
     ),
-    Option(
-        name="zone-dry-run",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "dry_run"),
+    _of_backend(
+        "zone-dry-run",
+        "dry_run",
         grammar=boolean,
         default="false",
         doc='`"true"`: the policy decides and is counted, and requests go as under `off`',
     ),
-    Option(
-        name="zone-toll",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "toll"),
+    _of_backend(
+        "zone-toll",
+        "toll",
         grammar=toll,
         default="5%+0.5ms",
         doc="`adaptive`: latency that a request may pay to stay in its zone, as a share, a time (`ms`, `s`), or both",
     ),
-    Option(
-        name="zone-spill-budget",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "spill_budget_percent"),
+    _of_backend(
+        "zone-spill-budget",
+        "spill_budget_percent",
         grammar=percent,
         default="100",
         doc="`adaptive`: percent of the requests that may leave the zone",
     ),
-    Option(
-        name="zone-evacuation",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
-        fills=(ZoneSettings, "asked_evacuation"),
+    _of_backend(
+        "zone-evacuation",
+        "asked_evacuation",
         grammar=word(_EVACUATIONS),
         default="auto",
         doc='`"true"`: requests leave a zone whose answers fail more often than those of other zones, and return'
@@ -166,50 +173,36 @@ ZONE_OPTIONS = (
         ' for that. `auto` is `"true"` under `adaptive` and `prefer-zone`, else `"false"`. Without effect under'
         " `off`",
     ),
-    Option(
-        name="fleet",
-        sources=CLUSTER,
-        fills=(ZoneFactSettings, "fleet"),
-        grammar=word(_FLEET_USES),
-        default="on",
+    _of_fleet(
+        "fleet",
+        "fleet",
         doc='`"on"`: what other replicas tell counts ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and'
         ' decides nothing. `"off"`: nothing is told. Without effect on a replica without peers (`--peer-port`)',
     ),
-    Option(
-        name="fleet-failures",
-        sources=CLUSTER,
-        fills=(ZoneFactSettings, "fleet_failures"),
-        grammar=word(_FLEET_USES),
-        default="on",
+    _of_fleet(
+        "fleet-failures",
+        "fleet_failures",
         doc='`"on"`: an endpoint that fails for other replicas is ejected here with less evidence, and at once if two'
         ' zones agree ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and ejects nothing. `"off"`: it is not'
         " told. Counts if `fleet` is as far",
     ),
-    Option(
-        name="fleet-loads",
-        sources=CLUSTER,
-        fills=(ZoneFactSettings, "fleet_loads"),
-        grammar=word(_FLEET_USES),
-        default="on",
+    _of_fleet(
+        "fleet-loads",
+        "fleet_loads",
         doc='`"on"`: under `adaptive`, replicas of one zone decide by the load that all of them see'
         ' ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and decides nothing. `"off"`: it is not told.'
         " Counts if `fleet` is as far",
     ),
-    Option(
-        name="fleet-zones",
-        sources=CLUSTER,
-        fills=(ZoneFactSettings, "fleet_zones"),
-        grammar=word(_FLEET_USES),
-        default="on",
+    _of_fleet(
+        "fleet-zones",
+        "fleet_zones",
         doc='`"on"`: replicas of one zone judge by what all of them see whether a zone is sick, and a zone in which'
         ' 30 % of the backends are sick needs less evidence ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown,'
         ' and decides nothing. `"off"`: it is not told. Counts if `fleet` is as far',
     ),
-    Option(
-        name="fleet-readiness",
-        sources=CLUSTER,
-        fills=(ZoneFactSettings, "fleet_readiness"),
-        grammar=word(_FLEET_USES),
+    _of_fleet(
+        "fleet-readiness",
+        "fleet_readiness",
         default="dry-run",
         doc='`"on"`: a replica for which all zones fail, while they answer other replicas, says on `/readyz` that it is'
         ' not ready, so that load balancers leave it ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and'
@@ -249,5 +242,14 @@ ZONE_OPTIONS = (
         doc="dollars per GB (10⁹ bytes) between two different zones: one number, or pairs, each direction for itself,"
         " and `*` for all others (`0.02` if it is missing): `zone-a>zone-b=0.01,zone-b>zone-a=0.01,*=0.02`."
         " Prices hold while the flag is off, too",
+    ),
+    Option(
+        name="zone-client-networks",
+        sources=CLUSTER,
+        fills=(ZoneFactSettings, "client_networks"),
+        grammar=client_networks,
+        doc="networks of clients, by zone: `10.0.0.0/19=zone-a, 10.0.32.0/19=zone-b`, at most 256; the longest that"
+        " holds an address counts. With them the cost meter counts the hop before zonal"
+        " ([install.md](install.md#the-hop-before-zonal)); other clients are in zone `unknown`",
     ),
 )

@@ -87,14 +87,20 @@ class GivenZone(msgspec.Struct, frozen=True):
         return findings.frozen()
 
     def changed(self, before: Iterable[frozenset[Zone]], after: Iterable[frozenset[Zone]]) -> GivenZone:
-        """The same after the zones of some Services have changed. Each item holds the zones of one Service."""
-        change = Counter(zone for zones in after for zone in zones)
-        change.subtract(zone for zones in before for zone in zones)
-        if not any(change.values()):
-            return self
-        counts = {zone: self.services.get(zone, 0) + number for zone, number in change.items()}
-        services = {zone: count for zone, count in {**self.services, **counts}.items() if count}
-        return msgspec.structs.replace(self, services=services)
+        """The given zone after the zones of some Services have changed. Each item holds the zones of one Service."""
+        return msgspec.structs.replace(self, services=counted(self.services, before, after))
+
+
+def counted(
+    services: Mapping[Zone, int], before: Iterable[frozenset[Zone]], after: Iterable[frozenset[Zone]]
+) -> Mapping[Zone, int]:
+    """`services`, Services by zone, after the zones of some have changed. Each item holds the zones of one Service."""
+    change = Counter(zone for zones in after for zone in zones)
+    change.subtract(zone for zones in before for zone in zones)
+    if not any(change.values()):
+        return services
+    counts = {zone: services.get(zone, 0) + number for zone, number in change.items()}
+    return {zone: count for zone, count in {**services, **counts}.items() if count}
 
 
 def given_zone(inventory: Inventory, context: TranslationContext) -> GivenZone | None:

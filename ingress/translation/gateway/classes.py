@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from ingress.objects.gateway import Gateway, GatewayClass
 from ingress.objects.gateway_references import ObjectReference
 from ingress.sources.inventory import Inventory
-from ingress.translation.gateway.features import FEATURES
+from ingress.translation.gateway.features import Needed, supported_features
 from ingress.translation.gateway.standings import (
     Feature,
     GatewayClassStatus,
@@ -29,13 +30,13 @@ def our_classes(inventory: Inventory, controller: str) -> dict[str, GatewayClass
     return {each.metadata.name: each for each in found}
 
 
-def class_standing(item: GatewayClass, inventory: Inventory) -> ObjectStanding:
-    """The standing of one of our classes."""
+def class_standing(item: GatewayClass, inventory: Inventory, present: Collection[Needed] = ()) -> ObjectStanding:
+    """The standing of one of our classes. `present` is what features may need."""
     reference = item.spec.parameters_ref
     problem = parameters_problem(reference, reference.namespace if reference else "", inventory)
     accepted = condition("Accepted", problem, item.metadata.generation, said="The class is served by zonal.")
     conditions = (accepted, *_supported_version(inventory.provisioned.bundles, item.metadata.generation))
-    features = tuple(Feature(each.name) for each in sorted(FEATURES, key=lambda each: each.name))
+    features = tuple(map(Feature, supported_features(present)))
     return standing_of(item, GatewayClassStatus(conditions, features))
 
 

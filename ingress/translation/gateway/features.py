@@ -5,7 +5,8 @@ One table, which the documentation prints.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from enum import Enum
 from typing import Final
 
 import msgspec
@@ -13,11 +14,21 @@ import msgspec
 from ingress.objects.metadata import Kind
 
 
+class Needed(Enum):
+    """What some features need beside zonal. Without that they are not claimed."""
+
+    EXPERIMENTAL = "definitions of the experimental channel"
+    """The API server drops fields that its definitions lack."""
+    EXTERNAL_IPS = "`--gateway-external-ips`"
+    ALIASES = "`--gateway-aliases`"
+
+
 class FeatureRow(msgspec.Struct, frozen=True):
-    """A feature under the name that the conformance suite has for it, and what it is."""
+    """A feature under the name that the conformance suite has for it, what it is, and what it needs."""
 
     name: str
     meaning: str
+    needs: Needed | None = None
 
 
 FEATURES: Final[tuple[FeatureRow, ...]] = (
@@ -34,7 +45,13 @@ FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow(
         "GatewayHTTPSListenerDetectMisdirectedRequests", "421 for a host of another listener than the handshake"
     ),
+    FeatureRow(
+        "GatewayInfrastructurePropagation",
+        "labels and annotations of infrastructure on a Service in the namespace of the Gateway",
+        Needed.ALIASES,
+    ),
     FeatureRow("GatewayPort8080", "a listener on port 8080"),
+    FeatureRow("GatewayStaticAddresses", "addresses that a Gateway asks for by value", Needed.EXTERNAL_IPS),
     FeatureRow("HTTPRoute", "routes of HTTP: paths, header fields, hosts, weights"),
     FeatureRow("HTTPRoute303RedirectStatusCode", "redirects with the status 303"),
     FeatureRow("HTTPRoute307RedirectStatusCode", "redirects with the status 307"),
@@ -58,6 +75,11 @@ FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("HTTPRouteRequestPercentageMirror", "copies of a share of the requests"),
     FeatureRow("HTTPRouteRequestTimeout", "the time of a request as a whole"),
     FeatureRow("HTTPRouteResponseHeaderModification", "header fields of responses"),
+    FeatureRow("HTTPRouteRetry", "requests that are repeated after some statuses", Needed.EXPERIMENTAL),
+    FeatureRow(
+        "HTTPRouteRetryBackendTimeout", "requests that are repeated after `backendRequest`", Needed.EXPERIMENTAL
+    ),
+    FeatureRow("HTTPRouteRetryConnectionError", "requests that are repeated elsewhere", Needed.EXPERIMENTAL),
     FeatureRow("HTTPRouteSchemeRedirect", "redirects to another scheme"),
     FeatureRow("ListenerSet", "listeners beside those of a Gateway"),
     FeatureRow("ReferenceGrant", "references to other namespaces"),
@@ -67,6 +89,12 @@ FEATURES: Final[tuple[FeatureRow, ...]] = (
     FeatureRow("TLSRouteModeTerminate", "TLS that ends here; endpoints get what is inside"),
 )
 """By name."""
+
+
+def supported_features(present: Collection[Needed]) -> tuple[str, ...]:
+    """The names of the features that are supported where `present` is there, sorted."""
+    return tuple(sorted(each.name for each in FEATURES if each.needs is None or each.needs in present))
+
 
 ROUTES_BY_PROTOCOL: Final[Mapping[str, tuple[Kind, ...]]] = {
     "HTTP": (Kind.HTTP_ROUTE, Kind.GRPC_ROUTE),

@@ -34,7 +34,9 @@ _KEPT: Final = frozenset(
 )
 
 # What may occur only once in a list.
-_ONCE: Final = frozenset(("RequestHeaderModifier", "ResponseHeaderModifier", "RequestRedirect", "URLRewrite", "CORS"))
+_ONCE: Final = frozenset(
+    ("RequestHeaderModifier", "ResponseHeaderModifier", "RequestRedirect", "URLRewrite", "CORS", "ExternalAuth")
+)
 
 
 def is_free_name(name: str) -> bool:
@@ -159,6 +161,21 @@ def _judge_cors(item: RouteFilter, _: bool) -> str | None:
     return None
 
 
+def _judge_external_auth(item: RouteFilter, _: bool) -> str | None:
+    if (auth := item.external_auth) is None:
+        return _silent(item)
+    if auth.protocol != "HTTP":
+        return f"The protocol {auth.protocol!r} of the filter ExternalAuth is not supported: use HTTP."
+    if auth.forward_body.max_size:
+        return "The filter ExternalAuth wants bodies to be judged, which is not supported: remove forwardBody."
+    if auth.http.path and not _PATH.fullmatch(auth.http.path):
+        return f"The path {auth.http.path!r} of the filter ExternalAuth is none: begin with /."
+    for name in (*auth.http.allowed_headers, *auth.http.allowed_response_headers):
+        if not is_free_name(name):
+            return f"{name!r} in the filter ExternalAuth is no field that may be passed on: remove it."
+    return None
+
+
 def _leave_to_extensions(item: RouteFilter, _: bool) -> str | None:
     """What an extension is decides whether it can be carried out (`extensions`)."""
     del item
@@ -172,5 +189,6 @@ _JUDGES: Final[Mapping[str, Callable[[RouteFilter, bool], str | None]]] = {
     "RequestRedirect": _judge_redirect,
     "URLRewrite": _judge_rewrite,
     "CORS": _judge_cors,
+    "ExternalAuth": _judge_external_auth,
     "ExtensionRef": _leave_to_extensions,
 }

@@ -10,7 +10,9 @@ from ingress.translation.gateway.standings import (
     GatewayClassStatus,
     GatewayStatus,
     ListenerSetStatus,
+    ListenerStanding,
     ObjectStanding,
+    ParentStanding,
     RouteStatus,
     StatusCondition,
 )
@@ -25,29 +27,39 @@ _EFFECTS: Final = {
 def note_standings(standings: Iterable[ObjectStanding], findings: Findings) -> None:
     """Notes a finding for every condition that says that something is not served."""
     for each in standings:
-        subject = Subject(each.kind, each.namespace, each.name)
-        for place, found in _conditions(each):
-            if found.type in _EFFECTS and (found.status == "True") == (found.type == "PartiallyInvalid"):
+        for part, found in _conditions(each):
+            if (found.status == "True") == (found.type == "PartiallyInvalid") and found.type in _EFFECTS:
                 findings.add(
-                    subject,
+                    Subject(each.kind, each.namespace, each.name),
                     reason=found.reason,
-                    message=f"{place}{found.message}",
+                    message=f"{_place(part)}{found.message}",
                     effect=_EFFECTS[found.type],
                     severity=Severity.CLOSED,
                 )
 
 
-def _conditions(item: ObjectStanding) -> Iterator[tuple[str, StatusCondition]]:
-    """The conditions of an object, each with the part of it that it is about."""
+_Part = ListenerStanding | ParentStanding | None
+
+
+def _conditions(item: ObjectStanding) -> Iterator[tuple[_Part, StatusCondition]]:
+    """The conditions of an object, each with the part of it that it is about; None: the whole."""
     status = item.status
-    if isinstance(status, (GatewayClassStatus, GatewayStatus, ListenerSetStatus)):
-        yield from (("", each) for each in status.conditions)
-        for listener in getattr(status, "listeners", ()):
-            yield from ((f"Listener {listener.name}: ", each) for each in listener.conditions)
-    elif isinstance(status, RouteStatus):
+    if isinstance(status, RouteStatus):
         for parent in status.parents:
-            named = f"{parent.parent_ref.kind} {parent.parent_ref.namespace}/{parent.parent_ref.name}: "
-            yield from ((named, each) for each in parent.conditions)
+            for each in parent.conditions:
+                yield parent, each
+    elif isinstance(status, (GatewayClassStatus, GatewayStatus, ListenerSetStatus)):
+        yield from ((None, each) for each in status.conditions)
+        for listener in getattr(status, "listeners", ()):
+            yield from ((listener, each) for each in listener.conditions)
     else:
         for ancestor in status.ancestors:
-            yield from (("", each) for each in ancestor.conditions)
+            yield from ((None, each) for each in ancestor.conditions)
+
+
+def _place(part: _Part) -> str:
+    if isinstance(part, ListenerStanding):
+        return f"Listener {part.name}: "
+    if isinstance(part, ParentStanding):
+        return f"{part.parent_ref.kind} {part.parent_ref.namespace}/{part.parent_ref.name}: "
+    return ""

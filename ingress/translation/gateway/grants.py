@@ -32,6 +32,12 @@ class Grants:
                 place.update((each.group, each.kind, each.name) for each in grant.spec.to)
         self._granted = granted
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is granted."""
+        return isinstance(other, Grants) and self._granted == other._granted
+
+    __hash__ = None  # type: ignore[assignment]
+
     def allow(self, referrer: Referrer, *, group: str, kind: str, namespace: str, name: str) -> bool:
         """Whether `referrer` may refer to the object. Its own namespace needs no grant."""
         if namespace == referrer.namespace:

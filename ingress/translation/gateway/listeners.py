@@ -12,6 +12,7 @@ import msgspec
 from ingress.objects.gateway import Gateway, ListenerSet, ListenerSpec, ListenerTlsSpec
 from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.translation.gateway.features import ROUTES_BY_PROTOCOL
+from ingress.translation.gateway.listener_options import oldest_tls, options_problem
 from ingress.translation.gateway.standings import Problem
 
 _WITH_TLS = frozenset(("HTTPS", "TLS"))
@@ -27,7 +28,7 @@ class ListenerOwner(msgspec.Struct, frozen=True, order=True):
 
 
 class ReadListener(msgspec.Struct, frozen=True):
-    """One listener of a Gateway, its own or that of a ListenerSet.
+    """One listener of a Gateway, its own or that of a ListenerSet. No other listener of the cluster has its `key`.
 
     `gateway` is the Gateway by namespace and name. `kinds` are the kinds of routes that it takes. `refused` says why
     the listener is not accepted, `conflict` with what it collides (then it is not accepted, either), `unresolved` which
@@ -35,7 +36,7 @@ class ReadListener(msgspec.Struct, frozen=True):
     Clients show certificates of the `authorities`, which are ConfigMaps, if there are any; `authorities_digest` stands
     for what these hold. `lets_others_in`: clients without a certificate come in as well. `serves`: it can be served.
     Where each Gateway has ports of its own, `socket` is the bound socket, `configuration` the route configuration, and
-    `pending` what the listener waits for.
+    `pending` what the listener waits for. `overlaps` is the place of another listener whose TLS overlaps with its own.
     """
 
     owner: ListenerOwner
@@ -53,11 +54,8 @@ class ReadListener(msgspec.Struct, frozen=True):
     socket: str = ""
     configuration: str = ""
     pending: Problem | None = None
-
-    @property
-    def key(self) -> str:
-        """A name that no other listener of the cluster has."""
-        return f"{self.owner.kind}/{self.owner.namespace}/{self.owner.name}/{self.spec.name}"
+    overlaps: str = ""
+    key: str = ""
 
     @property
     def is_open(self) -> bool:
@@ -69,6 +67,11 @@ class ReadListener(msgspec.Struct, frozen=True):
         """Whether handshakes end here and need a certificate."""
         mode = self.spec.tls.mode if self.spec.tls is not None else "Terminate"
         return self.spec.protocol in _WITH_TLS and mode == "Terminate"
+
+    @property
+    def oldest_tls(self) -> str:
+        """The oldest version of TLS of its handshakes, as in `Listener`; empty: as the operator says."""
+        return oldest_tls(self.spec.tls.options) if self.spec.tls is not None and self.ends_tls else ""
 
     @property
     def relays(self) -> bool:
@@ -91,7 +94,9 @@ def read_listener(
 ) -> ReadListener:
     """One listener by itself. `ports` are those that can be opened."""
     kinds, unknown = _kinds(spec)
-    return ReadListener(owner, gateway, spec, kinds=kinds, refused=_refusal(spec, ports), unresolved=unknown)
+    key = f"{owner.kind}/{owner.namespace}/{owner.name}/{spec.name}"
+    refused = _refusal(spec, ports)
+    return ReadListener(owner, gateway, spec, kinds=kinds, refused=refused, unresolved=unknown, key=key)
 
 
 def listeners_of(item: Gateway | ListenerSet, gateway: tuple[str, str], ports: Collection[int]) -> list[ReadListener]:
@@ -119,9 +124,9 @@ def _tls_refusal(spec: ListenerSpec, tls: ListenerTlsSpec | None) -> str | None:
         return f"The protocol {spec.protocol} needs tls: add it."
     if tls.mode not in {"Terminate", "Passthrough"} or (spec.protocol == "HTTPS" and tls.mode != "Terminate"):
         return f"The mode {tls.mode!r} of tls is not supported for the protocol {spec.protocol}: use another one."
-    if tls.options:
-        return f"The option {min(tls.options)} of tls is not supported: remove it."
-    return None
+    if tls.options and tls.mode != "Terminate":
+        return f"The option {min(tls.options)} of tls means nothing where TLS does not end: remove it."
+    return options_problem(tls.options)
 
 
 def _kinds(spec: ListenerSpec) -> tuple[tuple[str, ...], Problem | None]:

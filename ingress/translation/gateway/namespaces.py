@@ -19,6 +19,12 @@ class NamespaceLabels:
     def __init__(self, inventory: Inventory) -> None:
         self._known = {each.metadata.name: each.metadata.labels for each in inventory.of(Namespace)}
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all labels are the same."""
+        return isinstance(other, NamespaceLabels) and self._known == other._known
+
+    __hash__ = None  # type: ignore[assignment]
+
     def takes(self, source: str, selector: LabelSelector | None, *, own: str, namespace: str) -> bool:
         """Whether an object in the namespace `own`, which says `source`, takes what is in `namespace`.
 

@@ -118,7 +118,8 @@ class OwnPorts:
         place = f"{self._options.namespace}/{service.metadata.name}"
         if not found:
             return (), Problem("AddressNotAssigned", f"The Service {place} has no address yet.")
-        return found, missing_address(gateway, found, f"the Service {place} has", "--gateway-external-ips allows it")
+        missing = missing_address(gateway, found, f"the Service {place} has", "--gateway-external-ips allows it")
+        return asked_addresses(gateway, found), missing
 
     def _addresses_of(self, service: Service) -> tuple[Address, ...]:
         """In this order: what a load balancer gave, externalIPs, nodes, the cluster's own address."""
@@ -145,8 +146,14 @@ class OwnPorts:
         return Problem("Pending", said)
 
 
+def asked_addresses(gateway: Gateway, found: tuple[Address, ...]) -> tuple[Address, ...]:
+    """The addresses `found` that a Gateway asks for. If it asks for none of them, all."""
+    asked = {each.value for each in gateway.spec.addresses}
+    return tuple(each for each in found if each.value in asked) or found
+
+
 def missing_address(gateway: Gateway, found: Iterable[Address], who: str, unless: str) -> Problem | None:
-    """That a Gateway asks for an address that is not among those `found`; None if it does not."""
+    """The problem that a Gateway asks for an address that is not among those `found`; None if it does not."""
     known = {each.value for each in found}
     missing = sorted({each.value for each in gateway.spec.addresses if each.value} - known)
     if not missing:

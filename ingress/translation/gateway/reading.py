@@ -19,24 +19,28 @@ from ingress.settings.hooks import RegisteredHook
 from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claims, created_epoch_seconds
+from ingress.translation.gateway.affected import with_affected
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
 from ingress.translation.gateway.classes import class_standing, our_classes, parameters_problem
 from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
 from ingress.translation.gateway.condition_bounds import bounded
+from ingress.translation.gateway.features import Needed
 from ingress.translation.gateway.grants import Grants
 from ingress.translation.gateway.hostname_owners import owned
 from ingress.translation.gateway.listener_certificates import with_certificates
 from ingress.translation.gateway.listener_conflicts import TakenPorts
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
 from ingress.translation.gateway.material import GatewayMaterial
+from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.named_objects import needs_of
 from ingress.translation.gateway.namespaces import NamespaceLabels
-from ingress.translation.gateway.own_ports import Exposure, OwnPorts, missing_address, written
+from ingress.translation.gateway.overlaps import with_overlaps
+from ingress.translation.gateway.own_ports import Exposure, OwnPorts, asked_addresses, missing_address, written
 from ingress.translation.gateway.register import read_register, service_name
-from ingress.translation.gateway.route_reading import ReadRoute, owner_named, read_route
-from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
+from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, owner_named, read_route
+from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.standings import Address, ObjectStanding, Problem
 from ingress.translation.gateway.statuses import (
     gateway_standing,
@@ -45,7 +49,8 @@ from ingress.translation.gateway.statuses import (
     listeners_problem,
     route_standing,
 )
-from ingress.translation.gateway.zone_policies import NO_ZONE_POLICIES, ZonePolicies, with_affected
+from ingress.translation.gateway.zone_policies import NO_ZONE_POLICIES, ZonePolicies
+from ingress.translation.memory import InventoryView
 
 _ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
 
@@ -92,12 +97,24 @@ class ReadGateways(msgspec.Struct, frozen=True):
 NOTHING = ReadGateways()
 
 
-def read_gateways(inventory: Inventory, options: GatewayOptions, material: GatewayMaterial) -> ReadGateways:
-    """Reads the cluster. Without a GatewayClass of ours, or without ports for Gateways, there is nothing."""
+def read_gateways(
+    inventory: Inventory, options: GatewayOptions, material: GatewayMaterial, memory: GatewayMemory | None = None
+) -> ReadGateways:
+    """Reads the cluster. Without a GatewayClass of ours, or without ports for Gateways, there are only zone policies of
+    Ingresses and Services.
+
+    `memory` has begun. None: nothing is remembered.
+    """
     classes = our_classes(inventory, options.controller) if options.ports or options.services is not None else {}
     if not classes:
-        return NOTHING
-    return _GatewayReading(inventory, options, material, classes).result()
+        zones = ZonePolicies(inventory, {})
+        if not zones.judged:
+            return NOTHING
+        return ReadGateways(standings=tuple(zones.standings((), (), options.controller)), zones=zones)
+    if memory is None:
+        memory = GatewayMemory()
+        memory.begin(InventoryView(inventory))
+    return _GatewayReading(inventory, options, material, classes, memory).result()
 
 
 def _seniority(metadata: Metadata) -> tuple[float, str]:
@@ -113,7 +130,9 @@ class _GatewayReading:
         options: GatewayOptions,
         material: GatewayMaterial,
         classes: Mapping[str, GatewayClass],
+        memory: GatewayMemory,
     ) -> None:
+        self._memory = memory
         self._inventory = inventory
         self._options = options
         self._material = material
@@ -138,24 +157,20 @@ class _GatewayReading:
 
     def result(self) -> ReadGateways:
         """Everything that was read."""
-        listeners = tuple(self._all_listeners())
+        listeners = with_overlaps(self._all_listeners())
         grouped: dict[ListenerOwner, tuple[ReadListener, ...]] = {
             **{ListenerOwner("Gateway", *key): () for key in self._gateways},
             **by_owner(listeners),
         }
-        finder = ServiceFinder(self._inventory, self._grants, allow_external=self._options.allow_external)
-        defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
-        read = (
-            read_route(each, grouped, self._labels, finder, defaults=defaults, hooks=self._options.hooks)
-            for each in self._routes()
-        )
+        around, present = self._surroundings(grouped), frozenset(self._present())
+        read = [self._memory.read(each, around, read_route) for each in self._routes()]
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         zones = ZonePolicies(self._inventory, self._gateways)
         standings = (
-            *(class_standing(each, self._inventory) for each in self._classes.values()),
+            *(class_standing(each, self._inventory, present) for each in self._classes.values()),
             *self._owner_standings(grouped, _counted(routes)),
-            *(route_standing(each, self._options.controller) for each in routes if each.parents),
+            *map(self._standing, (each for each in routes if each.parents)),
             *policies.standings(_used(routes), self._options.controller),
             *zones.standings(routes, listeners, self._options.controller),
         )
@@ -169,11 +184,34 @@ class _GatewayReading:
             exposures=tuple(self._exposures(listeners)),
             left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
-            services=frozenset(finder.looked_for) | self._own_services(),
+            services=frozenset().union(*(each.looked_for for each in read)) | self._own_services(),
             policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
             shown=dict(self._shown()),
             zones=zones,
         )
+
+    def _surroundings(self, listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]]) -> RouteSurroundings:
+        defaults = tuple(key for key, each in self._gateways.items() if each.spec.default_scope == "All")
+        options = self._options
+        around = RouteSurroundings(
+            listeners, self._labels, self._grants, defaults, options.hooks, options.allow_external
+        )
+        return self._memory.one("surroundings", around)
+
+    def _standing(self, read: ReadRoute) -> ObjectStanding:
+        metadata, controller = read.route.metadata, self._options.controller
+        key = (read.route.kind, metadata.namespace, metadata.name)
+        return self._memory.standings.of(key, (read, controller), lambda: route_standing(read, controller))
+
+    def _present(self) -> Iterator[Needed]:
+        """What features may need."""
+        services = self._options.services
+        if self._inventory.provisioned.channel == "experimental":
+            yield Needed.EXPERIMENTAL
+        if services is not None and services.external_networks:
+            yield Needed.EXTERNAL_IPS
+        if services is not None and services.cluster_domain:
+            yield Needed.ALIASES
 
     def _refusal(self, gateway: Gateway) -> Problem | None:
         parameters = gateway.spec.infrastructure.parameters_ref
@@ -265,7 +303,7 @@ class _GatewayReading:
         found = written(shared)
         if not found:
             return (), Problem("AddressNotAssigned", "The addresses of this installation are not known yet.")
-        return found, missing_address(gateway, found, "this installation has", "it gets it")
+        return asked_addresses(gateway, found), missing_address(gateway, found, "this installation has", "it gets it")
 
     def _exposures(self, listeners: Iterable[ReadListener]) -> Iterator[Exposure]:
         """What the Services of Gateways should be, the oldest Gateway first."""

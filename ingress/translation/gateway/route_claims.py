@@ -5,7 +5,7 @@ A rule that cannot be carried out keeps its place, and its requests get an error
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -17,14 +17,15 @@ from balancer.model.hooks import HookRule
 from balancer.model.mirroring import MIRRORS_MOST
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Branch, Owner, PathKind, ServiceName
-from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, GrpcRule, HttpMatch, HttpRoute, HttpRule, RouteBackend
+from ingress.objects.gateway_references import ServiceBackend
+from ingress.objects.gateway_routes import GrpcRoute, GrpcRule, HttpRoute, HttpRule, RouteBackend
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.source_ranges import SourceSettings
-from ingress.translation.claims import BranchClaim, Claim, MirrorClaim
+from ingress.translation.claims import AuthClaim, BranchClaim, Claim, MirrorClaim
 from ingress.translation.gateway.annotations import RouteSettings
-from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
+from ingress.translation.gateway.auth_services import auth_rule
 from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
 from ingress.translation.gateway.filters import filters_problem
@@ -90,7 +91,7 @@ class RouteClaims:
         frame = self._frame(owner, said)
         for number, rule in enumerate(rules):
             asked = _AskedRule(read, rule, owner, read.extensions.hooks.get(number, ()), zones_of or _as_said)
-            for place in places_of(rule):
+            for place in read.places[number]:
                 bare = msgspec.structs.replace(
                     frame, path=place.path, kind=place.kind, conditions=place.conditions, expression=place.expression
                 )
@@ -131,6 +132,7 @@ class RouteClaims:
             gates=in_phases((*bare.gates, *own)),
             rewriting=rewriting,
             mirrors=self._mirrors(asked),
+            auths=self._auths(asked),
             request_edits=request_edits(filters),
             response_rules=(*response_rules(filters), *cors_fields(filters)),
         )
@@ -142,12 +144,19 @@ class RouteClaims:
             if each.type != "RequestMirror" or each.request_mirror is None:
                 continue
             said = each.request_mirror
-            bare = RouteBackend(said.backend_ref.name, said.backend_ref.group, said.backend_ref.kind)
-            backend = msgspec.structs.replace(bare, namespace=said.backend_ref.namespace, port=said.backend_ref.port)
-            branch = self._branch(asked, backend, Overrides())
+            branch = self._branch(asked, _as_backend(said.backend_ref), Overrides())
             if branch.port is not None:
                 found.append(MirrorClaim(branch, *share_of(said)))
         return tuple(each for each in found if each.numerator > 0)[:MIRRORS_MOST]
+
+    def _auths(self, asked: _AskedRule) -> tuple[AuthClaim, ...]:
+        """The Services that judge the requests of a rule."""
+        said = (each.external_auth for each in asked.rule.filters if each.type == "ExternalAuth")
+        return tuple(
+            AuthClaim(self._branch(asked, _as_backend(each.backend_ref), Overrides()), auth_rule(each))
+            for each in said
+            if each is not None
+        )
 
     def _branches(self, asked: _AskedRule, overrides: Overrides) -> tuple[BranchClaim, ...]:
         """A branch for each backend with a share. Without any, every request gets an error."""
@@ -186,13 +195,10 @@ class RouteClaims:
         )
 
 
-def places_of(rule: _Rule) -> Iterator[MatchPlace]:
-    """The places of the matches of a rule that can be read."""
-    if isinstance(rule, HttpRule):
-        found = [http_place(each) for each in rule.matches or (HttpMatch(),)]
-    else:
-        found = [grpc_place(each) for each in rule.matches or (GrpcMatch(),)]
-    yield from (each for each in found if each is not None)
+def _as_backend(reference: ServiceBackend) -> RouteBackend:
+    """A Service that a filter names, as a backend of the rule."""
+    bare = RouteBackend(reference.name, reference.group, reference.kind)
+    return msgspec.structs.replace(bare, namespace=reference.namespace, port=reference.port)
 
 
 def _as_said(_rule: str, _port: NamedPort, overrides: Overrides) -> BranchZones:

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ingress.findings import Findings, Severity, quote
-from ingress.objects.gateway_routes import GrpcRoute, GrpcRule, HttpRoute, HttpRule, PathModifier, RequestRedirect
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, HttpRule, PathModifier, RequestRedirect
 from ingress.objects.kinds import subject_of
 from ingress.translation.gateway.attaching import Attachment
-from ingress.translation.gateway.route_claims import places_of
 from ingress.translation.gateway.route_reading import ReadRoute
 
 _USUAL_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
@@ -58,9 +57,8 @@ def _note_shadowed(routes: Iterable[ReadRoute], findings: Findings) -> None:
         if not isinstance(each.route, (HttpRoute, GrpcRoute)):
             continue
         names = [(attached.listener.key, hostname) for attached, hostname in _names(each)]
-        rules: tuple[HttpRule | GrpcRule, ...] = each.route.spec.rules
-        for number, rule in enumerate(rules):
-            places = [(place.path, place.kind, place.conditions) for place in places_of(rule)]
+        for number, matches in enumerate(each.places):
+            places = [(place.path, place.kind, place.conditions) for place in matches]
             keys = [(*name, *place) for name in names for place in places]
             by = [taken.get(key) for key in keys]
             if keys and all(by):

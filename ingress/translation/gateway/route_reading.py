@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from ingress.objects.gateway_references import GATEWAY_GROUP, ParentReference, ServiceBackend
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, RouteBackend, RouteFilter
+from ingress.objects.gateway_routes import (
+    GrpcMatch,
+    GrpcRoute,
+    GrpcRule,
+    HttpMatch,
+    HttpRoute,
+    HttpRule,
+    RouteBackend,
+    RouteFilter,
+)
 from ingress.settings.hooks import RegisteredHook
+from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import Attachment, GatewayRoute, attach
+from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.extensions import Extensions, read_extensions
-from ingress.translation.gateway.grants import Referrer
+from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.rules import grpc_rule_problem, http_rule_problem
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder, plain
 from ingress.translation.gateway.standings import Problem
+
+
+class RouteSurroundings(msgspec.Struct, frozen=True):
+    """What decides about routes beside the Services that they name.
+
+    `listeners` are those of each of our Gateways and ListenerSets. `defaults` are the Gateways, by namespace and name,
+    that take routes that use default Gateways. `hooks` are those that the operator has registered. `allow_external`:
+    the operator allows Services that stand for names outside of the cluster.
+    """
+
+    listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]]
+    labels: NamespaceLabels
+    grants: Grants
+    defaults: tuple[tuple[str, str], ...] = ()
+    hooks: tuple[RegisteredHook, ...] = ()
+    allow_external: bool = False
 
 
 class ReadParent(msgspec.Struct, frozen=True):
@@ -31,7 +58,9 @@ class ReadRoute(msgspec.Struct, frozen=True):
     """A route as far as other objects decide about it. `oversized`: it has more conditions than there is room for.
 
     `dropped` are the problems of rules that cannot be carried out, by their number. `resolved` is where each reference
-    leads, in the order of the rules. `extensions` are the hooks that rules ask.
+    leads, in the order of the rules. `extensions` are the hooks that rules ask. `looked_for` are the Services that were
+    looked for, by namespace and name, whether they exist or not. `places` are those of the matches of each rule.
+    `ports` are those of Services that its requests, connections and copies may go to.
     """
 
     route: GatewayRoute
@@ -40,17 +69,15 @@ class ReadRoute(msgspec.Struct, frozen=True):
     resolved: Mapping[ServiceBackend, NamedPort | Problem]
     extensions: Extensions = Extensions()
     oversized: Problem | None = None
+    looked_for: frozenset[tuple[str, str]] = frozenset()
+    places: tuple[tuple[MatchPlace, ...], ...] = ()
+    ports: frozenset[NamedPort] = frozenset()
 
     @property
     def unresolved(self) -> Problem | None:
         """The first reference that leads nowhere."""
         found = (*self.extensions.problems.values(), *self.resolved.values())
         return next((each for each in found if isinstance(each, Problem)), None)
-
-    @property
-    def ports(self) -> frozenset[NamedPort]:
-        """The ports of Services that its requests, connections and copies may go to."""
-        return frozenset(each for each in self.resolved.values() if isinstance(each, NamedPort))
 
     @property
     def refused(self) -> Problem | None:
@@ -62,30 +89,33 @@ class ReadRoute(msgspec.Struct, frozen=True):
         return None
 
 
-def read_route(
-    route: GatewayRoute,
-    listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]],
-    labels: NamespaceLabels,
-    services: ServiceFinder,
-    *,
-    defaults: Collection[tuple[str, str]] = (),
-    hooks: Sequence[RegisteredHook] = (),
-) -> ReadRoute:
-    """Reads a route. `listeners` are those of each of our Gateways and ListenerSets.
-
-    `defaults` are the Gateways, by namespace and name, that take routes that use default Gateways. `hooks` are those
-    that the operator has registered.
-    """
-    extensions = Extensions()
+def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Inventory) -> ReadRoute:
+    """Reads a route. Of the inventory only Services are looked for."""
+    services = ServiceFinder(inventory, around.grants, allow_external=around.allow_external)
+    extensions, places = Extensions(), tuple[tuple[MatchPlace, ...], ...]()
     if isinstance(route, (HttpRoute, GrpcRoute)):
-        extensions = read_extensions(route.spec.rules, route.metadata.annotations, hooks)
+        extensions = read_extensions(route.spec.rules, route.metadata.annotations, around.hooks)
+        places = tuple(tuple(places_of(each)) for each in route.spec.rules)
+    resolved = {plain(each): services.find(each, referrer_of(route)) for each in references_of(route)}
     return ReadRoute(
         route,
-        parents=tuple(_parents(route, listeners, labels, defaults)),
+        parents=tuple(_parents(route, around)),
         dropped={**{number: each.message for number, each in extensions.problems.items()}, **_dropped(route)},
-        resolved={plain(each): services.find(each, referrer_of(route)) for each in references_of(route)},
+        resolved=resolved,
         extensions=extensions,
+        looked_for=frozenset(services.looked_for),
+        places=places,
+        ports=frozenset(each for each in resolved.values() if isinstance(each, NamedPort)),
     )
+
+
+def places_of(rule: HttpRule | GrpcRule) -> Iterator[MatchPlace]:
+    """The places of the matches of a rule that can be read."""
+    if isinstance(rule, HttpRule):
+        found = [http_place(each) for each in rule.matches or (HttpMatch(),)]
+    else:
+        found = [grpc_place(each) for each in rule.matches or (GrpcMatch(),)]
+    yield from (each for each in found if each is not None)
 
 
 def referrer_of(route: GatewayRoute) -> Referrer:
@@ -109,6 +139,8 @@ def references_of(route: GatewayRoute) -> Iterator[ServiceBackend]:
             for each in filters:
                 if each.type == "RequestMirror" and each.request_mirror is not None:
                     yield each.request_mirror.backend_ref
+                elif each.type == "ExternalAuth" and each.external_auth is not None:
+                    yield each.external_auth.backend_ref
 
 
 def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...]]:
@@ -119,22 +151,18 @@ def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...
             yield each.filters
 
 
-def _parents(
-    route: GatewayRoute,
-    listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]],
-    labels: NamespaceLabels,
-    defaults: Collection[tuple[str, str]],
-) -> Iterator[ReadParent]:
+def _parents(route: GatewayRoute, around: RouteSurroundings) -> Iterator[ReadParent]:
+    listeners = around.listeners
     named = list(dict.fromkeys(route.spec.parent_refs))
     if route.spec.use_default_gateways == "All":
         owners = {owner_named(each, route.metadata.namespace) for each in named}
-        added = (each for each in defaults if ListenerOwner("Gateway", *each) not in owners)
+        added = (each for each in around.defaults if ListenerOwner("Gateway", *each) not in owners)
         named += [ParentReference(name, namespace=namespace) for namespace, name in added]
     for reference in named:
         owner = owner_named(reference, route.metadata.namespace)
         if owner is None or owner not in listeners:
             continue
-        found = attach(route, reference, listeners[owner], labels)
+        found = attach(route, reference, listeners[owner], around.labels)
         if isinstance(found, Problem):
             yield ReadParent(reference, refused=found)
         else:

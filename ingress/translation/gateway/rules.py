@@ -37,7 +37,7 @@ def grpc_rule_problem(rule: GrpcRule) -> str | None:
     for each in rule.matches:
         if (problem := _grpc_match_problem(each)) is not None:
             return problem
-    if any(each.type in {"RequestRedirect", "URLRewrite", "CORS"} for each in rule.filters):
+    if any(each.type in {"RequestRedirect", "URLRewrite", "CORS", "ExternalAuth"} for each in rule.filters):
         return "A filter of a GRPCRoute is for HTTPRoutes only: remove it."
     if any(each.weight < 0 for each in rule.backend_refs):
         return "A weight is negative: use 0 or more."

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from operator import itemgetter
 
 import msgspec
 
 from balancer.model.client_tls import ClientCertificates, ClientDemand, ClientVerification
+from balancer.model.endpoints import EndpointTls
 from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
@@ -22,11 +24,13 @@ from ingress.translation.desired import EntryParts
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.own_ports import left_over_configuration
 from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.relaying import relay_claims
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
-from ingress.translation.gateway.route_reading import ReadParent
+from ingress.translation.gateway.route_reading import ReadParent, ReadRoute
+from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
 
@@ -39,12 +43,15 @@ def gateway_parts(
     *,
     sockets: Mapping[int, str],
     overrides: Mapping[tuple[str, str, str], RouteSettings],
+    memory: GatewayMemory | None = None,
 ) -> EntryParts:
     """The parts of `gateways`. `sockets` are the names of bound sockets by the port of a Gateway, where Gateways share
     them.
 
-    `overrides` are what annotations of routes set, by kind, namespace and name.
+    `overrides` are what annotations of routes set, by kind, namespace and name. `memory` is that of reading them; None:
+    nothing is remembered.
     """
+    memory = memory or GatewayMemory()
     placed = (_placed(each, sockets) for each in gateways.listeners if is_bound(each))
     bound = [each for each in placed if each.socket]
     places = {each.configuration: each for each in bound}
@@ -70,13 +77,13 @@ def gateway_parts(
     ]
     listeners = [_listener(each) for each in bound]
     ways = {key: ways_of(gateways, key) for key in gateways.gateways}
-    claims = {key: RouteClaims(settings, ways[key]) for key in gateways.gateways}
+    making = _Making(settings, gateways, ways, overrides, memory)
     by_key = {each.key: each for each in bound}
     return EntryParts(
         tuple(sorted(entry_points, key=lambda each: each.key)),
         tuple(sorted(configurations, key=lambda each: each.key)),
         tuple(sorted(listeners, key=lambda each: each.key)),
-        _hosts(gateways, {key: each for key, each in by_key.items() if not each.relays}, claims, overrides),
+        making.hosts({key: each for key, each in by_key.items() if not each.relays}),
         relay_claims(
             [each for each in gateways.routes if each.oversized is None],
             {key: each for key, each in by_key.items() if each.relays},
@@ -125,7 +132,15 @@ def _entry_point_key(configuration: str, protocol: Protocol) -> str:
 
 def _listener(read: ReadListener) -> Listener:
     hostname = "" if read.spec.protocol == "TCP" else normal(read.spec.hostname)
-    return Listener(read.key, read.configuration, hostname, read.certificates, _demand(read), only_relays=read.relays)
+    return Listener(
+        read.key,
+        read.configuration,
+        hostname,
+        read.certificates,
+        _demand(read),
+        only_relays=read.relays,
+        oldest_tls=read.oldest_tls,
+    )
 
 
 def is_bound(listener: ReadListener) -> bool:
@@ -135,28 +150,53 @@ def is_bound(listener: ReadListener) -> bool:
     return listener.is_open and listener.spec.protocol in _PROTOCOLS
 
 
-def _hosts(
-    gateways: ReadGateways,
-    bound: Mapping[str, ReadListener],
-    claims: Mapping[tuple[str, str], RouteClaims],
-    overrides: Mapping[tuple[str, str, str], RouteSettings],
-) -> tuple[HostClaim, ...]:
-    found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
-    for age, read in enumerate(gateways.routes):
-        if read.oversized is not None:
-            continue
+class _Making:
+    """Makes claims of routes, and of hosts from them. What was made of the same before is the same object."""
+
+    def __init__(
+        self,
+        settings: ClusterSettings,
+        gateways: ReadGateways,
+        ways: Mapping[tuple[str, str], Mapping[NamedPort, EndpointTls | None]],
+        overrides: Mapping[tuple[str, str, str], RouteSettings],
+        memory: GatewayMemory,
+    ) -> None:
+        self._gateways = gateways
+        self._overrides = overrides
+        self._memory = memory
+        self._claims = {key: RouteClaims(settings, each) for key, each in ways.items()}
+        self._common = {key: memory.one(f"claims of {key}", (settings, each)) for key, each in ways.items()}
+        self._zones = memory.one("zones", gateways.zones)
+
+    def hosts(self, bound: Mapping[str, ReadListener]) -> tuple[HostClaim, ...]:
+        """The claims of all hosts of the listeners `bound`, by key."""
+        found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
+        for age, read in enumerate(self._gateways.routes):
+            if read.oversized is not None:
+                continue
+            for listener, hostname in _names(read.parents, bound):
+                place = found.setdefault((listener, hostname), [])
+                place += [((*each.rank, age, each.number), each.claim) for each in self._of(read, bound[listener])]
+        return tuple(self._host(bound[key], name, found[key, name]) for key, name in sorted(found))
+
+    def _of(self, read: ReadRoute, listener: ReadListener) -> list[Ranked]:
+        """The claims of a route to a listener.
+
+        A policy of a listener is for its requests only, and all others of a Gateway share their claims.
+        """
         metadata = read.route.metadata
-        said = overrides.get((read.route.kind.value, metadata.namespace, metadata.name), NO_SETTINGS)
-        made: dict[tuple[str, str, str], list[Ranked]] = {}
-        for listener, hostname in _names(read.parents, bound):
-            known = bound[listener]
-            # A policy of a listener is for its requests only, and all others of a Gateway share their claims.
-            key = *known.gateway, listener if gateways.zones.names_listener(known) else ""
-            if key not in made:
-                made[key] = claims[known.gateway].of(read, said, partial(gateways.zones.for_branch, known, read))
-            place = found.setdefault((listener, hostname), [])
-            place.extend(((*each.rank, age, each.number), each.claim) for each in made[key])
-    return tuple(_host(bound[key], name, found[key, name]) for key, name in sorted(found))
+        place = (read.route.kind.value, metadata.namespace, metadata.name)
+        said = self._overrides.get(place, NO_SETTINGS)
+        alone = listener if self._zones.names_listener(listener) else None
+        key = (*place, listener.gateway, alone.key if alone is not None else "")
+        given = (read, said, self._common[listener.gateway], self._zones, alone)
+        zones_of = partial(self._zones.for_branch, listener, read)
+        return self._memory.claims.of(key, given, lambda: self._claims[listener.gateway].of(read, said, zones_of))
+
+    def _host(self, listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...], Claim]]) -> HostClaim:
+        in_order = tuple(claim for _, claim in sorted(ranked, key=itemgetter(0)))
+        given = (in_order, _demand(listener), listener.configuration)
+        return self._memory.hosts.of((listener.key, name), given, lambda: _host(listener, name, in_order))
 
 
 def _names(parents: Iterable[ReadParent], bound: Mapping[str, ReadListener]) -> dict[tuple[str, str], None]:
@@ -169,8 +209,7 @@ def _names(parents: Iterable[ReadParent], bound: Mapping[str, ReadListener]) -> 
     return found
 
 
-def _host(listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...], Claim]]) -> HostClaim:
-    in_order = [claim for _, claim in sorted(ranked, key=lambda each: each[0])]
+def _host(listener: ReadListener, name: str, in_order: tuple[Claim, ...]) -> HostClaim:
     return HostClaim(
         name,
         tuple(msgspec.structs.replace(each, host=name) for each in in_order),

@@ -103,17 +103,17 @@ def listener_standing(item: ReadListener, attached: Counter[str], generation: in
     if item.conflict is not None:
         reason, message = item.conflict.reason, item.conflict.message
         conflicted = StatusCondition("Conflicted", "True", reason, message, generation)
-    return ListenerStanding(
-        item.spec.name,
-        tuple(SupportedKind(each) for each in item.kinds),
-        attached[item.key],
-        (
-            condition("Accepted", refused, generation, said="The listener is served."),
-            conflicted,
-            condition("Programmed", unprogrammed, generation, said="The listener is served."),
-            condition("ResolvedRefs", item.unresolved, generation, said="Every reference was found."),
-        ),
-    )
+    conditions = [
+        condition("Accepted", refused, generation, said="The listener is served."),
+        conflicted,
+        condition("Programmed", unprogrammed, generation, said="The listener is served."),
+        condition("ResolvedRefs", item.unresolved, generation, said="Every reference was found."),
+    ]
+    if item.overlaps:
+        said = f"Some of its names are also those of {item.overlaps}: a request on a connection of the other gets 421."
+        conditions.append(StatusCondition("OverlappingTLSConfig", "True", "OverlappingHostnames", said, generation))
+    kinds = tuple(map(SupportedKind, item.kinds))
+    return ListenerStanding(item.spec.name, kinds, attached[item.key], tuple(conditions))
 
 
 def is_valid(item: ReadListener) -> bool:
@@ -122,7 +122,7 @@ def is_valid(item: ReadListener) -> bool:
 
 
 def listeners_problem(listeners: Sequence[ReadListener]) -> Problem | None:
-    """That some listeners cannot be served, in words; None if all can."""
+    """The problem that some listeners cannot be served, in words; None if all can."""
     names = [each.spec.name for each in listeners if not is_valid(each)]
     if not names:
         return None

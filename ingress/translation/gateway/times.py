@@ -1,4 +1,7 @@
-"""From the timeouts and retries of a rule to a policy. What a rule does not say is as the operator says."""
+"""From the timeouts and retries of a rule to a policy. What a rule does not say is as the operator says.
+
+Calls of gRPC pass an HTTPRoute as well: endpoints get them in HTTP/2, because HTTP/1.1 has no place for them.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,14 @@ from ingress.translation.gateway.durations import duration_seconds
 
 
 def timed(policy: RoutePolicy, rule: HttpRule | GrpcRule) -> RoutePolicy:
-    """`policy` with the times and retries of a rule that can be carried out. `0s` is no bound."""
+    """`policy` with the times and retries of a rule that can be carried out, and how calls go on. `0s` is no bound."""
     if isinstance(rule, GrpcRule):
         return policy
     policy = msgspec.structs.replace(
         policy,
         request_seconds=duration_seconds(rule.timeouts.request) or 0.0,
         attempt_seconds=duration_seconds(rule.timeouts.backend_request) or 0.0,
+        calls_in_http2=True,
     )
     if policy.attempt_seconds:
         # The time of an attempt is no reason for another one unless `retry` says so.

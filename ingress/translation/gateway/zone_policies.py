@@ -2,21 +2,23 @@
 
 Strongest first: overrides of the Gateway, of the listener · the rule · the route · its annotations · the port of the
 Service · the Service · the Service's annotations · defaults of the listener, of the Gateway · the Gateway's
-annotations · the ConfigMap. Of two policies with one target the older counts. Pure.
+annotations · the ConfigMap. Of an Ingress: its policies · its annotations · and on as for a route, without Gateways. Of
+two policies with one target the older counts. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 
+from balancer.model.routes import Owner, ServiceName
 from ingress.findings import Findings, Severity, Subject
 from ingress.objects.gateway import Gateway
 from ingress.objects.gateway_references import GATEWAY_GROUP, ObjectReference
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
-from ingress.objects.kinds import KubernetesObject, key_of, subject_of
+from ingress.objects.kinds import Ingress, KubernetesObject, ServicePort, key_of, subject_of
 from ingress.objects.metadata import Metadata
 from ingress.objects.zone_policy import ZonePolicyObject, ZoneWishes
 from ingress.settings.reading import read_options
@@ -31,14 +33,10 @@ from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.standings import (
     AncestorStanding,
-    GatewayStatus,
     ObjectStanding,
     ParentName,
-    ParentStanding,
     PolicyStatus,
     Problem,
-    RouteStatus,
-    Status,
     StatusCondition,
     condition,
     standing_of,
@@ -49,11 +47,9 @@ Target = tuple[str, str, str, str]
 
 Key = tuple[str, str]
 
-AFFECTED: Final = "zonal-ingress.io/ZonePolicyAffected"
-"""The type of the condition of objects that policies are attached to (GEP-713)."""
-
 _NOTHING: Final = Overrides()
 _ANCESTORS_MOST: Final = 16  # gateway.networking.k8s.io/v1 PolicyStatus
+_INGRESS_GROUP: Final = "networking.k8s.io"
 _ROUTES: Final = frozenset(("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"))
 _ZONES: Final = {name: option for name, option in SERVICE_OPTIONS.items() if option in ZONE_OPTIONS}
 _FIELDS: Final[Mapping[str, str]] = {
@@ -98,7 +94,7 @@ class ZonePolicies:
 
     def __init__(self, inventory: Inventory, gateways: Mapping[Key, Gateway]) -> None:
         self._inventory = inventory
-        self._objects: dict[str, dict[Key, Gateway | GatewayRoute]] = {}
+        self._objects: dict[str, dict[Key, Gateway | GatewayRoute | Ingress]] = {}
         unheard = Findings()
         self._by_target: dict[Target, JudgedZonePolicy] = {}
         self._annotations = {key: said for key, each in gateways.items() if (said := _annotated(each, unheard)).values}
@@ -133,6 +129,14 @@ class ZonePolicies:
         weak = over(self._annotations.get(listener.gateway, _NOTHING), *(each.defaults for each in above))
         return BranchZones(weak, over(strong, *(each.overrides for each in reversed(above))))
 
+    def for_ingress(self, owner: Owner, service: ServiceName, port: ServicePort | None, said: Overrides) -> Overrides:
+        """What counts for a branch of an Ingress. `said` is what its annotations set, zones and others."""
+        if owner.kind != Ingress.kind.value or not self._by_target:
+            return said
+        place = ("Service", service.namespace, service.name)
+        below = self._own((*place, ""), (*place, port.name if port is not None else ""))
+        return over(*below, said, *self._own((owner.kind, owner.namespace, owner.name, "")))
+
     def names_listener(self, listener: ReadListener) -> bool:
         """Whether a policy is attached to this listener alone."""
         return _targets_of(listener)[1] in self._by_target
@@ -145,17 +149,25 @@ class ZonePolicies:
             return
         above = _Above(routes, listeners)
         for each in self.judged:
-            ancestors = sorted({key for target in _asked(each.policy) for key in above.gateways(target)})
-            conditions = tuple(self._conditions(each, ancestors))
-            entries = (
-                AncestorStanding(ParentName(GATEWAY_GROUP, "Gateway", *key), controller, conditions)
-                for key in ancestors[:_ANCESTORS_MOST]
-            )
+            asked = tuple(_asked(each.policy))
+            gateways = sorted({key for target in asked for key in above.gateways(target)})
+            ingresses = sorted({(*target[1:3],) for target in asked if target[0] == "Ingress" and self._exists(target)})
+            conditions = tuple(self._conditions(each, gateways))
+            named = [ParentName(GATEWAY_GROUP, "Gateway", *key) for key in gateways]
+            named += [ParentName(_INGRESS_GROUP, "Ingress", *key) for key in ingresses]
+            entries = (AncestorStanding(each, controller, conditions) for each in named[:_ANCESTORS_MOST])
             yield standing_of(each.policy, PolicyStatus(tuple(entries)))
 
-    def note(self, standings: Iterable[ObjectStanding], gateways: Mapping[Key, Gateway], findings: Findings) -> None:
+    def note(
+        self,
+        standings: Iterable[ObjectStanding],
+        gateways: Mapping[Key, Gateway],
+        findings: Findings,
+        *,
+        uses: Callable[[Key], bool] = lambda _: False,
+    ) -> None:
         """Notes what annotations of Gateways say wrong, and each policy whose status nobody can read, because it
-        concerns no Gateway.
+        concerns neither a Gateway nor an Ingress. `uses` says whether an Ingress names a Service.
         """
         for gateway in gateways.values():
             _annotated(gateway, findings)
@@ -163,17 +175,19 @@ class ZonePolicies:
             return
         told = {(each.namespace, each.name) for each in standings if getattr(each.status, "ancestors", ())}
         for each in self.judged:
-            if key_of(each.policy) not in told:
-                problem = self._refusal(each) or Problem(
-                    "TargetNotFound", "Nothing that the policy names is reached through a Gateway of ours."
-                )
-                findings.add(
-                    subject_of(each.policy),
-                    reason=problem.reason,
-                    message=problem.message,
-                    effect="The policy has no effect.",
-                    severity=Severity.DEGRADED,
-                )
+            problem = self._refusal(each)
+            if key_of(each.policy) in told or (problem is None and any(map(uses, _services_of(each.policy)))):
+                continue
+            if problem is None:
+                said = "Nothing that the policy names is reached through a Gateway or an Ingress of ours."
+                problem = Problem("TargetNotFound", said)
+            findings.add(
+                subject_of(each.policy),
+                reason=problem.reason,
+                message=problem.message,
+                effect="The policy has no effect.",
+                severity=Severity.DEGRADED,
+            )
 
     def affecting(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
         """The objects that policies are attached to, by kind, namespace and name, with the names of the policies."""
@@ -239,17 +253,18 @@ class ZonePolicies:
             service = self._inventory.service(namespace, name)
             return service is not None and (not section or any(each.name == section for each in service.spec.ports))
         found = self._objects_of(kind).get((namespace, name))
-        if found is None:
-            return False
+        if found is None or isinstance(found, Ingress):
+            return found is not None and not section
         sections = found.spec.listeners if isinstance(found, Gateway) else found.spec.rules
         return not section or any(each.name == section for each in sections)
 
-    def _objects_of(self, kind: str) -> Mapping[Key, Gateway | GatewayRoute]:
+    def _objects_of(self, kind: str) -> Mapping[Key, Gateway | GatewayRoute | Ingress]:
         """The objects of a kind by namespace and name."""
         if kind not in self._objects:
-            known: tuple[type[Gateway | GatewayRoute], ...] = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
-            objects = (each for record in known if record.kind.value == kind for each in self._inventory.of(record))
-            self._objects[kind] = {key_of(each): each for each in objects}
+            gateways: tuple[type[Gateway | GatewayRoute], ...] = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+            objects = (each for record in gateways if record.kind.value == kind for each in self._inventory.of(record))
+            ingresses = self._inventory.of(Ingress) if kind == Ingress.kind.value else ()
+            self._objects[kind] = {key_of(each): each for each in (*objects, *ingresses)}
         return self._objects[kind]
 
 
@@ -298,9 +313,15 @@ def _asked(policy: ZonePolicyObject) -> Iterator[Target]:
             yield each.kind, policy.metadata.namespace, each.name, each.section_name
 
 
+def _services_of(policy: ZonePolicyObject) -> Iterator[Key]:
+    yield from ((namespace, name) for kind, namespace, name, _ in _asked(policy) if kind == "Service")
+
+
 def _is_known(reference: ObjectReference) -> bool:
     if reference.kind == "Service":
         return not reference.group
+    if reference.kind == "Ingress":
+        return reference.group == _INGRESS_GROUP
     return reference.group == GATEWAY_GROUP and (reference.kind == "Gateway" or reference.kind in _ROUTES)
 
 
@@ -330,30 +351,5 @@ def _seniority(policy: KubernetesObject) -> tuple[float, Key]:
     return created_epoch_seconds(policy.metadata), key_of(policy)
 
 
-def with_affected(standings: Iterable[ObjectStanding], zones: ZonePolicies) -> Iterator[ObjectStanding]:
-    """The standings, those of Gateways and routes with a condition that names the policies attached to them."""
-    affecting = zones.affecting()
-    for each in standings:
-        names = affecting.get((each.kind, each.namespace, each.name))
-        yield each if names is None else msgspec.structs.replace(each, status=_affected(each.status, names))
-
-
-def _affected(status: Status, names: Iterable[str]) -> Status:
-    message = f"Attached: {', '.join(names)}."
-    if isinstance(status, GatewayStatus):
-        generation = max((each.observed_generation for each in status.conditions), default=0)
-        added = StatusCondition(AFFECTED, "True", "ZonePolicyAffected", message, generation)
-        return msgspec.structs.replace(status, conditions=(*status.conditions, added))
-    if isinstance(status, RouteStatus):
-        return RouteStatus(tuple(_affected_parent(each, message) for each in status.parents))
-    return status
-
-
-def _affected_parent(parent: ParentStanding, message: str) -> ParentStanding:
-    generation = max((each.observed_generation for each in parent.conditions), default=0)
-    added = StatusCondition(AFFECTED, "True", "ZonePolicyAffected", message, generation)
-    return msgspec.structs.replace(parent, conditions=(*parent.conditions, added))
-
-
 NO_ZONE_POLICIES: Final = ZonePolicies(Inventory(), {})
-"""Those of a cluster without any."""
+"""The zone policies of a cluster without any."""

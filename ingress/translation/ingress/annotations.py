@@ -49,7 +49,7 @@ _CANARY_CLOSED = "The canary gets no requests."
 _PATHS_CLOSED = "Every path of the Ingress answers 503."
 
 
-class IngressOptions(msgspec.Struct, frozen=True):
+class IngressOptions(msgspec.Struct, frozen=True, gc=False):
     """What the annotations of an Ingress say.
 
     `overrides` are for the settings that its backends have by the ConfigMap and their Services: `ZoneSettings` and

@@ -19,7 +19,7 @@ from ingress.translation.ingress.validation import backend_problem, host_problem
 _KINDS = {"Exact": PathKind.EXACT, "Prefix": PathKind.PREFIX, "ImplementationSpecific": PathKind.PREFIX}
 
 
-class PathClaim(msgspec.Struct, frozen=True):
+class PathClaim(msgspec.Struct, frozen=True, gc=False):
     """A path of a host, and the Service to answer it."""
 
     host: str
@@ -28,14 +28,14 @@ class PathClaim(msgspec.Struct, frozen=True):
     service: ServiceReference
 
 
-class TlsClaim(msgspec.Struct, frozen=True):
+class TlsClaim(msgspec.Struct, frozen=True, gc=False):
     """A host to be served with TLS. `secret_name` is empty for the default certificate."""
 
     host: str
     secret_name: str
 
 
-class IngressClaims(msgspec.Struct, frozen=True):
+class IngressClaims(msgspec.Struct, frozen=True, gc=False):
     """`hosts` are those of valid rules, also where no path is left: an unmatched path must not reach another host.
 
     `default` answers what no path of these hosts matches.

@@ -37,7 +37,7 @@ class Refused(msgspec.Struct, frozen=True):
     paths: bool = False
 
     def closing_paths(self) -> Refused:
-        """The same with every path of the Ingress closed."""
+        """These refusals with every path of the Ingress closed."""
         return msgspec.structs.replace(self, paths=True)
 
 

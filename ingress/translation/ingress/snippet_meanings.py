@@ -15,8 +15,19 @@ from balancer.matching.gates.scripts import variables_of
 from balancer.model.edits import CorsFields, ResponseRule
 from balancer.model.external_auth import ExternalAuth
 from balancer.model.gates import AnyOf, GateRule, SourceRanges, access_rules
+from balancer.model.hooks import HookRule
 from balancer.model.redirects import SlashRedirect, TargetRedirect
-from balancer.model.scripts import AnswerWith, Conditional, HostScript, OrderedEdits, PlainStep, Script, Step
+from balancer.model.scripts import (
+    AnswerWith,
+    Conditional,
+    HostScript,
+    OrderedEdits,
+    PlainStep,
+    RewritePath,
+    Script,
+    SetVariable,
+    Step,
+)
 from ingress.settings.snippets.access_lists import ranges_of
 from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCondition, LevelStep
 from ingress.translation.ingress.hosts.settled import PlaceClaim
@@ -66,6 +77,7 @@ def meaning_of(claim: PlaceClaim, levels: Levels) -> Meaning:
         if levels.redirects_root:
             raise CannotPlace("the host has an app-root, and server-snippet answers requests, too")
         _check_statuses(claim, levels.server_steps)
+        _check_new_paths(claim, levels.server_steps)
         gates.append(HostScript(levels.server_steps, outer.edits, form, levels.underscores))
     if any(isinstance(rule, SlashRedirect) for rule in claim.gates):
         return Meaning(tuple(gates))
@@ -153,14 +165,39 @@ def _check_steps(claim: PlaceClaim, steps: tuple[Step, ...]) -> None:
     if has_cors and any(isinstance(step, Conditional) for step in steps):
         raise CannotPlace("if is used beside enable-cors, and nginx would drop the fields of CORS")
     _check_statuses(claim, steps)
+    known = _plain(steps)
+    leads = any(isinstance(step, RewritePath) for step in known)
+    if leads and any(isinstance(step, SetVariable) for step in known):
+        raise CannotPlace("set is used beside rewrite … last, and the next location would know the variable")
+    if leads:
+        _check_hooks(claim)
+
+
+def _check_new_paths(claim: PlaceClaim, steps: Iterable[Step]) -> None:
+    """nginx changes the paths of its own requests at the server, too: those to auth services and mirrors."""
+    if not any(isinstance(step, RewritePath) for step in _plain(steps)):
+        return
+    if claim.mirroring is not None or any(isinstance(rule, ExternalAuth) for rule in access_rules(claim.gates)):
+        raise CannotPlace("server-snippet has rewrite … last beside auth-url or mirror-target")
+    _check_hooks(claim)
+
+
+def _check_hooks(claim: PlaceClaim) -> None:
+    if any(isinstance(rule, HookRule) for rule in claim.gates):
+        raise CannotPlace("rewrite … last is used beside hooks, and another path may have others")
 
 
 def _check_statuses(claim: PlaceClaim, steps: Iterable[Step]) -> None:
     """nginx answers a status without a text with the error page for that status."""
-    plain: list[PlainStep] = []
-    for step in steps:
-        plain += step.steps if isinstance(step, Conditional) else (step,)
-    for each in plain:
+    for each in _plain(steps):
         is_page = isinstance(each, AnswerWith) and each.text is None and each.status >= _ERROR_LEAST
         if isinstance(each, AnswerWith) and is_page and each.status in claim.stand_in.statuses:
             raise CannotPlace(f"return {each.status} has a page by custom-http-errors")
+
+
+def _plain(steps: Iterable[Step]) -> list[PlainStep]:
+    """The steps, with those of conditions."""
+    plain: list[PlainStep] = []
+    for step in steps:
+        plain += step.steps if isinstance(step, Conditional) else (step,)
+    return plain

@@ -15,6 +15,7 @@ from balancer.model.zones import ZonePolicy, ZonePolicyName
 from ingress.objects.kinds import Kind
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
+from ingress.translation.cluster.replica_zones import ReplicaZones
 from ingress.translation.cluster.zone_findings import GivenZone
 from ingress.translation.memory import InventoryView, Memory, Notes
 from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedService
@@ -22,7 +23,7 @@ from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedSe
 _SEEN_BY_USED = frozenset({Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.NODE})
 
 
-class UsedBackends(msgspec.Struct, frozen=True):
+class UsedBackends(msgspec.Struct, frozen=True, gc=False):
     """The backends that routes lead to, sorted by key, and what they need. Nothing can be resolved any more.
 
     `names` are the DNS names outside of the cluster whose addresses are endpoints, by namespace. `services` are the
@@ -48,14 +49,22 @@ class UsedBackends(msgspec.Struct, frozen=True):
         return frozenset().union(*self.label_keys.values())
 
     def plan(
-        self, *, allow_local: bool, replicas_of: tuple[str, str] | None, given_zone: GivenZone | None
+        self,
+        *,
+        allow_local: bool,
+        replicas_of: tuple[str, str] | None,
+        given_zone: GivenZone | None,
+        own_service: tuple[str, str] | None = None,
+        replica_zones: ReplicaZones | None = None,
     ) -> EndpointPlan:
         """What is needed to make the endpoints of these backends again when only slices have changed.
 
-        `given_zone` comes without endpoints. The endpoints of these backends are counted here.
+        `given_zone` and `replica_zones` come without endpoints. The endpoints of these backends are counted here.
         """
         if given_zone is not None:
             given_zone = given_zone.changed((), (service.zones for service in self.sliced.values()))
+        if replica_zones is not None:
+            replica_zones = replica_zones.changed((), (service.zones for service in self.sliced.values()))
         return EndpointPlan(
             allow_local=allow_local,
             services=self.sliced,
@@ -64,10 +73,12 @@ class UsedBackends(msgspec.Struct, frozen=True):
             policies=self.policies,
             replicas_of=replicas_of,
             given_zone=given_zone,
+            own_service=own_service,
+            replica_zones=replica_zones,
         )
 
 
-class MadeBackend(msgspec.Struct, frozen=True):
+class MadeBackend(msgspec.Struct, frozen=True, gc=False):
     """A backend before its endpoints are placed on Nodes.
 
     `said` is what its Service sets. `external_name` is the DNS name whose addresses are the endpoints, if any.

@@ -7,6 +7,7 @@ name. Does not know how a policy chooses an endpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
@@ -22,6 +23,7 @@ from ingress.settings.zone_values import ANY_ENDPOINT, PolicyChoice
 from ingress.translation.cluster.zones import follows_hints
 
 _NOTHING = Overrides()
+_NONE: Final[frozenset[ZonePolicy]] = frozenset()
 
 
 def policy_origin(
@@ -44,12 +46,15 @@ def policy_origin(
 class BackendZones:
     """The policies of one translation. While the flag is off every policy is `ZONES_OFF`."""
 
-    __slots__ = ("_policies", "_services", "_settings")
+    __slots__ = ("_alone", "_policies", "_services", "_settings", "_usual")
 
     def __init__(self, settings: ClusterSettings) -> None:
         self._settings = settings
         self._services: dict[BackendKey, tuple[Service, Overrides]] = {}
-        self._policies: dict[BackendKey, set[ZonePolicy]] = {}
+        self._policies: dict[BackendKey, frozenset[ZonePolicy]] = {}
+        # Thousands of backends have the same policy: one object, and one set of it, which is found by its identity.
+        self._usual: dict[bool, ZonePolicy] = {}
+        self._alone: dict[int, frozenset[ZonePolicy]] = {}
 
     @property
     def policy_names(self) -> frozenset[ZonePolicyName]:
@@ -59,7 +64,7 @@ class BackendZones:
     @property
     def noted(self) -> Mapping[BackendKey, frozenset[ZonePolicy]]:
         """The policies of each backend and its routes that are noted until now."""
-        return {key: frozenset(policies) for key, policies in self._policies.items()}
+        return self._policies.copy()
 
     def minds_zones(self, key: BackendKey) -> bool:
         """Whether a backend or one of its routes has a policy other than `off`."""
@@ -67,18 +72,25 @@ class BackendZones:
 
     def policies(self, key: BackendKey) -> frozenset[ZonePolicy]:
         """The policies of a backend and its routes."""
-        return frozenset(self._policies.get(key, ()))
+        return self._policies.get(key, _NONE)
 
     def label_keys(self, key: BackendKey) -> frozenset[str]:
         """The node labels that the policies of a backend and of its routes name."""
         named = (name for policy in self._policies.get(key, ()) for name in policy.keys)
-        return frozenset(named) - {ANY_ENDPOINT}
+        return frozenset(name for name in named if name != ANY_ENDPOINT)
 
     def backend_policy(self, service: Service, overrides: Overrides) -> ZonePolicy:
         """The policy of the backends of a Service; `overrides` are what it sets."""
         if not self._settings.zone_aware_routing:
             return ZONES_OFF
-        return self._settings.zones.overridden(overrides).policy(follows_hints=follows_hints(service))
+        hints = follows_hints(service)
+        if overrides.of(ZoneSettings):
+            return self._settings.zones.overridden(overrides).policy(follows_hints=hints)
+        usual = self._usual.get(hints)
+        if usual is None:
+            usual = self._settings.zones.policy(follows_hints=hints)
+            self._usual[hints] = usual
+        return usual
 
     def note_backend(self, key: BackendKey, service: Service, overrides: Overrides, policy: ZonePolicy) -> None:
         """Notes that a backend has the policy that `backend_policy` gave for its Service."""
@@ -104,7 +116,14 @@ class BackendZones:
         """Notes that a backend or a route to it has this policy."""
         policies = self._policies.get(key)
         if policies is None:
-            self._policies[key] = {policy}
-        else:
-            policies.add(policy)
+            self._policies[key] = self._only(policy)
+        elif policy not in policies:
+            self._policies[key] = policies | {policy}
         return policy
+
+    def _only(self, policy: ZonePolicy) -> frozenset[ZonePolicy]:
+        only = self._alone.get(id(policy))
+        if only is None:
+            only = frozenset((policy,))  # which keeps the policy, so that nothing else gets its identity
+            self._alone[id(policy)] = only
+        return only

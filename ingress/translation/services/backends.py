@@ -11,24 +11,20 @@ from functools import partial
 
 import msgspec
 
-from balancer.model.addresses import is_numeric_name
-from balancer.model.endpoints import Backend, BackendKey, Endpoint, EndpointTls, way_of
+from balancer.model.endpoints import Backend, BackendKey, EndpointTls, way_of
 from balancer.model.zones import ZonePolicy
-from ingress.findings import Findings, Report, Severity, quote
-from ingress.objects.kinds import Service, ServicePort, ServicePortReference, ServiceReference, key_of, subject_of
-from ingress.objects.names import HOST
-from ingress.settings.table.backends import BackendSettings
+from ingress.findings import Findings, Report, Severity
+from ingress.objects.kinds import Service, ServicePort, ServicePortReference, ServiceReference, key_of
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.memory import FindingNotes, Notes, repeat
+from ingress.translation.memory import Notes, repeat
+from ingress.translation.services.backend_making import EFFECT, BackendMaker
 from ingress.translation.services.backend_memories import BackendMemories, MadeBackend, UsedBackends
 from ingress.translation.services.backend_zones import BackendZones
 from ingress.translation.services.endpoint_changes import SlicedService, sliced
 from ingress.translation.services.endpoint_findings import PortEndpoints
-from ingress.translation.services.endpoints import endpoints_of, external_endpoints, placed_on_nodes, service_endpoint
-from ingress.translation.services.service_annotations import read_service_annotations
-from ingress.translation.services.topology_keys import note_topology_keys
+from ingress.translation.services.endpoints import placed_on_nodes
 
 # Endpoints expect HTTP/2 without TLS (KEP-3726), or gRPC.
 _HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
@@ -36,7 +32,6 @@ _HTTP2_PROTOCOLS = frozenset({"kubernetes.io/h2c", "grpc"})
 _PORTS_SHOWN = 8
 
 _NOTHING = Overrides()
-_EFFECT = "The paths that lead there answer 503."
 
 
 def backend_key(namespace: str, name: str, *, port: ServicePort) -> BackendKey:
@@ -53,7 +48,7 @@ def port_of(service: Service, reference: ServicePortReference) -> ServicePort | 
     return None
 
 
-class AskedBackend(msgspec.Struct, frozen=True):
+class AskedBackend(msgspec.Struct, frozen=True, gc=False):
     """What was asked of `Backends.resolve` or `first_port`, and what that led to.
 
     `service` None: there is none. `place` is the `backend_key` of `port`. `made` None: the reference led to no backend.
@@ -76,11 +71,11 @@ class Backends:
 
     __slots__ = (
         "_allow_external",
-        "_allow_local",
         "_findings",
         "_inventory",
         "_looked_for",
         "_made",
+        "_maker",
         "_memories",
         "_names",
         "_others",
@@ -105,7 +100,6 @@ class Backends:
     ) -> None:
         self._inventory = inventory
         self._settings = settings
-        self._allow_local = allow_local
         self._allow_external = allow_external
         self._names: set[tuple[str, str]] = set()
         self._looked_for: set[tuple[str, str]] = set()
@@ -115,6 +109,7 @@ class Backends:
         self._ports: dict[tuple[str, str], dict[BackendKey, ServicePort]] = {}
         self._slice_findings: dict[tuple[str, str], list[Notes]] = {}
         self._zones = BackendZones(settings)
+        self._maker = BackendMaker(settings.backend, self._zones, allow_local=allow_local)
         self._memories = memories
         self._others = memories.others(settings, overrides)
         self.asked: list[AskedBackend] = []
@@ -127,7 +122,7 @@ class Backends:
         report: Report,
         tls: EndpointTls | None = None,
         http2: bool | None = None,
-        effect: str = _EFFECT,
+        effect: str = EFFECT,
         severity: Severity = Severity.CLOSED,
     ) -> Backend | None:
         """The backend of a reference; None, with a finding in `report`, if Service or port do not exist.
@@ -191,6 +186,10 @@ class Backends:
             else:
                 backend = self._note(last.key, service, port, made)
         return backend is last or backend == last
+
+    def port(self, backend: Backend) -> ServicePort | None:
+        """The port of the Service of a backend that was resolved; None for an external name."""
+        return self._ports.get((backend.namespace, backend.service), {}).get(backend.key)
 
     def note_policy(self, key: BackendKey, policy: ZonePolicy) -> None:
         """Notes that a route to a backend has this policy, as `route_policy` does."""
@@ -296,7 +295,9 @@ class Backends:
 
         def make(inventory: Inventory, findings: Findings) -> MadeBackend:
             backend = Backend(key, *key_of(service), str(port.port), tls=tls, http2=http2)
-            return self._make(inventory, findings, backend=backend, service=service, port=port, overrides=overrides)
+            return self._maker.make(
+                inventory, findings, backend=backend, service=service, port=port, overrides=overrides
+            )
 
         made = self._memories.made.of(key, given, make, self._findings)
         return self._note(key, service, port, made)
@@ -319,52 +320,6 @@ class Backends:
                 self._slice_findings[name].append(made.slice_findings)
         return backend
 
-    def _make(
-        self,
-        inventory: Inventory,
-        findings: Findings,
-        *,
-        backend: Backend,
-        service: Service,
-        port: ServicePort,
-        overrides: Overrides,
-    ) -> MadeBackend:
-        """`backend` has neither endpoints nor settings yet."""
-        report = findings.about(subject_of(service))
-        said = read_service_annotations(service, report)
-        settings = self._settings.backend.overridden(said).overridden(overrides)
-        policy = self._zones.backend_policy(service, said)
-        note_topology_keys(service, policy, report)
-        name, slices = "", None
-        if service.spec.type == "ExternalName":
-            name = _name_of(service)
-            endpoints = self._external_endpoints(service, name, port, inventory, report)
-        elif (upstream := self._upstream(service, port, settings, report)) is not None:
-            endpoints = (upstream,)
-        else:
-            slices, local = FindingNotes(), self._allow_local
-            endpoints = endpoints_of(service, port, inventory=inventory, allow_local=local, findings=slices)
-        backend = msgspec.structs.replace(backend, endpoints=endpoints, zone_policy=policy)
-        return MadeBackend(settings.applied(backend), said, name, None if slices is None else slices.notes)
-
-    def _upstream(
-        self, service: Service, port: ServicePort, settings: BackendSettings, report: Report
-    ) -> Endpoint | None:
-        """The Service itself as the only endpoint, if that is wanted and possible."""
-        if not settings.service_upstream:
-            return None
-        return service_endpoint(service, port, allow_local=self._allow_local, report=report)
-
-    def _external_endpoints(
-        self, service: Service, name: str, port: ServicePort, inventory: Inventory, report: Report
-    ) -> tuple[Endpoint, ...]:
-        if not name:
-            message = f"externalName {quote(service.spec.external_name)} is not the name of a host: correct it."
-            report.add(reason="InvalidExternalName", message=message, severity=Severity.CLOSED, effect=_EFFECT)
-            return ()
-        addresses = inventory.addresses(service.metadata.namespace, name)
-        return external_endpoints(addresses, port, allow_local=self._allow_local, report=report)
-
 
 def _ports_of(service: Service) -> str:
     """The ports of a Service to choose from, in words."""
@@ -373,9 +328,3 @@ def _ports_of(service: Service) -> str:
         return "it has no ports"
     more = f" and {len(ports) - _PORTS_SHOWN} more" if len(ports) > _PORTS_SHOWN else ""
     return f"its ports are {', '.join(ports[:_PORTS_SHOWN])}{more}"
-
-
-def _name_of(service: Service) -> str:
-    """The DNS name of an ExternalName Service; empty if it is not a valid DNS name, or if it ends in a number."""
-    name = service.spec.external_name.lower().removesuffix(".")
-    return name if HOST.fullmatch(name) and not is_numeric_name(name) else ""

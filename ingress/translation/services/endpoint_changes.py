@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Generator, Iterable, Mapping
+from functools import lru_cache
 from operator import attrgetter
 
 import msgspec
@@ -18,6 +19,7 @@ from balancer.model.zones import Zone, ZonePolicy
 from ingress.findings import Finding, Findings
 from ingress.objects.kinds import Service, ServicePort, key_of
 from ingress.sources.inventory import Inventory
+from ingress.translation.cluster.replica_zones import ReplicaZones
 from ingress.translation.cluster.zone_findings import GivenZone
 from ingress.translation.services.endpoint_findings import PortEndpoints, note_endpoints
 from ingress.translation.services.endpoints import endpoints_of, placed_on_nodes
@@ -28,10 +30,10 @@ _PLACED_A_STEP = 16
 _key_of = attrgetter("key")
 
 
-class SlicedService(msgspec.Struct, frozen=True):
+class SlicedService(msgspec.Struct, frozen=True, gc=False):
     """A Service whose endpoints come from slices: its backends with their ports, and the findings about its slices.
 
-    `zones` are the zones of its endpoints while the plan has a `given_zone`, else empty.
+    `zones` are the zones of its endpoints while the plan counts them, else empty.
     """
 
     ports: Mapping[BackendKey, ServicePort]
@@ -39,12 +41,13 @@ class SlicedService(msgspec.Struct, frozen=True):
     zones: frozenset[Zone] = frozenset()
 
 
-class EndpointPlan(msgspec.Struct, frozen=True):
+class EndpointPlan(msgspec.Struct, frozen=True, gc=False):
     """What is needed to make endpoints again: Services by namespace and name, and whether local addresses may be used.
 
     `label_keys` are the node labels that the policies of a backend name. `zoned` are the backends with a policy other
     than `off`. `policies` are those of each backend and its routes. `replicas_of` is our own Service
     if a policy needs our replicas. `given_zone` is the zone of `--zone` while no Node is known to be in it.
+    `own_service` is our own Service, and `replica_zones` where its endpoints are, while they are compared with others.
     """
 
     allow_local: bool = False
@@ -54,19 +57,27 @@ class EndpointPlan(msgspec.Struct, frozen=True):
     policies: Mapping[BackendKey, frozenset[ZonePolicy]] = {}
     replicas_of: tuple[str, str] | None = None
     given_zone: GivenZone | None = None
+    own_service: tuple[str, str] | None = None
+    replica_zones: ReplicaZones | None = None
+
+    @property
+    def counts_zones(self) -> bool:
+        """Whether something depends on the zones of each Service."""
+        return self.given_zone is not None or self.replica_zones is not None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings about the slices and endpoints of all these Services, and about the given zone."""
+        """Findings about the slices and endpoints of all these Services, and about zones."""
         return self._findings_of(self.services.values())
 
     def findings_of(self, services: Collection[tuple[str, str]]) -> frozenset[Finding]:
-        """Findings about the slices and endpoints of these Services, and about the given zone."""
+        """Findings about the slices and endpoints of these Services, and about zones."""
         return frozenset(self._findings_of(self.services[key] for key in services if key in self.services))
 
     def _findings_of(self, services: Iterable[SlicedService]) -> tuple[Finding, ...]:
         of_zone = self.given_zone.findings() if self.given_zone is not None else ()
-        return (*of_zone, *(finding for service in services for finding in service.findings))
+        of_zones = self.replica_zones.findings() if self.replica_zones is not None else ()
+        return (*of_zone, *of_zones, *(finding for service in services for finding in service.findings))
 
 
 def sliced(
@@ -80,8 +91,14 @@ def sliced(
     """A Service with the endpoints made of its slices. `findings` gets the findings about the slices."""
     note_endpoints(service, ports.values(), slices=inventory.slices(*key_of(service)), findings=findings)
     every = (endpoint for each in ports.values() for endpoint in each.endpoints) if counts_zones else ()
-    zones = frozenset(endpoint.zone for endpoint in every if endpoint.zone is not None)
+    zones = _same(frozenset(endpoint.zone for endpoint in every if endpoint.zone is not None))
     return SlicedService({key: each.port for key, each in ports.items()}, findings.frozen(), zones)
+
+
+@lru_cache(maxsize=256)
+def _same(zones: frozenset[Zone]) -> frozenset[Zone]:
+    """`zones` as one object for all Services that have them."""
+    return zones
 
 
 def remaking_endpoints(
@@ -103,6 +120,9 @@ def remaking_endpoints(
     backends = yield from _with_endpoints(model.backends, made)
     yield
     zones = model.zones
+    if plan.own_service in services and plan.replica_zones is not None:
+        own = plan.replica_zones.with_own(replicas_by_zone(inventory, plan.own_service))
+        plan = msgspec.structs.replace(plan, replica_zones=own)
     if plan.replicas_of in services:
         zones = msgspec.structs.replace(zones, replicas=replicas_by_zone(inventory, plan.replicas_of))
     return msgspec.structs.replace(model, backends=backends, zones=zones), _replanned(plan, remade)
@@ -123,8 +143,7 @@ def _remade(
         ports[backend] = PortEndpoints(
             port, found, minds_zones=backend in plan.zoned, policies=plan.policies.get(backend, frozenset())
         )
-    counts_zones = plan.given_zone is not None
-    return made, sliced(service, ports, inventory=inventory, findings=findings, counts_zones=counts_zones)
+    return made, sliced(service, ports, inventory=inventory, findings=findings, counts_zones=plan.counts_zones)
 
 
 def _with_endpoints(
@@ -141,8 +160,11 @@ def _with_endpoints(
 
 
 def _replanned(plan: EndpointPlan, remade: Mapping[tuple[str, str], SlicedService]) -> EndpointPlan:
-    given = plan.given_zone
+    given, placed = plan.given_zone, plan.replica_zones
+    before, after = [plan.services[key].zones for key in remade], [service.zones for service in remade.values()]
     if given is not None:
-        before = (plan.services[key].zones for key in remade)
-        given = given.changed(before, (service.zones for service in remade.values()))
-    return msgspec.structs.replace(plan, services={**plan.services, **remade}, given_zone=given)
+        given = given.changed(before, after)
+    if placed is not None:
+        placed = placed.changed(before, after)
+    services = {**plan.services, **remade}
+    return msgspec.structs.replace(plan, services=services, given_zone=given, replica_zones=placed)

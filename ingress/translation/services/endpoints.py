@@ -196,11 +196,11 @@ def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
             )
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=4096)
 def _judge(text: str, address_type: str) -> tuple[str, str | None]:
     """The canonical address, empty if it is not of its family, and why it is refused.
 
-    Cached, because the same addresses come back with every change of the cluster.
+    Cached, because the addresses of a Service come back with every change of its slices.
     """
     try:
         address = ipaddress.ip_address(text)
@@ -210,9 +210,12 @@ def _judge(text: str, address_type: str) -> tuple[str, str | None]:
         return "", "has a scope, which means nothing on another host"
     if f"IPv{address.version}" != address_type:
         return "", f"is not of the slice's addressType {quote(address_type)}"
+    canonical = str(address)
+    if canonical == text:
+        canonical = text  # one string less for each of thousands of endpoints
     if is_forbidden_endpoint(address):
-        return str(address), "is a loopback, link-local, multicast, reserved or metadata address"
-    return str(address), None
+        return canonical, "is a loopback, link-local, multicast, reserved or metadata address"
+    return canonical, None
 
 
 def _refuse(endpoint: SliceEndpoint, problem: str, *, report: Report) -> None:

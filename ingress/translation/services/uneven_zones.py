@@ -6,7 +6,11 @@ no numbers, because a rollout must not make a new finding with each of its steps
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
+from functools import lru_cache
+from itertools import chain, repeat
+from typing import Final, TypeAlias
 
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName
@@ -18,6 +22,14 @@ from ingress.objects.kinds import Service, key_of
 # An endpoint with more than twice the average is overloaded at half of the load that the others can carry.
 _TOO_MUCH = 2.001
 _ZONES_NAMED = 10
+
+_SHAPES_REMEMBERED: Final = 256
+
+_Kind: TypeAlias = tuple[Zone | None, tuple[Zone, ...], tuple[str, ...], tuple[tuple[str, str], ...]]
+"""What a policy looks at in an endpoint: its zone, its hints for zones and nodes, its labels."""
+
+_Shape: TypeAlias = frozenset[tuple[_Kind, int]]
+"""How many ready endpoints of each kind a Service has. Thousands of Services have one of a few shapes."""
 
 # These move requests with the load, or compute shares from what is known. The others suppose that zones are even.
 _SEE_LOAD = frozenset({ZonePolicyName.OFF, ZonePolicyName.ADAPTIVE})
@@ -32,8 +44,10 @@ def note_uneven_zones(
     """
     zones, names = set[Zone](), set[str]()
     for endpoints, policies in ports:
-        for policy in policies:
-            if policy.name not in _SEE_LOAD and not policy.dry_run and (found := _overloaded(tuple(endpoints), policy)):
+        suspects = [policy for policy in policies if policy.name not in _SEE_LOAD and not policy.dry_run]
+        shape = _shape(endpoints) if suspects else frozenset()
+        for policy in suspects:
+            if found := _overloaded(shape, policy):
                 zones |= found
                 names.add(policy.name.value)
     if zones:
@@ -45,9 +59,22 @@ def note_uneven_zones(
         )
 
 
-def _overloaded(endpoints: tuple[Endpoint, ...], policy: ZonePolicy) -> set[Zone]:
+def _shape(endpoints: Iterable[Endpoint]) -> _Shape:
+    kinds = ((each.zone, each.hint_zones, each.hint_nodes, each.labels) for each in endpoints if each.ready)
+    return frozenset(Counter(kinds).items())
+
+
+@lru_cache(maxsize=_SHAPES_REMEMBERED)
+def _overloaded(shape: _Shape, policy: ZonePolicy) -> frozenset[Zone]:
+    """The zones whose endpoints get too much. Which address an endpoint has decides nothing."""
+    endpoints = tuple(map(_endpoint, chain.from_iterable(repeat(kind, count) for kind, count in shape)))
     loads = expected_loads(endpoints, Surroundings(), policy)
-    return {zone for zone, load in loads.items() if load > _TOO_MUCH}
+    return frozenset(zone for zone, load in loads.items() if load > _TOO_MUCH)
+
+
+def _endpoint(kind: _Kind) -> Endpoint:
+    zone, hint_zones, hint_nodes, labels = kind
+    return Endpoint("", 0, zone=zone, hint_zones=hint_zones, hint_nodes=hint_nodes, labels=labels)
 
 
 def _message(service: str, zones: list[Zone], policies: list[str]) -> str:

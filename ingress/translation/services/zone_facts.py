@@ -19,6 +19,7 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.zones import ZoneFactSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.drains import zones_drained
+from ingress.translation.cluster.replica_zones import ReplicaZones
 from ingress.translation.cluster.zones import zone_of
 from ingress.translation.services.endpoints import endpoints_of
 
@@ -59,6 +60,23 @@ def zone_facts(
     return _with_fleet(facts, said)
 
 
+def replica_zones(
+    inventory: Inventory,
+    own_service: tuple[str, str] | None,
+    settings: ClusterSettings,
+    *,
+    now_epoch_seconds: float,
+) -> ReplicaZones | None:
+    """Where our replicas are, before endpoints are counted.
+
+    None where it does not matter: without zone-aware routing no request stays where it enters.
+    """
+    if own_service is None or not settings.zone_aware_routing:
+        return None
+    drained = zones_drained(settings.zone_facts.drains, now_epoch_seconds=now_epoch_seconds)
+    return ReplicaZones(drained=frozenset(drained)).with_own(replicas_by_zone(inventory, own_service))
+
+
 def _with_fleet(facts: ZoneFacts, said: ZoneFactSettings) -> ZoneFacts:
     return msgspec.structs.replace(
         facts,
@@ -67,6 +85,7 @@ def _with_fleet(facts: ZoneFacts, said: ZoneFactSettings) -> ZoneFacts:
         fleet_loads=said.fleet_loads,
         fleet_zones=said.fleet_zones,
         fleet_readiness=said.fleet_readiness,
+        client_networks=said.client_networks,
     )
 
 

@@ -22,6 +22,7 @@ from ingress.sources.inventory import PROVISIONED, Inventory
 from ingress.translation.gateway.register import read_register
 from ingress.translation.tcp_services import reserved_targets
 from ingress.writing.calling import JSON, MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
+from ingress.writing.gateway.aliases import due_aliases
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
 from ingress.writing.gateway.looking import look_without_end
 from ingress.writing.gateway.planning import Departures, planned
@@ -48,7 +49,7 @@ class KeeperPace(msgspec.Struct, frozen=True, kw_only=True):
     leaving_seconds: float = 30.0
 
     def scaled(self, factor: float) -> KeeperPace:
-        """The same times, each multiplied by `factor`."""
+        """These times, each multiplied by `factor`."""
         return msgspec.structs.replace(
             self,
             interval_seconds=self.interval_seconds * factor,
@@ -138,7 +139,12 @@ class GatewayKeeper:
             form = self._surroundings.selector and ServiceForm(
                 self._services, self._surroundings.selector, self._distribution
             )
-            if form and not await self._carry_out(due_services(judgement.exposures, plan, register, form)):
+            if form and not await self._carry_out(
+                (
+                    *due_services(judgement.exposures, plan, register, form),
+                    *due_aliases(judgement.exposures, inventory.of(Service), self._services),
+                )
+            ):
                 pause_seconds = min(pause_seconds, pace.retry_seconds)
         else:
             self._say((*leaving, *(each for each in self._provisioned.ports if each not in leaving)))
@@ -194,7 +200,7 @@ class GatewayKeeper:
     def _say(self, ports: tuple[BoundPort, ...]) -> None:
         seen = self._surroundings
         problem = self._problem or seen.problem if self._services is not None else ""
-        provisioned = Provisioned(tuple(sorted(set(ports))), seen.addresses, seen.bundles, problem)
+        provisioned = Provisioned(tuple(sorted(set(ports))), seen.addresses, seen.bundles, seen.channel, problem)
         if provisioned != self._provisioned:
             self._provisioned = provisioned
             self._provide(provisioned)

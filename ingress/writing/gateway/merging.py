@@ -36,6 +36,7 @@ OWN_TYPES: Final = frozenset(
         "Accepted",
         "Conflicted",
         "InsecureFrontendValidationMode",
+        "OverlappingTLSConfig",
         "PartiallyInForce",
         "PartiallyInvalid",
         "Programmed",

@@ -41,7 +41,7 @@ class Departures:
         }
 
     def leaving(self, now: float, seconds: float) -> tuple[BoundPort, ...]:
-        """Those that left less than so many seconds ago. Clients may still come there."""
+        """The bound ports that left less than so many seconds ago. Clients may still come there."""
         return tuple(sorted(each for each, at in self._left.values() if now - at < seconds))
 
     def resting(self) -> frozenset[int]:

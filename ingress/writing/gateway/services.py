@@ -20,7 +20,8 @@ from ingress.translation.gateway.register import GatewayKey, Register, service_n
 
 GATEWAY_LABEL: Final = "gateway.networking.k8s.io/gateway-name"
 _CLASS_LABEL: Final = "app.kubernetes.io/managed-by"
-_DIGEST: Final = "zonal-ingress.io/made-of"
+DIGEST: Final = "zonal-ingress.io/made-of"
+"""On Services that we make: what stands for all that was wanted of them."""
 _CARRIED: Final = "zonal-ingress.io/carried"
 _LABEL_LETTERS: Final = 63
 
@@ -70,13 +71,13 @@ def due_services(
             continue
         wanted = _document(each, ports, form)
         if service is None:
-            found.append(_write("POST", form.options.namespace, "", wanted, service_name(each.gateway)))
+            found.append(service_write("POST", form.options.namespace, "", wanted, service_name(each.gateway)))
         elif not _is_made_of(service, wanted):
-            found.append(_write("PATCH", form.options.namespace, service.metadata.name, _patch(service, wanted)))
+            found.append(service_write("PATCH", form.options.namespace, service.metadata.name, _patch(service, wanted)))
     for service in known.values():
         metadata = service.metadata
         conditions: Document = {"preconditions": {"uid": metadata.uid, "resourceVersion": metadata.resource_version}}
-        found.append(_write("DELETE", metadata.namespace, metadata.name, conditions))
+        found.append(service_write("DELETE", metadata.namespace, metadata.name, conditions))
     return tuple(found)
 
 
@@ -91,7 +92,8 @@ def _target(
     return port.target if port.target == planned.get(place) else 0
 
 
-def _write(verb: str, namespace: str, name: str, document: Document, told: str = "") -> ServiceWrite:
+def service_write(verb: str, namespace: str, name: str, document: Document, told: str = "") -> ServiceWrite:
+    """A call about the Service `name`, or for a new one, of which one is `told` by another name."""
     collection = f"/api/v1/namespaces/{namespace}/services"
     path = f"{collection}/{name}" if name else collection
     return ServiceWrite(verb, path, document, f"{namespace}/{name or told}")
@@ -120,16 +122,13 @@ def _document(exposure: Exposure, ports: list[tuple[int, int, str]], form: Servi
         spec["trafficDistribution"] = form.distribution
     if exposure.external_ips:
         spec["externalIPs"] = list(exposure.external_ips)
-    labels = {**exposure.labels, GATEWAY_LABEL: _label(name), _CLASS_LABEL: "zonal-ingress.io"}
-    annotations = {**exposure.annotations, GATEWAY_ANNOTATION: f"{namespace}/{name}"}
-    annotations[_CARRIED] = " ".join(
-        [*(f"l:{key}" for key in exposure.labels), *(f"a:{key}" for key in exposure.annotations)]
-    )
+    labels = {**exposure.labels, GATEWAY_LABEL: gateway_label(name), _CLASS_LABEL: "zonal-ingress.io"}
+    annotations = {**exposure.annotations, GATEWAY_ANNOTATION: f"{namespace}/{name}", **carried(exposure)}
     digest = hashlib.sha256(msgspec.json.encode([spec, labels, annotations], order="sorted")).hexdigest()[:16]
     metadata: Document = {
         "name": service_name(exposure.gateway),
         "labels": labels,
-        "annotations": {**annotations, _DIGEST: digest},
+        "annotations": {**annotations, DIGEST: digest},
     }
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
@@ -141,28 +140,34 @@ def _is_made_of(service: Service, wanted: Document) -> bool:
     assert isinstance(spec, dict)
     ports = [(each["port"], each["targetPort"]) for each in spec["ports"]]
     present = sorted((each.port, each.target_port) for each in service.spec.ports)
-    return service.metadata.annotations.get(_DIGEST) == metadata["annotations"][_DIGEST] and present == ports
+    return service.metadata.annotations.get(DIGEST) == metadata["annotations"][DIGEST] and present == ports
 
 
 def _patch(service: Service, wanted: Document) -> Document:
     """A merge patch that makes a Service so, without the labels and annotations that the Gateway no longer asks for."""
-    metadata, spec = wanted["metadata"], wanted["spec"]
-    assert isinstance(metadata, dict)
+    spec = wanted["spec"]
     assert isinstance(spec, dict)
-    carried = service.metadata.annotations.get(_CARRIED, "").split()
-    labels = {each[2:]: None for each in carried if each.startswith("l:")} | metadata["labels"]
-    annotations = {each[2:]: None for each in carried if each.startswith("a:")} | metadata["annotations"]
+    return {"metadata": without_carried(service, wanted["metadata"]), "spec": {"externalIPs": None, **spec}}
+
+
+def carried(exposure: Exposure) -> dict[str, str]:
+    """The annotation that says which labels and annotations of a Service are those of its Gateway."""
+    keys = (*(f"l:{key}" for key in exposure.labels), *(f"a:{key}" for key in exposure.annotations))
+    return {_CARRIED: " ".join(keys)}
+
+
+def without_carried(service: Service, metadata: object) -> Document:
+    """A merge patch that gives a Service this metadata, and takes away what it carried of its Gateway before."""
+    assert isinstance(metadata, dict)
+    before = service.metadata.annotations.get(_CARRIED, "").split()
     return {
-        "metadata": {
-            "resourceVersion": service.metadata.resource_version,
-            "labels": labels,
-            "annotations": annotations,
-        },
-        "spec": {"externalIPs": None, **spec},
+        "resourceVersion": service.metadata.resource_version,
+        "labels": {each[2:]: None for each in before if each.startswith("l:")} | metadata["labels"],
+        "annotations": {each[2:]: None for each in before if each.startswith("a:")} | metadata["annotations"],
     }
 
 
-def _label(name: str) -> str:
+def gateway_label(name: str) -> str:
     """The name of a Gateway as a label. A long one is cut and made unlike others by a hash."""
     if len(name) <= _LABEL_LETTERS:
         return name

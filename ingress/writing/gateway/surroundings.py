@@ -19,6 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 _DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gatewayclasses.gateway.networking.k8s.io"
 _BUNDLE: Final = "gateway.networking.k8s.io/bundle-version"
+_CHANNEL: Final = "gateway.networking.k8s.io/channel"
 
 
 class _AnnotatedMetadata(msgspec.Struct, frozen=True):
@@ -69,6 +70,7 @@ class PlanSurroundings:
         self.selector: Mapping[str, str] = {}
         self.addresses: Addresses | None = None
         self.bundles: tuple[str, ...] = ()
+        self.channel = ""
         self.problem = ""
         self.is_known = False
         """Whether everything was found out once, as far as the API server tells it."""
@@ -116,6 +118,7 @@ class PlanSurroundings:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return
         self.bundles = (annotations.get(_BUNDLE, ""),)
+        self.channel = annotations.get(_CHANNEL, "")
 
     async def _read(self, path: str, query: Mapping[str, str]) -> bytes | None:
         """The answer; None if there is none, or another one than a document."""

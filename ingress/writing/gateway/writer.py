@@ -44,7 +44,7 @@ class GatewayPace(msgspec.Struct, frozen=True, kw_only=True):
     per_second: float = 100.0
 
     def scaled(self, factor: float) -> GatewayPace:
-        """The same times, each multiplied by `factor`."""
+        """These times, each multiplied by `factor`."""
         return msgspec.structs.replace(
             self,
             interval_seconds=self.interval_seconds * factor,

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.features.fuzz.mutating import Mutator, seeds
 from tests.features.fuzz.streams import Piece, Stage
+from tests.properties import examples
 
 _STREAM_BYTES = 100_000  # more than is held of a client that pipelines
 _TURNS_MAX = 6  # from one read to the next; a request is through in about as many
@@ -84,7 +85,7 @@ def test_a_tunnel_carries_what_follows_its_head(stage: Stage) -> None:
     assert not outcome.closed
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(streams, cuts)
 @example(_PIPELINE, [(place / 50, 2) for place in range(50)])
 def test_a_stream_cut_anywhere_has_the_outcome_of_the_uncut_one(
@@ -93,7 +94,7 @@ def test_a_stream_cut_anywhere_has_the_outcome_of_the_uncut_one(
     assert stage.play(in_pieces(stream, cuts)) == stage.play([Piece(stream)])
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(streams, st.integers(0, 2))
 def test_a_stream_that_comes_byte_by_byte_has_the_outcome_of_the_uncut_one(
     stage: Stage, stream: bytes, turns: int

@@ -30,8 +30,11 @@ KINDS = (
 )
 SERVED = frozenset(("v1", kind) for kind in KINDS)
 BUNDLE = "gateway.networking.k8s.io/bundle-version"
+CHANNEL = "gateway.networking.k8s.io/channel"
 GATEWAY_ANNOTATION = "zonal-ingress.io/gateway"
 SCALE = 0.1
+USABLE = "198.51.100.7"
+"""An address that Gateways may ask for."""
 
 _PORTS = 32
 _POLL_SECONDS = 0.02
@@ -50,6 +53,8 @@ def options(kubeconfig: Path, ports: tuple[int, int], name: str = "zonal-0") -> 
         "--pod-namespace=zonal",
         "--publish-service=zonal/zonal",
         f"--gateway-ports={ports[0]}-{ports[1]}",
+        f"--gateway-external-ips={USABLE}/32",
+        "--gateway-aliases=cluster.test",
     )
 
 
@@ -68,7 +73,10 @@ def furnish(server: ApiServer) -> None:
         {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
-            "metadata": {"name": "gatewayclasses.gateway.networking.k8s.io", "annotations": {BUNDLE: "v1.6.1"}},
+            "metadata": {
+                "name": "gatewayclasses.gateway.networking.k8s.io",
+                "annotations": {BUNDLE: "v1.6.1", CHANNEL: "experimental"},
+            },
             "spec": {},
         }
     )
@@ -234,10 +242,13 @@ class ApiGatewayStage(GatewayStage):
 
     def _service_problems(self, expected: Json) -> Iterator[str]:
         label, _, value = expected["of"].rpartition(" ")[2].partition("=")
-        metadata = [each["metadata"] for each in services(self.server).values()]
-        found = [each for each in metadata if each["labels"].get(label) == value]
-        if not found:
-            yield f"no {expected['of']}"
+        own = [each["metadata"] for each in services(self.server).values()]
+        aliases = [
+            each["metadata"] for each in self.server.objects("Service") if each["spec"].get("type") == "ExternalName"
+        ]
+        found = [each for each in (*own, *aliases) if each.get("labels", {}).get(label) == value]
+        if len(found) < 2:
+            yield f"no {expected['of']}, or no alias"
         for field in ("labels", "annotations"):
             for each in found:
                 if not expected.get(field, {}).items() <= each[field].items():

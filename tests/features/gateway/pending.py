@@ -6,11 +6,8 @@ _OWN_ADDRESSES = "Gateways of a folder share their addresses"
 
 PENDING: dict[str, str] = {
     "addresses/not-yet-assigned": _OWN_ADDRESSES,
-    "experimental/external-auth-allows": "externalAuth is experimental, and not supported: its rules are closed",
     "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
     "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
     "multiple-gateways/route-moves": _OWN_ADDRESSES,
     "multiple-gateways/shared-and-own-routes": _OWN_ADDRESSES,
-    "timeouts/grpc-call": "endpoints of the runner that speak only HTTP/2 are asked in HTTP/1.1 by an HTTPRoute",
-    "tls-listeners/options": "no option of TLS is supported: the listener is refused",
 }

@@ -90,7 +90,7 @@ class GrpcServer:
     async def _wait(self, request: bytes, context: Any) -> bytes:
         call = self._begin(context)
         try:
-            await asyncio.sleep(3600)
+            await asyncio.sleep(3600)  # until the call is taken back
         except asyncio.CancelledError:
             self.cancelled.append(call)
             raise

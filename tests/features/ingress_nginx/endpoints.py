@@ -13,6 +13,7 @@ import socket
 import ssl
 from collections import defaultdict
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -65,7 +66,7 @@ class Endpoint:
         return f"{self.host}:{self.port}"
 
     def speaking_http2(self, got: defaultdict[str, list[Got]]) -> Http2Endpoint:
-        """Answers calls over HTTP/2 in their own content type, and adds what it gets to `got`."""
+        """Answers calls over HTTP/2 in their own content type, when they ask for it. Adds what it gets to `got`."""
 
         def answer(call: Call) -> None:
             fields = {name.decode(): value.decode("latin-1") for name, value in call.fields.items()}
@@ -87,7 +88,13 @@ class Endpoint:
             kind = call.fields.get(b"content-type", b"text/plain")
             served_by = f"{self.service}/{self.index}".encode()
             said = ((b":status", b"200"), (b"content-type", kind), (b"x-served-by", served_by))
-            call.answer(msgspec.json.encode(it), fields=said, trailers=((b"grpc-status", b"0"),))
+            asked = json.loads(base64.b64decode(call.fields.get(b"x-answer", b"e30=")))
+            trailers = ((b"grpc-status", b"0"),)
+            reply = partial(call.answer, msgspec.json.encode(it), fields=said, trailers=trailers)
+            if delay := asked.get("delay"):
+                asyncio.get_running_loop().call_later(delay, lambda: None if call.is_closed else reply())
+            else:
+                reply()
 
         return Http2Endpoint(answer)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from typed.compiling import CannotBuild, compile_modules
+from typed.modules import typed_modules, types_read_for
 
 _COMPILER = """#!/bin/sh
 [ "$1" = --version ] && exec echo 1
@@ -50,12 +51,14 @@ def test_no_binary_is_kept_of_what_changes_while_it_is_compiled(
     assert not list((tmp_path / "cache").glob("*.so"))
 
 
-def _add_types(project: Path, named: str) -> None:
-    """Adds a module `two`, which the types of `one` name in that way."""
-    (project / "balancer" / "__init__.py").touch()
-    (project / "balancer" / "two.py").write_text("class Two:\n    pass\n")
-    (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    pass\n")
-    (project / "balancer" / "one.pxd").write_text(f"{named}\ncpdef one()\n")
+def _add_types(project: Path, name: str, named: str) -> None:
+    """Adds a module, whose types name those of the module `two` in that way."""
+    package = project / "balancer"
+    (package / "__init__.py").touch()
+    (package / "two.py").write_text("class Two:\n    pass\n")
+    (package / "two.pxd").write_text("cdef class Two:\n    pass\n")
+    (package / f"{name}.py").write_text("def one():\n    return 1\n")
+    (package / f"{name}.pxd").write_text(f"{named}\ncpdef one()\n")
 
 
 @pytest.mark.parametrize(
@@ -67,33 +70,30 @@ def _add_types(project: Path, named: str) -> None:
         "from balancer cimport (\n    two,\n)",
     ],
 )
-def test_types_that_a_module_names_are_part_of_its_key(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
-) -> None:
-    monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, named)
-    first = compile_modules(project, tmp_path / "cache", "release")
-    (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    cdef int a\n")
-    second = compile_modules(project, tmp_path / "cache", "release")
-    assert len(set(first.values()) | set(second.values())) == 4
+def test_types_are_known_however_a_module_names_them(project: Path, named: str) -> None:
+    _add_types(project, "one", named)
+    (module,) = (each for each in typed_modules(project) if each.name == "balancer.one")
+    assert Path("balancer", "two.pxd") in types_read_for(project, module)
 
 
-def test_types_that_a_module_does_not_name_are_not(
+def test_types_are_part_of_the_keys_of_those_modules_that_name_them(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, "")
+    _add_types(project, "naming", "from balancer.two cimport Two")
     first = compile_modules(project, tmp_path / "cache", "release")
     (project / "balancer" / "two.pxd").write_text("cdef class Two:\n    cdef int a\n")
     second = compile_modules(project, tmp_path / "cache", "release")
-    assert {module.name for module in first if first[module] != second[module]} == {"balancer.two"}
+    assert {module.name for module in first} == {"balancer.naming", "balancer.one", "balancer.two"}
+    changed = {module.name for module in first if first[module] != second[module]}
+    assert changed == {"balancer.naming", "balancer.two"}, "the other one does not name them"
 
 
 def test_a_module_is_not_compiled_with_types_that_its_key_does_not_know(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, 'include "more.pxi"')
+    _add_types(project, "one", 'include "more.pxi"')
     (project / "balancer" / "more.pxi").write_text("cdef struct more:\n    int a\n")
     with pytest.raises(CannotBuild, match=r"one\.py is compiled with types that .* does not name: balancer/more\.pxi"):
         compile_modules(project, tmp_path / "cache", "release")

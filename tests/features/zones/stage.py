@@ -45,6 +45,8 @@ _KEPT_FOR = 500  # requests on one connection, which may have 1,000 by default
 class ZoneEndpoint:
     """Answers every request after `seconds`, `slots` of them at once; `requests` counts them. 0 s: at once.
 
+    `worked_seconds` is how long all of them were at work, which on a busy machine is longer than they should.
+
     `spread` is the deviation of the logarithm of the seconds, whose mean is `seconds`; 0: all requests take the same.
     """
 
@@ -54,6 +56,7 @@ class ZoneEndpoint:
         self._spread = spread
         self._chance = random.Random(_SEED)
         self.requests = self.port = 0
+        self.worked_seconds = 0.0
         self._slots = slots
         self._busy = 0
         self._waiting: deque[asyncio.Transport] = deque()
@@ -92,10 +95,12 @@ class ZoneEndpoint:
     def _work(self, transport: asyncio.Transport) -> None:
         self._busy += 1
         factor = self._chance.lognormvariate(-(self._spread**2) / 2, self._spread) if self._spread else 1.0
-        asyncio.get_running_loop().call_later(self.seconds * factor, self._done, transport)
+        loop = asyncio.get_running_loop()
+        loop.call_later(self.seconds * factor, self._done, transport, loop.time())
 
-    def _done(self, transport: asyncio.Transport) -> None:
+    def _done(self, transport: asyncio.Transport, began: float) -> None:
         self._busy -= 1
+        self.worked_seconds += asyncio.get_running_loop().time() - began
         if not transport.is_closing():
             transport.write(_ANSWER)
         if self._waiting:
@@ -286,7 +291,8 @@ class Crowd:
         except (OSError, EOFError) as error:
             self.failures.append(repr(error))
             return
-        self._idle.append(client)
+        if response.fields.get(b"connection") != b"close":
+            self._idle.append(client)
         came_at = time.perf_counter()
         self.answers.append(Answer(came_at, came_at - sent_at))
         if response.status != 200:

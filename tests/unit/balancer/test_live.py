@@ -9,7 +9,7 @@ from types import FrameType
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.live import LiveTable, View
@@ -21,6 +21,7 @@ from balancer.model.zones import OwnZone, Zone, ZoneFacts
 from balancer.picking.members import label_of
 from tests import builders as build
 from tests.matches import route_for
+from tests.properties import examples
 from tests.unit.balancer import strategies
 
 CART, PAY = BackendKey("shop/cart:80"), BackendKey("shop/pay:80")
@@ -285,7 +286,7 @@ def check_picks(view: View, backend: Backend) -> None:
         assert pick is None or pick.endpoint in backend.endpoints
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(models, min_size=2, max_size=4), st.randoms(use_true_random=False))
 def test_a_pick_is_always_an_endpoint_that_the_view_in_use_holds(models: list[RoutingModel], chance: object) -> None:
     """Every view is still in use by some request while the later ones come."""
@@ -299,7 +300,7 @@ def test_a_pick_is_always_an_endpoint_that_the_view_in_use_holds(models: list[Ro
                 check_picks(view, backend)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(models, min_size=2, max_size=4))
 def test_what_is_given_back_is_what_no_backend_of_the_new_view_holds(models: list[RoutingModel]) -> None:
     live = LiveTable(lambda _: 0)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
-from hypothesis import given, note, settings
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Backend, Ejection, Endpoint
@@ -28,6 +28,7 @@ from balancer.zones.reasons import Reason
 from balancer.zones.split import split
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
+from tests.properties import examples
 
 A, B, C = (Zone(f"zone-{letter}") for letter in "abc")
 EJECTING = Ejection(consecutive_errors=1, seconds=1e6, max_percent=100)
@@ -171,7 +172,7 @@ def holds_for(*arguments: Callable[[random.Random], Any]) -> Callable[[Callable[
                 test(*chosen)
 
         run.__name__, run.__qualname__, run.__doc__ = test.__name__, test.__qualname__, test.__doc__
-        return settings(max_examples=100)(given(st.integers(0, 2**64))(run))
+        return examples(100)(given(st.integers(0, 2**64))(run))
 
     return decorated
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.objects.kinds import Ingress, IngressTls
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX
 from ingress.webhook.admission import REVIEW_BYTES, VALUES_LIMIT, AdmissionRefusal, review
+from tests.properties import examples
 from tests.unit.ingress.cluster import backend, ingress, path, rule
 from tests.unit.ingress.reviews import BAD, CONTEXT, body, checked, document
 
@@ -136,7 +137,7 @@ CHANGES = st.lists(
 
 
 @given(CHANGES, st.sampled_from(["CREATE", "UPDATE", "DELETE"]))
-@settings(max_examples=200)
+@examples(200)
 def test_any_json_gets_a_review_or_a_refusal(changes: list[tuple[tuple[Any, ...], object]], operation: str) -> None:
     whole = msgspec.json.decode(WHOLE)
     whole["request"]["operation"] = operation
@@ -146,7 +147,7 @@ def test_any_json_gets_a_review_or_a_refusal(changes: list[tuple[tuple[Any, ...]
 
 
 @given(st.binary(max_size=40), st.integers(0, 600), st.integers(0, 600))
-@settings(max_examples=150)
+@examples(150)
 def test_any_bytes_get_a_review_or_a_refusal(junk: bytes, start: int, end: int) -> None:
     whole = body(document(ingress("web", rule())))
     assert_is_answered(whole[:start] + junk + whole[end:])

@@ -14,6 +14,7 @@ from ingress.sources.kubernetes.decoding import Unreadable
 from ingress.sources.kubernetes.gathering import Gathering
 from ingress.sources.kubernetes.resources import Scope
 from ingress.sources.kubernetes.scope_events import Condition, ScopeReplaced, ScopeUnreadable, ScopeUpserted
+from tests.properties import examples
 from tests.unit.ingress.cluster import service, tls_secret
 from tests.unit.ingress.event_order import Follower, Reader, content_of, history_of, subjects
 
@@ -85,7 +86,7 @@ def check(script: Script, telling: Telling, *, namespaces: tuple[str, ...], brea
     assert reached.wanted == expected.wanted
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_SCRIPTS, _TELLING, _NAMESPACES, _BREADTHS)
 def test_the_end_is_that_of_a_fresh_list(
     script: Script, telling: Telling, namespaces: tuple[str, ...], breadth: str

@@ -114,3 +114,9 @@ def test_a_response_has_its_status_and_its_request() -> None:
     assert folded(answered.end()).added == ((b"Server", b"y"),)
     with pytest.raises(RuntimeError, match="over"):
         answered.request.set_header("x-a", "1")
+
+
+def test_a_single_edit_amounts_to_itself() -> None:
+    assert folded([("set", b"X-A", b"1")]) == Edits(frozenset({b"x-a"}), ((b"X-A", b"1"),))
+    assert folded([("add", b"X-A", b"1")]) == Edits(frozenset(), ((b"X-A", b"1"),))
+    assert folded([("remove", b"X-A", b"")]) == Edits(frozenset({b"x-a"}), ())

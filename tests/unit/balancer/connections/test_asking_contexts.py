@@ -16,7 +16,7 @@ from balancer.model.settings import ListenerTls
 from tests.unit.balancer.connections.test_asking_tls import CERTIFICATE, CLIENTS
 
 AUTHORITY = Authority("shop/clients", CLIENTS.cert_pem.bytes())
-KEY: ContextKey = (CERTIFICATE, ("", "one", 1, False))
+KEY: ContextKey = (CERTIFICATE, ("", "one", 1, False, ""))
 BROKEN = msgspec.structs.replace(CERTIFICATE, key="shop/broken", chain_pem=b"nonsense")
 
 
@@ -58,7 +58,7 @@ async def test_an_authority_is_read_once_in_a_thread_whoever_waits(readers: list
     await asyncio.gather(*others)
     assert contexts.is_ready("one")
     assert made(contexts) is made(contexts) is not None
-    assert made(contexts, (CERTIFICATE, ("", "one", 2, False))) is not made(contexts)
+    assert made(contexts, (CERTIFICATE, ("", "one", 2, False, ""))) is not made(contexts)
     assert len(readers) == 1
     assert readers[0].startswith("authorities")
 
@@ -74,7 +74,7 @@ async def test_what_is_not_wanted_any_more_is_not_kept() -> None:
 
 
 def test_a_context_stays_while_it_is_wanted(readers: list[str]) -> None:
-    other: ContextKey = (CERTIFICATE, ("", "two", 1, False))
+    other: ContextKey = (CERTIFICATE, ("", "two", 1, False, ""))
     contexts = kept(KEY)
     before = made(contexts)
     keep(contexts, KEY, other)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ssl
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.connections.clienthello import HELLO_BYTES_MAX, RECORDS_MOST, Hello, read_hello
+from tests.properties import examples
 
 
 def hello(*protocols: str, server_name: str = "shop.test") -> bytes:
@@ -61,7 +62,7 @@ def test_what_is_no_whole_hello_offers_nothing(said: bytes) -> None:
 SAID = hello("h2", "http/1.1")
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.integers(0, len(SAID) - 1), st.binary(max_size=4), st.integers(0, 8))
 def test_no_change_of_a_hello_is_more_than_nonsense(at: int, instead: bytes, dropped: int) -> None:
     read = read_hello(SAID[:at] + instead + SAID[at + dropped :])
@@ -106,7 +107,7 @@ def test_a_hello_in_too_many_records_or_bytes_is_read_by_nobody() -> None:
     assert read_hello(first + b"\x16\x03\x01\x3f\xff") == Hello(0)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.integers(0, len(SAID) - 1), st.binary(max_size=4), st.integers(0, 8))
 def test_the_name_of_a_changed_hello_is_a_text_or_none(at: int, instead: bytes, dropped: int) -> None:
     name = read_hello(SAID[:at] + instead + SAID[at + dropped :]).server_name

@@ -18,9 +18,11 @@ from balancer.model.endpoints import HealthCheck
 from balancer.model.handshakes import Handshake
 from balancer.picking.checking import Probe
 from balancer.picking.members import Member
+from balancer.runtime.absences import Absences
 from tests import builders as build
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import OK, refusing
 
 CHECK = HealthCheck("/well?really", timeout_seconds=10.0)
@@ -198,3 +200,15 @@ async def test_the_handshake_asks_for_the_name_of_the_backend(is_well: Probe) ->
 def test_a_worker_without_checks_does_not_import_aiohttp() -> None:
     program = "import sys, balancer.workers.process, balancer.connections.probing; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("path", ["/well", "tcp"])
+async def test_an_endpoint_does_not_fail_because_the_own_loop_was_held(path: str) -> None:
+    """No beat follows the first, so all that is longer than a beat is an absence."""
+    loop, absences = asyncio.get_running_loop(), Absences()
+    probes = Probes(absences)
+    absences.beat(loop.time(), 0.0)
+    async with ScriptedEndpoint(one_answer(OK)) as endpoint:
+        loop.call_soon(loop.call_soon, stall, 2.0 * HASTY.timeout_seconds)
+        assert await probes.is_well(member(endpoint), HealthCheck(path, timeout_seconds=HASTY.timeout_seconds), None)
+    await probes.close()

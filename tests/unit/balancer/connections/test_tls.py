@@ -100,9 +100,10 @@ class Shown:
         client: ssl.SSLContext,
         *,
         session: ssl.SSLSession | None = None,
+        begun_for: str | None = None,
     ) -> None:
         to_client, to_us = ssl.MemoryBIO(), ssl.MemoryBIO()
-        ours = names.listener_context.wrap_bio(to_us, to_client, server_side=True)
+        ours = names.beginning_for(begun_for or server_name).wrap_bio(to_us, to_client, server_side=True)
         theirs = client.wrap_bio(to_client, to_us, server_hostname=server_name, session=session)
         waiting = [theirs, ours]
         for _ in range(10):

@@ -30,7 +30,7 @@ def asked(client: str, *gates: GateRule) -> Admission:
 
 
 def test_a_route_without_gates_says_nothing() -> None:
-    assert asked("10.0.0.1") == (None, None, [])
+    assert asked("10.0.0.1")[:3] == (None, None, [])
 
 
 def test_the_lists_are_named_and_the_address_is_judged() -> None:
@@ -38,9 +38,9 @@ def test_the_lists_are_named_and_the_address_is_judged() -> None:
         "Source ranges: these are refused: 10.0.0.9/32.",
         "Source ranges: only these may pass: 10.0.0.0/8, 2001:db8::/32.",
     ]
-    assert asked("10.0.0.1", RANGES) == (None, None, [*lists, "The address 10.0.0.1 may pass."])
+    assert asked("10.0.0.1", RANGES)[:3] == (None, None, [*lists, "The address 10.0.0.1 may pass."])
     denied = [*lists, "The address 10.0.0.9 is refused, so the answer is 403."]
-    assert asked("10.0.0.9", RANGES) == (Deny(ErrorKind.SOURCE_DENIED), None, denied)
+    assert asked("10.0.0.9", RANGES)[:3] == (Deny(ErrorKind.SOURCE_DENIED), None, denied)
 
 
 def test_without_an_address_the_request_is_taken_to_go_on() -> None:
@@ -64,7 +64,7 @@ def test_an_auth_service_is_named_and_not_asked() -> None:
 def test_what_is_asked_of_clients_is_told_and_nobody_is_asked() -> None:
     users = BasicAuth("shop/pw:auth-file", "The shop")
     steps = ["Clients sign in with a user of Secret shop/pw; others get 401."]
-    assert asked("10.0.0.1", users) == (None, None, steps)
+    assert asked("10.0.0.1", users)[:3] == (None, None, steps)
     either = asked("10.0.0.1", AnyOf((SourceRanges(("10.0.0.0/8",)), users)))
     assert either.answer is None
     assert either.steps[1:] == [*steps, "One of these is enough (satisfy: any)."]
@@ -83,7 +83,7 @@ def test_a_blocked_client_is_told_so() -> None:
 def test_limits_are_named_and_nothing_is_counted() -> None:
     rates = RateLimit("shop/web", (Rate(1, 60, 5), Rate(10, 1, 50)))
     admission = asked("10.0.0.1", FlightLimit("shop/web", 8), rates)
-    assert admission == (
+    assert admission[:3] == (
         None,
         None,
         [

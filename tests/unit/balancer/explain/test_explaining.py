@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.explain.asking import Question
@@ -24,11 +24,13 @@ from balancer.model.gates import SourceRanges
 from balancer.model.policies import Affinity
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import INGRESS, Host, PathParameters, Route
+from balancer.model.scripts import RewritePath, Script
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
 from balancer.picking.sessions import Session
 from tests import builders as build
+from tests.properties import examples
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, CLIENT, NEXT, Told, eject, explained, shares_of, shop, view_of, with_canary
 from tests.unit.balancer.test_zone_invariants import Scene, scenes
@@ -112,7 +114,7 @@ cases = st.builds(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(cases)
 def test_the_explanation_is_what_real_picks_give(case: Case) -> None:
     view, question, now = case.view(), case.question(), case.scene.now
@@ -139,7 +141,7 @@ def test_the_explanation_is_what_real_picks_give(case: Case) -> None:
             assert pick.foretold is None or told.dry_run_reason is not msgspec.UNSET
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(scenes)
 def test_asking_takes_nobodys_turn_and_names_who_is_next(scene: Scene) -> None:
     view = view_with(scene, scene, build.route(), LoadBalancing.ROUND_ROBIN)
@@ -369,3 +371,15 @@ def test_a_path_that_matches_without_its_parameters_is_explained_so() -> None:
     told = explained(guarded_shop(PathParameters.STRIP), url="http://shop.test/secret;a=b")
     assert told.status == 403
     assert any("Path /secret is matched by Prefix /secret" in step for step in told.steps)
+
+
+def test_a_request_whose_path_a_snippet_changes_is_explained_where_it_leads() -> None:
+    script = Script((RewritePath("^/old/(.*)$", "/new/$1"), RewritePath("^/round", "/round")))
+    old = msgspec.structs.replace(build.route(), gates=(script,))
+    new = build.route(path="/new", to=NEXT)
+    backends = [build.backend(key, build.endpoints("a")) for key in (CART, NEXT)]
+    view = view_of(build.model(*backends, hosts=[build.host("shop.test", old, new)], zone="zone-a"))
+    told = explained(view, url="http://shop.test/old/a%20b?c")
+    assert (told.service, told.path, told.target) == ("shop/next", "/old/a b", "/new/a%20b?c")
+    assert "A snippet changes the path to /new/a b, and the request is matched anew." in told.steps
+    assert explained(view, url="http://shop.test/round").status == 500

@@ -7,7 +7,7 @@ from collections import Counter
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.explain.foreseeing import Prospect, foresee
@@ -22,6 +22,7 @@ from balancer.zones.draining import Drain
 from balancer.zones.reasons import Reason
 from tests import builders as build
 from tests.matches import destination
+from tests.properties import examples
 from tests.questions import question_of
 from tests.unit.balancer.asked import CART, NEXT, eject, shop, with_canary
 from tests.unit.balancer.test_zone_invariants import Scene, scenes
@@ -33,7 +34,7 @@ def outcomes(runtime: BackendRuntime, to: Destination | None = None, *, now: flo
     return foresee(runtime, None, to=to or destination(build.route()), question=QUESTION, now=now)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(scenes)
 def test_the_probabilities_of_all_outcomes_add_up_to_one(scene: Scene) -> None:
     found = outcomes(scene.runtime(), now=scene.now)
@@ -41,7 +42,7 @@ def test_the_probabilities_of_all_outcomes_add_up_to_one(scene: Scene) -> None:
     assert all(each.probability > 0 for each in found)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(scenes)
 def test_all_picks_of_an_outcome_have_its_reason(scene: Scene) -> None:
     for each in outcomes(scene.runtime(), now=scene.now):

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.http2.events import INTERNAL_ERROR
 from tests.fakes.http2_endpoints import OK, Call
 from tests.fakes.sockets import until
+from tests.properties import examples
 from tests.unit.balancer.http2.sharing import Taker, bed, post
 
 
@@ -110,7 +111,7 @@ def check(taker: WholeTaker, play: Play, number: int) -> None:
         assert wanted.startswith(taker.body)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(PLAYS)
 def test_no_stream_gets_bytes_of_another(plays: list[Play]) -> None:
     asyncio.run(play_all(plays))

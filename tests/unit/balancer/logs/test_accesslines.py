@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind
@@ -21,6 +21,7 @@ from balancer.logs.accesslines import (
     FailedAttempt,
     line_format,
 )
+from tests.properties import examples
 
 CONTRACT = [
     "time",
@@ -206,7 +207,7 @@ class TestJson:
         lines = [json.loads(make(record(time=time)))["time"][17:] for time in (5.5, 5.75, 6.25, 5.0)]
         assert lines == ["05.500Z", "05.750Z", "06.250Z", "05.000Z"]
 
-    @settings(max_examples=30)
+    @examples(30)
     @given(record_with_anything())
     def test_a_line_says_what_the_plain_encoding_of_its_record_says(self, given: AccessRecord) -> None:
         plain = json.loads(msgspec.json.encode(given))

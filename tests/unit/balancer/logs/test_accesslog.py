@@ -9,12 +9,13 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.logs.accesslines import AccessLogFormat, AccessRecord
 from balancer.logs.accesslog import PENDING_BYTES_MAX, AccessLog
 from tests.fakes.sockets import until
+from tests.properties import examples
 
 # As long as a slow machine may need; nothing waits this long when all is well.
 PATIENCE_SECONDS = 30.0
@@ -176,7 +177,7 @@ async def test_a_greedy_tenant_beside_a_stalled_reader_costs_a_modest_one_no_lin
     assert dropped_of_modest == 0
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(
     st.lists(st.one_of(st.integers(1, 60), st.integers(-9_000, -1), st.just(0)), max_size=8),
 )

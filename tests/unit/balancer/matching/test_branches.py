@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.matching.affinity import mark_of
@@ -18,6 +18,7 @@ from balancer.model.endpoints import BackendKey
 from balancer.model.policies import Affinity, RoutePolicy
 from balancer.model.routes import Branch, Canary, Route
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.matching.test_variables import request
 
 NEXT = BackendKey("shop/next:80")
@@ -236,7 +237,7 @@ def test_only_routes_with_a_choice_have_a_junction() -> None:
     st.integers(0, 99),
     st.integers(0, 120),
 )
-@settings(max_examples=100)
+@examples(100)
 def test_every_request_takes_exactly_one_branch(fields: list[str], lot: int, weight: int) -> None:
     junction = Junction(route(canary(header="x-try", cookie="try", weight=weight)))
     assert taken(*fields, by=junction, lot=lot) in {"cart", "next"}

@@ -6,7 +6,7 @@ import re
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.http.messages import RequestHead
@@ -20,6 +20,7 @@ from balancer.model.gates import SourceRanges
 from balancer.model.routes import Host, PathKind, Route, TrailingSlash
 from balancer.runtime.steps import finished
 from tests import builders as build
+from tests.properties import examples
 from tests.questions import question_of
 
 CONDITIONS = (
@@ -96,7 +97,7 @@ routes_of = st.lists(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(routes_of, paths, st.sampled_from(["GET", "POST"]), st.sampled_from(["one", ""]), st.sampled_from(["a=1", ""]))
 def test_it_agrees_with_a_naive_sort_over_all_routes(
     routes: list[Route], path: str, method: str, version: str, query: str

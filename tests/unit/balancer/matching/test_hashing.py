@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.matching.hashing import is_password
 from balancer.matching.stored_hashes import PASSWORD_BYTES_MAX
+from tests.properties import examples
 
 OF_BAR = {
     "bcrypt": "$2y$04$/EWqyNTrBrd7g2GUFH8rPuMZAL4D7jSROO4GYAnabkcJ0X0WJ6WQ2",
@@ -42,7 +43,7 @@ def test_bcrypt_reads_72_bytes_as_every_other_program() -> None:
     assert is_password(stored, b"a" * 80) == is_password(stored, b"a" * 72)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.text(alphabet=st.characters(max_codepoint=255), max_size=80), st.binary(max_size=40))
 def test_no_text_and_no_password_raises(stored: str, password: bytes) -> None:
     assert is_password(stored, password) in (True, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.live import LiveTable
@@ -17,6 +17,7 @@ from balancer.model.routes import Host
 from balancer.runtime.steps import finished
 from tests import builders as build
 from tests.matches import route_for
+from tests.properties import examples
 
 NAMES = st.sampled_from(["", "test", "*.test", "a.test", "*.a.test", "b.a.test", "*.b.a.test"])
 ASKED = st.sampled_from(["", "test", ".test", "a.test", "x.test", "b.a.test", "x.a.test", "x.y.a.test", "x.b.a.test"])
@@ -83,14 +84,14 @@ def served_by(table: RouteTable, asked: str, path: str) -> str | None:
     return None if route is None else route.owner.name
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(contents(), ASKED, PATHS)
 def test_the_table_agrees_with_a_naive_search(model: RoutingModel, asked: str, path: str) -> None:
     table = compile_routes(model, configuration="web")
     assert served_by(table, asked, path) == naively(model, asked, path)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(contents(), contents(), ASKED, PATHS)
 def test_a_table_made_after_another_agrees_as_well(
     before: RoutingModel, model: RoutingModel, asked: str, path: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.matching.regexes import (
@@ -18,6 +18,7 @@ from balancer.matching.regexes import (
     compile_pattern,
     pattern_problem,
 )
+from tests.properties import examples
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "[a-c-]", r"\d", r"\W", r"\.", "[]a]", r"[\d.]", "-"])
 REPEATS = st.sampled_from(["", "", "*", "+", "?", "{2}", "{0}", "{1,2}", "{2,}", "*?", "+?"])
@@ -35,7 +36,7 @@ PATTERNS = st.recursive(
 
 
 @given(PATTERNS, st.lists(st.text("abc1.-", max_size=8), max_size=4))
-@settings(max_examples=300)
+@examples(300)
 def test_a_search_finds_what_re_finds(text: str, values: list[str]) -> None:
     pattern, known = compile_pattern(text), re.compile(text.encode())
     for value in map(str.encode, values):

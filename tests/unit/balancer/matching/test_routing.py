@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.model.routes import Host, PathKind, Route
 from tests import builders as build
 from tests.matches import route_for
+from tests.properties import examples
 
 CASES = json.loads((Path(__file__).parents[3] / "cases" / "path_matching.json").read_text(encoding="utf-8"))
 
@@ -176,7 +177,7 @@ hosts = st.dictionaries(host_names, rules, max_size=4).map(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(hosts, hosts, st.booleans(), asked_names, paths)
 def test_a_table_made_after_another_matches_as_one_made_anew(
     earlier: list[Host], later: list[Host], with_default: bool, asked: str, path: str

@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, WIDTH_MAX, Buffer, Key, SlotTable, is_overflow, read
+from tests.properties import examples
 
 ROOM = 64 * 1024
 
@@ -102,7 +103,7 @@ def test_a_table_is_continued_by_the_next_writer(before: Iterable[Key], after: I
     assert two_writers == one_writer
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_a_writer_killed_while_registering_leaves_the_table_as_it_was(data: st.DataObject) -> None:
     buffer = bytearray(ROOM)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
+import msgspec
 import pytest
 
+import balancer.model
 from balancer.model.publication import Publication, RoutingModel, other_objects
 from tests import builders as build
 
@@ -61,3 +66,27 @@ def test_parts_that_are_the_same_objects_do_not_count_and_equal_ones_do() -> Non
 
 def test_of_another_number_of_parts_nothing_is_said() -> None:
     assert other_objects((build.backend(),), ()) is None
+
+
+def _structs() -> list[type[msgspec.Struct]]:
+    for module in pkgutil.iter_modules(balancer.model.__path__, "balancer.model."):
+        importlib.import_module(module.name)
+    found, waiting = [], [msgspec.Struct]
+    while waiting:
+        waiting += (below := waiting.pop().__subclasses__())
+        found += [each for each in below if each.__module__.startswith("balancer.model.")]
+    return found
+
+
+def test_no_struct_sends_defaults_or_is_searched_for_cycles() -> None:
+    structs = _structs()
+    assert RoutingModel in structs
+    configs = {each.__name__: each.__struct_config__ for each in structs}
+    assert [name for name, config in configs.items() if not config.omit_defaults or config.gc] == []
+
+
+def test_a_model_that_is_sent_comes_as_the_same_value() -> None:
+    model = whole_model()
+    sent = msgspec.msgpack.encode(model)
+    assert msgspec.msgpack.decode(sent, type=RoutingModel) == model
+    assert len(sent) < 1000, "what has its default is not sent"

@@ -14,7 +14,7 @@ from balancer.model.endpoints import BackendKey, HealthCheck
 from balancer.model.zones import ZoneFacts
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.checking import Checks, OnChange
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.members import Member
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build

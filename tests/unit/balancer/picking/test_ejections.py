@@ -8,8 +8,9 @@ import pytest
 
 from balancer.model.endpoints import BackendKey, Ejection
 from balancer.picking.ejections import Cause, Ejected, EjectionStep, State, cause_of
+from balancer.picking.endpoint_health import Change, EndpointHealth
 from balancer.picking.failing import WEIGHED_SECONDS, FailingEndpoints
-from balancer.picking.health import BackendHealth, Change, EndpointHealth
+from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
 from tests.unit.balancer.picking.test_health_shares import Client
 
@@ -130,7 +131,7 @@ def test_a_probe_that_fails_keeps_the_endpoint_out_for_all_and_for_as_long() -> 
     after, its_own = other.endpoints[0].ejected_until, one.endpoints[0].ejected_until
     assert before is not None and after is not None and its_own is not None
     assert its_own <= after > before + 10.0
-    assert other.endpoints[0].ejections == one.endpoints[0].ejections
+    assert other.endpoints[0].record().ejections == one.endpoints[0].record().ejections
 
 
 def test_whoever_took_over_an_ejection_probes_by_itself_if_it_hears_no_more() -> None:

@@ -20,6 +20,11 @@ class Two:
         """Whether the first one is watched, and whether it is out."""
         return self.one.is_watched, self.one.is_out
 
+    @property
+    def keeps(self) -> int:
+        """Of how many endpoints something is kept."""
+        return sum(each.met is not None for each in (self.one, self.other))
+
     def serve(self, count: int) -> None:
         self.other.answers += count
 
@@ -54,6 +59,33 @@ def test_failures_fade_and_watching_ends() -> None:
     two.witness.note_answer(two.one, "10.0.0.1", 4 * MEMORY_SECONDS)
     assert two.flags == (False, False)
     assert two.one.burden(4 * MEMORY_SECONDS) == 0.0
+
+
+def test_a_failure_that_comes_when_the_last_ones_have_faded_is_the_first_of_new_ones() -> None:
+    two = Two()
+    two.witness.note_failure(two.one, "10.0.0.1", 0.0)
+    two.one.answers += 7
+    two.witness.note_failure(two.other, "10.0.0.1", 8 * MEMORY_SECONDS)
+    assert two.flags == (True, False)
+    assert two.witness.compare(two.other).own == (1.0, 1.0)
+    assert two.witness.compare(two.one).own == (0.0, 0.0), "what was before the first failure does not count"
+
+
+def test_nothing_is_kept_of_an_endpoint_while_nothing_fails() -> None:
+    two = Two()
+    kept = [two.keeps]
+    two.witness.note_failure(two.other, "10.0.0.1", 0.0)
+    kept.append(two.keeps)
+    two.witness.note_answer(two.one, "10.0.0.1", 8 * MEMORY_SECONDS)
+    assert [*kept, two.keeps] == [0, 2, 0]
+
+
+def test_an_endpoint_that_comes_meanwhile_is_counted() -> None:
+    two, third = Two(), Experience()
+    two.witness.note_failure(two.one, "10.0.0.1", 0.0)
+    two.witness.follow((two.one, two.other, third))
+    third.answers += 3
+    assert two.witness.compare(third).own == (0.0, 3.0)
 
 
 def test_the_rest_is_without_the_clients_who_failed_most() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from balancer.model.endpoints import BackendKey, Ejection
 from balancer.picking.ejections import EjectionStep
+from balancer.picking.endpoint_health import EndpointHealth
 from balancer.picking.failing import FAILING_MOST, WATCHED_SECONDS, FailingEndpoints, FailingRow, FailingRows
-from balancer.picking.health import BackendHealth, EndpointHealth
+from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
 
 KEY = BackendKey("shop/cart:80")

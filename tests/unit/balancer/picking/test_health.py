@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.ejections import cause_of
-from balancer.picking.health import BackendHealth, Change, EndpointHealth
+from balancer.picking.endpoint_health import Change, EndpointHealth
+from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
 
 RULES = Ejection(consecutive_errors=3, seconds=10.0)
@@ -195,7 +196,7 @@ def test_whatever_happens_half_are_left_and_what_is_impaired_is_what_is_not_well
 def test_a_row_is_broken_by_a_good_answer_however_long_ago_the_failures_were() -> None:
     some = Some()
     some.fail(times=2)
-    some.fail(1, times=1, now=200.0)  # the failures of the first have faded, and it is no longer watched
+    some.health.report(some.endpoints[1], Outcome.ANSWERED, now=200.0)  # the failures have faded: nothing is watched
     assert not some.endpoints[0].is_watched
     some.health.report(some.endpoints[0], Outcome.ANSWERED, now=201.0)
     assert not some.fail(times=2, now=202.0)

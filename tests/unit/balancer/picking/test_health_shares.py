@@ -6,13 +6,15 @@ import random
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.ejections import Cause, State, cause_of
-from balancer.picking.health import BackendHealth, Change, EndpointHealth
+from balancer.picking.endpoint_health import Change, EndpointHealth
+from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
+from tests.properties import examples
 
 
 class Turns:
@@ -103,7 +105,7 @@ def test_a_probe_decides_and_the_endpoint_begins_anew() -> None:
     st.integers(1, 30),
     st.integers(0, 10_000),
 )
-@settings(max_examples=30)
+@examples(30)
 def test_if_all_are_alike_nobody_is_ejected(count: int, share: float, clients: int, seed: int) -> None:
     turns = Turns(*([share] * count), seed=seed)
     turns.serve(2000, clients=clients)
@@ -119,7 +121,7 @@ def test_no_more_are_ejected_than_the_cap_allows(shares: list[float], percent: i
 
 
 @given(st.floats(0.5, 1.0), st.integers(1, 5), st.integers(0, 100))
-@settings(max_examples=20)
+@examples(20)
 def test_who_recovers_is_back_within_a_minute(share: float, clients: int, seed: int) -> None:
     turns = Turns(share, 0.0, 0.0, seed=seed)
     turns.serve(2000, rate=100.0, clients=clients)

@@ -8,7 +8,7 @@ import pytest
 
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.healthlog import BURST, PER_SECOND, HealthLog
 from balancer.picking.members import Member
 from balancer.picking.outcomes import Outcome

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.picking.ring import WALK_MAX, Ring, ring_of
+from tests.properties import examples
 
 KEYS = [b"key-%d" % number for number in range(2000)]
 
@@ -28,7 +29,7 @@ def test_a_known_key_leads_to_a_known_name() -> None:
 
 
 @given(st.lists(st.sampled_from(names(9)), min_size=1, unique=True).flatmap(st.permutations))
-@settings(max_examples=30)
+@examples(30)
 def test_the_order_of_names_makes_no_difference(some: list[str]) -> None:
     one, other = Ring(tuple(some)), Ring(tuple(sorted(some)))
     assert all(one.at(key) == other.at(key) for key in KEYS[:50])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.matching.affinity import Stickiness, mark_of
@@ -23,6 +23,7 @@ from balancer.picking.sessions import Session
 from balancer.zones.reasons import Reason
 from tests import builders as build
 from tests.matches import destination
+from tests.properties import examples
 from tests.unit.balancer import strategies
 from tests.unit.balancer.matching.test_variables import request
 
@@ -128,7 +129,7 @@ def test_the_reason_is_the_policys_wherever_the_policy_could_have_chosen_the_end
 
 
 @given(st.binary(min_size=1, max_size=20).map(bytes.hex), st.permutations([0, 1, 2, 3, 4, 5]))
-@settings(max_examples=50)
+@examples(50)
 def test_a_key_leads_to_one_endpoint_whatever_the_replica_has_seen_before(key: str, order: list[int]) -> None:
     busy = runtime_of(zone="zone-c")
     for number in order:
@@ -139,7 +140,7 @@ def test_a_key_leads_to_one_endpoint_whatever_the_replica_has_seen_before(key: s
 
 
 @given(st.integers(0, 5))
-@settings(max_examples=6)
+@examples(6)
 def test_when_an_endpoint_leaves_only_its_clients_move(gone: int) -> None:
     all_six = runtime_of()
     fewer = tuple(each for number, each in enumerate(SIX.endpoints) if number != gone)
@@ -265,7 +266,7 @@ def walk(one: Session, runtime: BackendRuntime) -> list[Member]:
 @given(
     st.sampled_from([sticky(), sticky(Affinity(persistent=True)), hashing("$uri")]), st.sampled_from([None, b"k", b"9"])
 )
-@settings(max_examples=30)
+@examples(30)
 def test_a_walk_tries_every_endpoint_once(branch: Destination, key: bytes | None) -> None:
     runtime = runtime_of()
     tried: Collection[Member] = walk(session(branch, runtime, key=key), runtime)
@@ -279,7 +280,7 @@ def test_a_walk_tries_every_endpoint_once(branch: Destination, key: bytes | None
     st.sampled_from([BALANCED, PERSISTENT, None]),
     st.integers(0, 5),
 )
-@settings(max_examples=2000)
+@examples(2000)
 def test_a_held_request_gets_one_endpoint_everywhere_and_says_when_it_is_not_the_policys(
     endpoints: tuple[Endpoint, ...], policy: ZonePolicy, zone: str | None, affinity: Affinity | None, number: int
 ) -> None:

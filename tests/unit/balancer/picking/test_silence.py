@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from balancer.model.endpoints import Ejection
 from balancer.picking.ejections import Cause, Ejected
-from balancer.picking.health import BackendHealth, Change
+from balancer.picking.endpoint_health import Change
+from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member
 from balancer.picking.silence import (
     LEAST_SECONDS,
@@ -17,6 +18,7 @@ from balancer.picking.silence import (
     ZONE_SECONDS,
     BackendSilence,
 )
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from tests import builders
 
 QUICK = 0.001
@@ -25,13 +27,20 @@ QUICK = 0.001
 class Site:
     """Members of a backend, one for each letter of `zones`, and what is known about their connects."""
 
-    def __init__(self, zones: str = "abc", rules: Ejection | None = None, *, is_known: bool = True) -> None:
+    def __init__(
+        self,
+        zones: str = "abc",
+        rules: Ejection | None = None,
+        *,
+        is_known: bool = True,
+        absences: Absences = NEVER_ABSENT,
+    ) -> None:
         self.members = [
             Member(builders.endpoint(f"10.0.0.{number}", zone=f"zone-{letter}" if letter != "-" else None))
             for number, letter in enumerate(zones)
         ]
         self.health = BackendHealth(rules or Ejection(), [member.health for member in self.members])
-        self.silence = BackendSilence(self.health)
+        self.silence = BackendSilence(self.health, absences)
         if is_known:
             self.connects(self.members[0], at=0.0)
 
@@ -53,6 +62,20 @@ def test_a_connect_pending_for_long_while_another_endpoint_answers_ejects_at_onc
     assert site.silence.judge(10.0 + LEAST_SECONDS) == ((second, Change.FELL_SILENT),)
     assert not second.health.is_well
     assert site.silence.judge(20.0) == (), "told once"
+
+
+def test_what_the_own_loop_missed_is_not_their_silence() -> None:
+    absences = Absences()
+    site = Site(absences=absences)
+    first, second, _ = site.members
+    absences.beat(10.0, 0.0)
+    site.silence.began(second, 10.0)
+    assert site.silence.heard(first, 12.0) == (), "what the second has said is read next"
+    absences.beat(12.0, 0.0)
+    absences.beat(12.1, 0.0)
+    assert site.silence.heard(first, 12.1) == ()
+    absences.beat(12.2, 0.0)
+    assert site.silence.heard(first, 12.2) == ((second, Change.FELL_SILENT),)
 
 
 def test_if_nobody_answers_nobody_is_silent() -> None:

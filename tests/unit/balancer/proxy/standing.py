@@ -109,7 +109,12 @@ class Standing:
         )
         self.proxy = Proxy(
             live=self.live,
-            forwarder=Forwarder(pools=self.pools, recorder=ledger.recorder, health_log=HealthLog()),
+            forwarder=Forwarder(
+                pools=self.pools,
+                recorder=ledger.recorder,
+                health_log=HealthLog(),
+                absences=self.deadlines.absences,
+            ),
             accounting=Accounting(recorder=ledger.recorder, access_log=ledger.access_log),
             deadlines=self.deadlines,
         )

@@ -8,10 +8,12 @@ import msgspec
 import pytest
 
 from balancer.metrics.definitions import EJECTIONS, ERRORS, RETRIES, ZONE_DECISIONS
+from balancer.model.endpoints import LoadBalancing
 from balancer.model.policies import RoutePolicy
 from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import GET, OK, Standing, post, refusing, shop, standing
 
 
@@ -128,6 +130,26 @@ async def test_an_answer_in_time_of_another_endpoint_helps_a_get_out() -> None:
         proxy.client() as client,
     ):
         assert (await client.ask(GET)).body == b"2"
+
+
+async def test_what_the_own_loop_missed_is_no_latency_of_an_endpoint() -> None:
+    async def holds_the_loop(visit: Visit) -> None:
+        await visit.head()
+        stall(1.0)
+        await visit.send(OK)
+
+    async with ScriptedEndpoint(holds_the_loop) as one:
+        model = shop([one])
+        backend = msgspec.structs.replace(model.backends[0], load_balancing=LoadBalancing.EWMA)
+        async with (
+            standing(msgspec.structs.replace(model, backends=(backend,))) as proxy,
+            proxy.client() as client,
+        ):
+            assert (await client.ask(GET)).status == 200
+        (runtime,) = proxy.live.view.backends.values()
+        (member,) = runtime.members.values()
+        assert member.latency is not None
+        assert member.latency.at(0.0) < 0.5
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.metrics.definitions import RETRIES
@@ -21,6 +21,7 @@ from balancer.proxy.bodies import KEPT_BODY_BYTES
 from tests.fakes.clients import Response
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
+from tests.properties import examples
 from tests.unit.balancer.http1.cuts import pieces
 from tests.unit.balancer.proxy.standing import GET, OK, Standing, post, shop, standing
 
@@ -254,7 +255,7 @@ class Plan(NamedTuple):
     fails: Failing
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     method=st.sampled_from((b"POST", b"PUT")),
     policy=st.sampled_from((CAREFUL, EAGER)),

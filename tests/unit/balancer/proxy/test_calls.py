@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from balancer.errors import ErrorKind
-from balancer.http.messages import ResponseHead, Trailers
+from balancer.http.messages import HTTP_1_1, HTTP_2_0, ResponseHead, Trailers
 from balancer.metrics.definitions import GRPC_RESPONSES
 from balancer.model.publication import RoutingModel
 from tests.fakes.sockets import until
@@ -81,6 +81,29 @@ async def test_unavailable_counts_against_the_endpoint() -> None:
         await all_over(streams)
         (runtime,) = stage.live.view.backends.values()
         assert runtime.health.ejected() == 1
+
+
+@pytest.mark.parametrize(
+    ("protocol", "fields", "said", "http2"),
+    [
+        (HTTP_2_0, CALL, True, True),
+        (HTTP_2_0, CALL, False, False),
+        (HTTP_1_1, CALL, True, False),
+        (HTTP_2_0, ((b"content-type", b"application/json"),), True, False),
+    ],
+)
+async def test_a_route_may_send_calls_of_http_2_clients_on_in_http_2(
+    protocol: str, fields: tuple[tuple[bytes, bytes], ...], said: bool, http2: bool
+) -> None:
+    async with staged(model(policy={"calls_in_http2": said})) as stage:
+        stage.pools.answer = lambda stream: answer(stream, ((b"grpc-status", b"0"),))
+        head = msgspec.structs.replace(request_head(b"POST", body_bytes=1, fields=fields), protocol=protocol)
+        stream = stage.ask(head)
+        await until(lambda: stream.wants_body or stream.releases > 0)
+        if not stream.releases:
+            stream.say(b"a", ends=True)
+        await all_over([stream])
+        assert set(stage.pools.asked_in_http2) == {http2}
 
 
 @pytest.mark.parametrize("status", [b"0", b"2", b"13"])

@@ -18,10 +18,13 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import Cause, Ejected
 from balancer.picking.healthlog import HealthLog
 from balancer.picking.members import Pick
+from balancer.picking.silence import UNKNOWN_SECONDS
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.forwarder import Forwarder
+from balancer.runtime.absences import Absences
 from tests import builders
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.fakes.streams import MemoryEndpointStream, MemoryPools
 
 LONG = 60.0
@@ -74,7 +77,10 @@ class Site:
         self.member, self.other = self.runtime.members.values()
         self.runtime.silence.connected(self.other, 0.0001, 0.0)
         recorder = Recorder(SlotTable(self._slots))
-        self._forwarder = Forwarder(pools=MemoryPools(lambda _: None), recorder=recorder, health_log=HealthLog())
+        self.absences = Absences()
+        self._forwarder = Forwarder(
+            pools=MemoryPools(lambda _: None), recorder=recorder, health_log=HealthLog(), absences=self.absences
+        )
 
     @property
     def ejections(self) -> float:
@@ -104,6 +110,22 @@ async def test_a_request_leaves_and_the_connection_that_comes_late_is_kept(site:
     await until(lambda: stream.releases == 1)
     assert (request.asked, request.ends) == (1, [])
     assert not site.pool.awaited
+
+
+async def test_a_loop_that_stood_still_gives_the_connection_its_time(site: Site) -> None:
+    """No beat follows the first, so all that is longer than a beat is an absence."""
+    site.absences.beat(time.perf_counter(), 0.0)
+    request, turned = Request(), asyncio.Event()
+    site.connect(request, site.pick())
+    await until(lambda: bool(site.pool.pending))
+    stall(2.0 * UNKNOWN_SECONDS)
+    asyncio.get_running_loop().call_later(0.1, turned.set)
+    await turned.wait()
+    assert request.asked == 0
+    stream = MemoryEndpointStream(lambda _: None, reused=False)
+    site.pool.pending[0].set_result(stream)
+    await until(lambda: bool(request.ends))
+    assert request.ends[0][0] is stream
 
 
 async def test_a_request_that_has_nowhere_to_go_waits_on_and_is_asked_again(site: Site) -> None:
@@ -151,7 +173,7 @@ async def test_a_connect_that_fails_after_its_request_has_left_is_a_failure_of_t
     site.connect(request, site.pick())
     await until(lambda: request.asked > 0)
     site.pool.pending[0].set_exception(ConnectionRefusedError())
-    await until(lambda: site.member.health.failures == 1)
+    await until(lambda: site.member.health.failures_in_a_row == 1)
     assert request.ends == []
 
 

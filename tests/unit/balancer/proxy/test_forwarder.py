@@ -10,7 +10,7 @@ from balancer.metrics.definitions import EJECTIONS
 from balancer.metrics.recorder import NUMBERS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.picking.backend import BackendRuntime
-from balancer.picking.health import Change
+from balancer.picking.endpoint_health import Change
 from balancer.picking.healthlog import HealthLog
 from balancer.proxy.forwarder import Sight
 from tests import builders

@@ -10,7 +10,7 @@ from balancer.errors import ErrorKind
 from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.origin import Origin
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, Reply, Resume, Verdict, Waiting
+from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, NewPath, Reply, Resume, Verdict, Waiting
 from balancer.model.entry_points import HTTP
 from balancer.proxy.gating import Gating
 from tests.questions import question_of
@@ -60,7 +60,7 @@ class Owner:
     """Notes what is told of one request."""
 
     def __init__(self, *gates: Gate) -> None:
-        self.told: list[Go | ErrorKind | Reply] = []
+        self.told: list[Go | ErrorKind | NewPath | Reply] = []
         self.waited: list[Gating] = []
         self.broken = 0
         self.spans: list[SpanContext] = []
@@ -77,6 +77,9 @@ class Owner:
 
     def gate_replied(self, reply: Reply) -> None:
         self.told.append(reply)
+
+    def gate_led(self, to: NewPath, go: Go) -> None:
+        self.told += [to, go]
 
     def hold(self, release: Callable[[], None]) -> None:
         self.held.append(release)
@@ -111,6 +114,12 @@ def test_the_editors_of_all_gates_change_the_response() -> None:
     first, second = FieldSetter(((b"A", b"1"),)), FieldSetter(((b"B", b"2"),))
     owner = Owner(Saying(Go(editors=(first,))), Saying(Go(editors=(second,))))
     assert owner.told == [Go(editors=(first, second))]
+
+
+def test_a_request_that_is_matched_anew_takes_what_gates_have_said_with_it() -> None:
+    last = Saying(Go())
+    owner = Owner(Saying(go(b"A")), Saying(NewPath(b"/b", 1)), last)
+    assert (owner.told, last.asked) == ([NewPath(b"/b", 1), go(b"A")], 0)
 
 
 def test_gates_are_asked_in_order_until_one_refuses() -> None:

@@ -72,3 +72,29 @@ async def test_requests_of_one_key_go_to_one_endpoint() -> None:
     places = await served_by(body, *paths, *paths, is_async=True)
     assert places[:8] == places[8:]
     assert len(set(places)) > 1
+
+
+LAST = {NGINX + "configuration-snippet": "rewrite ^/old/(.*)$ /new/$1 last;"}
+SNIPPETS = {"ssl_redirect": "false", "allow-snippet-annotations": "true", "annotations-risk-level": "Critical"}
+SEEN = "@hook\ndef request(r): r.set_header('x-seen', r.path + ' ' + r.target)\n"
+SEEN += "@hook\ndef response(r): r.set_header('x-b', '2')\n"
+
+
+async def test_a_path_that_a_snippet_changes_is_shown_to_the_hooks_of_its_new_route() -> None:
+    hook = hook_of("seen", SEEN)
+    async with echoing("web", {"zone-a": 1}) as (web,), data_plane() as plane:
+        cluster = [ingress_class(), config_map(**SNIPPETS), service("web"), endpoint_slice(web)]
+        old = ingress("old", rule(HOST, path("/", "web")), annotations=LAST)
+        new = ingress("new", rule(HOST, path("/new", "web")), annotations={OWN + "hooks": "seen"})
+        context = TranslationContext(allow_local_endpoints=True, hooks=(hook,))
+        assert plane.serve([*cluster, old, new], context) == ()
+        async with await Connection.open(plane.http_port) as connection:
+            answer = await connection.get(HOST, "/old/a%20b?c")
+        fields = {name.lower(): value for name, value in answer.json()["headers"]}
+        assert (answer.json()["target"], answer.field("x-b")) == ("/new/a%20b?c", "2")
+        assert fields["x-seen"] == "/new/a b /new/a%20b?c"
+        both = ingress("old", rule(HOST, path("/", "web")), annotations={**LAST, OWN + "hooks": "seen"})
+        (finding,) = plane.serve([*cluster, both, new], context)
+        assert "rewrite … last is used beside hooks" in finding.message
+        async with await Connection.open(plane.http_port) as connection:
+            assert (await connection.get(HOST, "/old/a")).status == 503

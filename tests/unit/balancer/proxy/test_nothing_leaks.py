@@ -12,7 +12,7 @@ import json
 import re
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.live import LiveTable
@@ -22,6 +22,7 @@ from balancer.model.settings import Compression, ProxySettings
 from tests import builders
 from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
+from tests.properties import examples
 from tests.unit.balancer.proxy.standing import Standing, get, shop, standing
 
 SETTINGS = ProxySettings(response_fields=(("X-Added", "1"),), compression=Compression(min_bytes=1, types=("*",)))
@@ -124,7 +125,7 @@ async def play(users: list[tuple[bool, list[Request]]]) -> None:
             check(number, request, response)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(USERS)
 def test_nothing_of_one_request_is_in_another(users: list[tuple[bool, list[Request]]]) -> None:
     asyncio.run(play(users))

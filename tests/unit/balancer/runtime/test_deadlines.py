@@ -59,6 +59,12 @@ class Bench:
     def arm(self, thing: Thing, seconds: float) -> None:
         self.wheel.arm(thing, self.clock.now + seconds)
 
+    def until_expired(self, thing: Thing) -> None:
+        """Let time pass until the turn of the loop in which a thing expires."""
+        while not thing.expired_at:
+            self.clock.now += TICK_SECONDS / 2
+            self.clock.run_until_complete(asyncio.sleep(0))
+
     def thing(self, seconds: float) -> Thing:
         thing = Thing(self.clock)
         self.arm(thing, seconds)
@@ -105,6 +111,39 @@ def test_a_deadline_moved_earlier_and_later_again_fires_at_the_last_time_only() 
         assert thing.expired_at == []
         bench.clock.advance(0.5)
         assert len(thing.expired_at) == 1
+
+
+def test_what_comes_due_while_the_loop_stands_still_gets_that_time_back() -> None:
+    with Bench() as bench:
+        heard, silent, later = bench.thing(1.0), bench.thing(1.0), bench.thing(5.0)
+        bench.clock.advance(0.5)
+        bench.clock.now += 2.0
+        bench.clock.advance(TICK_SECONDS)
+        assert silent.expired_at == []
+        bench.arm(heard, 10.0)  # what it waits for had arrived
+        bench.clock.advance(0.5 + 2 * TICK_SECONDS)
+        assert len(silent.expired_at) == 1
+        assert silent.expired_at[0] >= 1003.0 - TICK_SECONDS
+        bench.clock.advance(5.0)
+        assert heard.expired_at == []
+        assert len(later.expired_at) == 1
+
+
+def test_a_stall_at_the_end_of_a_deadline_leaves_time_to_read() -> None:
+    with Bench() as bench:
+        thing = bench.thing(0.01)
+        bench.clock.now += 0.5
+        bench.clock.advance(TICK_SECONDS / 2)
+        assert thing.expired_at == []
+
+
+def test_the_wheel_says_that_its_loop_turns() -> None:
+    with Bench() as bench:
+        bench.clock.advance(1.0)
+        absences, now = bench.wheel.absences, bench.clock.now
+        bench.clock.now += 2.0
+        bench.clock.advance(TICK_SECONDS)
+        assert absences.missed(now - 1.0, now + 2.0) >= 2.0 - 2 * TICK_SECONDS
 
 
 def test_what_expired_may_be_armed_again() -> None:
@@ -165,9 +204,7 @@ def test_nothing_refers_to_what_is_forgotten(seconds: tuple[float, ...]) -> None
 def test_what_is_forgotten_while_a_crowd_before_it_expires_is_gone() -> None:
     with Bench() as bench:
         crowd, last = [bench.thing(1.0) for _ in range(500)], bench.thing(1.0)
-        bench.clock.now += 2.0
-        while not crowd[0].expired_at:
-            bench.clock.run_until_complete(asyncio.sleep(0))
+        bench.until_expired(crowd[0])
         gone = weakref.ref(last)
         bench.wheel.forget(last)
         del last
@@ -181,13 +218,17 @@ def test_a_loop_that_stood_still_catches_up() -> None:
         things = [bench.thing(seconds) for seconds in (1.0, 30.0, 100.0)]
         bench.clock.now += 60
         bench.clock.advance(TICK_SECONDS)
-        assert [len(thing.expired_at) for thing in things] == [1, 1, 0]
+        found = [[len(thing.expired_at) for thing in things]]
+        for seconds in (1.2, 29.0, 10.0):
+            bench.clock.advance(seconds)
+            found.append([len(thing.expired_at) for thing in things])
+        assert found == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]]
 
 
 def test_a_crowd_that_is_due_at_once_expires_over_many_turns_of_the_loop_and_within_the_same_time() -> None:
     with Bench() as bench:
         things = [bench.thing(1.0) for _ in range(500)]
-        bench.clock.now += 2.0
+        bench.until_expired(things[0])
         at_once, before = [], 0
         while before < len(things):
             bench.clock.run_until_complete(asyncio.sleep(0))  # one turn, in no time
@@ -202,9 +243,7 @@ def test_what_is_armed_anew_or_closed_while_a_crowd_before_it_expires_does_not_e
     with Bench() as bench:
         crowd = [bench.thing(1.0) for _ in range(500)]
         late, gone = bench.thing(1.0), bench.thing(1.0)
-        bench.clock.now += 2.0
-        while not crowd[0].expired_at:
-            bench.clock.run_until_complete(asyncio.sleep(0))
+        bench.until_expired(crowd[0])
         bench.arm(late, 3.0)
         gone.closed = True
         bench.clock.advance(2.0)
@@ -231,9 +270,7 @@ def test_one_that_fails_keeps_no_other_from_its_end() -> None:
 def test_a_wheel_that_is_stopped_amid_a_crowd_is_silent() -> None:
     with Bench() as bench:
         crowd = [bench.thing(1.0) for _ in range(500)]
-        bench.clock.now += 2.0
-        while not crowd[0].expired_at:
-            bench.clock.run_until_complete(asyncio.sleep(0))
+        bench.until_expired(crowd[0])
         bench.wheel.stop()
         bench.clock.advance(5.0)
         assert crowd[-1].expired_at == []
@@ -283,6 +320,19 @@ def test_who_waits_looks_now_and_then_until_the_time_is_over() -> None:
         assert 4 <= waiting.looked <= 5
         assert waiting.expirations == 0
         bench.clock.advance(0.5)
+        assert waiting.expirations == 1
+
+
+def test_who_looks_around_is_not_late_because_the_loop_stood_still() -> None:
+    with Bench() as bench:
+        alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
+        alarm.owner = waiting
+        alarm.set_looking(3.0, waiting)
+        bench.clock.advance(0.2)
+        bench.clock.now += 4.0
+        bench.clock.advance(2.0)
+        assert waiting.expirations == 0
+        bench.clock.advance(1.5)
         assert waiting.expirations == 1
 
 

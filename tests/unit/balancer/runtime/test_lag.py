@@ -22,7 +22,7 @@ async def test_a_stall_counts_before_it_is_over_and_is_remembered() -> None:
     measured = LoopLag(period_seconds=PERIOD_SECONDS)
     stall(0.01 + STALL_SECONDS)
     assert measured.worst_seconds >= STALL_SECONDS
-    await asyncio.sleep(0.02)
+    await asyncio.sleep(0.02)  # periods without a stall
     assert measured.worst_seconds >= STALL_SECONDS
     measured.stop()
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
 from balancer.sharing.peers import Heard, Peers, Seen
+from tests.properties import examples
 
 SEATS = 3
 KEY = "shop/cart:80 zone-a"
@@ -106,7 +107,7 @@ def test_without_room_a_controller_is_alone_until_another_one_is_gone() -> None:
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=10, max_size=10))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_rows_that_make_no_sense_are_ignored(memory: bytearray, values: list[float]) -> None:
     for seat in range(SEATS):
         vacate_peers(memory, start=0, seats=SEATS, seat=seat)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.sharing.guards import Unguarded
 from balancer.sharing.rate_table import SET_BYTES, RateTable
 from balancer.sharing.rates import Schedule, due_after
+from tests.properties import examples
 
 SLOW, FAST = Schedule(100, 500), Schedule(10, 50)
 
@@ -54,7 +55,7 @@ KEYS = st.integers(1, 24)
 STEPS = st.lists(st.tuples(KEYS, st.integers(0, 30)), max_size=300)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(STEPS)
 def test_no_flood_of_keys_gives_a_key_more_than_it_would_have_alone(steps: list[tuple[int, int]]) -> None:
     rates, alone, now = table(), dict[int, int](), 0
@@ -67,7 +68,7 @@ def test_no_flood_of_keys_gives_a_key_more_than_it_would_have_alone(steps: list[
             alone[key] = due
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(0, 30)), max_size=200))
 def test_with_room_for_all_the_table_is_exact(steps: list[tuple[int, int]]) -> None:
     rates, alone, now = table(), dict[int, int](), 0

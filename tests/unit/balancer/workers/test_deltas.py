@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
@@ -17,6 +17,7 @@ from balancer.runtime.steps import finished
 from balancer.workers.deltas import Delta, Piece, PublicationAssembler, Unfitting, applying, delta, joined, pieces
 from balancer.workers.parts import PARTS, Key
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.any_models import models
 
 EMPTY = RoutingModel()
@@ -60,14 +61,14 @@ def key_of(part: Any) -> Key:
     return (part.listener, part.name) if hasattr(part, "name") else str(part.key)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(following())
 def test_a_change_put_on_the_model_before_gives_the_model_after(two: tuple[RoutingModel, RoutingModel]) -> None:
     before, after = two
     assert applied(before, delta(before, after)) == after
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(following())
 def test_parts_that_stay_are_the_same_objects(two: tuple[RoutingModel, RoutingModel]) -> None:
     before, after = two
@@ -80,7 +81,7 @@ def test_parts_that_stay_are_the_same_objects(two: tuple[RoutingModel, RoutingMo
             assert part is was or part != was
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(following(), st.integers(1, 2**40))
 def test_pieces_together_are_the_whole_and_the_last_one_says_so(
     two: tuple[RoutingModel, RoutingModel], generation: int
@@ -121,7 +122,7 @@ def test_a_change_of_endpoints_names_that_backend_only_and_is_one_piece() -> Non
     assert len(list(pieces(change, 2))) == 1
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.sets(st.integers(0, 39), min_size=30), st.integers(0, 39), st.integers(0, 39), st.booleans())
 def test_one_change_among_many_is_put_in_its_place(numbers: set[int], changed: int, gone: int, also_goes: bool) -> None:
     parts = {number: build.backend(f"shop/cart{number:02}:80") for number in numbers}

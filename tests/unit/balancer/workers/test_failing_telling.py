@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from balancer.model.endpoints import BackendKey
+from balancer.picking.endpoint_health import EndpointHealth
 from balancer.picking.failing import FailingEndpoints, FailingRow
-from balancer.picking.health import EndpointHealth
 from balancer.workers.failing_telling import FailingTelling
 from tests.integration.running import until
 
@@ -19,7 +19,7 @@ async def test_news_come_in_one_group_and_go_on_while_endpoints_are_watched() ->
     now = 1e12  # far in the future, so that nothing ends by itself
     endpoints = [EndpointHealth(), EndpointHealth()]
     for number, endpoint in enumerate(endpoints):
-        endpoint.failures = 1
+        endpoint.record().failures = 1
         failing.watch(KEY, f"10.0.0.{number}:80", endpoint, now)
     await until(lambda: bool(told), seconds=20)
     assert told == [tuple(FailingRow(KEY, f"10.0.0.{number}:80", 1, False) for number in range(2))]

@@ -13,7 +13,7 @@ from balancer.matching.gates.hooks import HookCaller
 from balancer.metrics.definitions import HOOK_ERRORS, HOOK_SECONDS
 from balancer.metrics.recorder import SUM
 from balancer.model.hooks import HookCode, HookPhase, HookRule
-from balancer.workers.hook_callers import HookCounts, LocalHooks, LoopWatch
+from balancer.workers.hook_callers import HookCounts, LocalHooks, LoopWatch, NamedWatch
 from tests.unit.balancer.metrics.test_recorder import Counted
 from tests.unit.zonal_hooks.test_messages import request
 from zonal_hooks.loading import NotAHook, digest_of
@@ -105,11 +105,12 @@ def test_isolated_hooks_are_not_loaded_here() -> None:
 
 
 def test_a_step_that_holds_the_loop_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    watch = LoopWatch()
+    watch = NamedWatch(LoopWatch(), "slow")
     with caplog.at_level(logging.WARNING):
         for seconds in (0.004, 0.0123, 0.0123):
-            watch.enter("slow")
+            watch.enter()
             watch.leave(seconds)
+            assert watch.seconds == seconds
     assert [record.getMessage() for record in caplog.records] == [
         "hook slow held the event loop of this worker for 12.3 ms"
     ]
@@ -118,7 +119,7 @@ def test_a_step_that_holds_the_loop_is_told(caplog: pytest.LogCaptureFixture) ->
 def test_a_step_that_does_not_end_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     watch = LoopWatch()
     watch.look()
-    watch.enter("endless")
+    NamedWatch(watch, "endless").enter()
     with caplog.at_level(logging.WARNING):
         for _ in range(4):
             watch.look()

@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.workers.lifecycle import Life, Overdue, Phase, Restarts, Slot, Times
+from tests.properties import examples
 
 TIMES = Times()
 TICK = 0.2
@@ -186,7 +187,7 @@ def test_the_nearer_of_two_limits_of_a_drain_holds() -> None:
 
 
 @given(st.lists(st.sampled_from(["accepting", "retiring", "draining"]), max_size=6))
-@settings(max_examples=50)
+@examples(50)
 def test_phases_only_go_on(said: list[str]) -> None:
     life, seen = Life(TIMES, 0.0), [Phase.STARTING]
     for word in said:
@@ -313,7 +314,7 @@ def test_without_a_success_some_slot_tries_every_ten_seconds() -> None:
     st.integers(1, 8),
     st.floats(0.0, 3.0),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_fewer_than_ten_starts_a_minute_follow_starts_that_failed(
     lives: list[float | None], slots: int, start_seconds: float
 ) -> None:

@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.workers.logpipes import LogPipes
+from tests.properties import examples
 
 PATIENCE_SECONDS = 30.0
 
@@ -305,7 +306,7 @@ def test_standard_output_made_non_blocking_by_others_is_waited_for(pipes: LogPip
     os.close(write_fd)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.tuples(st.integers(0, 2), st.binary(min_size=1, max_size=40)), max_size=30))
 def test_every_writers_whole_lines_come_out_in_its_order(pieces: list[tuple[int, bytes]]) -> None:
     """Which writer writes what next, where each byte becomes the writer's letter or the end of a line."""

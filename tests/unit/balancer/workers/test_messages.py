@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.connections.tls import self_signed
@@ -43,6 +43,7 @@ from balancer.workers.messages import (
     encode,
 )
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.any_models import models
 
 EXPLANATION = Explanation(
@@ -128,7 +129,7 @@ def read(reader: MessageReader[Message], parts: Iterator[bytes]) -> list[Message
     return found
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(models)
 def test_a_model_is_the_same_at_the_other_end(model: RoutingModel) -> None:
     reader, gathering = MessageReader(TO_WORKER), PublicationAssembler()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.publication import Collections, RoutingModel
 from balancer.model.route_configurations import Listener
 from balancer.workers.parts import PARTS, portions
+from tests.properties import examples
 from tests.unit.balancer.any_models import models
 
 
@@ -16,7 +17,7 @@ def test_every_collection_has_one_row_in_the_order_of_the_model() -> None:
     assert tuple(part.name for part in PARTS) == Collections.__struct_fields__
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(models)
 def test_every_part_has_a_weight_and_a_key_that_sorts(model: RoutingModel) -> None:
     for part in PARTS:

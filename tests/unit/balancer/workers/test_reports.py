@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.workers.messages import MemberReport, WorkerReport, ZoneReport
 from balancer.workers.reports import FleetReport, failure_ratios, merged
+from tests.properties import examples
 
 ONE = WorkerReport(
     connections=(("client_active", 2), ("client_idle", 1)),
@@ -112,7 +113,7 @@ _RATIOS = st.lists(
 
 
 @given(st.lists(_RATIOS, max_size=5), st.randoms())
-@settings(max_examples=50)
+@examples(50)
 def test_the_order_of_workers_does_not_matter_and_no_share_leaves_its_bounds(
     ratios: list[list[tuple[str, str, float]]], shuffle: Random
 ) -> None:

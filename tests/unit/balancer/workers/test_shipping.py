@@ -6,7 +6,7 @@ import gc
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.connections.tls import self_signed
@@ -17,6 +17,7 @@ from balancer.workers.deltas import Piece, PublicationAssembler
 from balancer.workers.messages import TO_WORKER, Fallback, MessageReader, NotSayable, ToWorker, UnreadablePiece
 from balancer.workers.shipping import NOTHING, Consignee, Dispatch
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.any_models import models
 
 FALLBACK = self_signed()
@@ -146,7 +147,7 @@ def test_what_two_lack_is_encoded_once_and_then_forgotten() -> None:
 
 
 @given(st.lists(models, min_size=1, max_size=4), st.lists(st.integers(0, 3), max_size=12))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_every_receiver_comes_to_the_newest_whenever_it_takes(contents: list[RoutingModel], turns: list[int]) -> None:
     dispatch = Dispatch(FALLBACK)
     receivers = [Receiver(dispatch) for _ in range(3)]

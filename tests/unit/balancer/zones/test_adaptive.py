@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.zones import ZonePolicy, ZonePolicyName
@@ -19,6 +19,7 @@ from tests.bench.zones.measures import changes_of_direction, measure, misses
 from tests.bench.zones.routers import Adaptive, TwoChoices
 from tests.bench.zones.scenarios import SCENARIOS, Phase, Scenario, least_leaving
 from tests.bench.zones.simulation import replay, requests
+from tests.properties import examples
 
 LOCAL, REMOTE = 0.020, 0.021
 RATE = 400
@@ -64,7 +65,7 @@ def test_without_strain_nothing_leaves() -> None:
 
 
 @given(st.floats(0.0001, 5.0), st.integers(10, 2000))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_no_latency_is_a_strain_in_itself(seconds: float, rate: int) -> None:
     course = Course().run(1500 / rate, lambda _: seconds, rate=rate)
     assert course.shares == [0.0]
@@ -115,7 +116,7 @@ def test_the_budget_is_kept_and_named_when_it_binds(budget: int) -> None:
         max_size=60,
     ),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_the_share_stays_within_its_bounds_whatever_comes(
     budget: int, ticks: list[tuple[float, int, int, float, float]]
 ) -> None:
@@ -134,7 +135,7 @@ def test_the_share_stays_within_its_bounds_whatever_comes(
 
 
 @given(st.floats(1.12, 1.45), st.floats(0.01, 0.2))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_larger_gap_makes_no_smaller_step(strain: float, more: float) -> None:
     some, larger = (
         Course().run(6, calm).run(1.5, lambda _, slow=slow: LOCAL * slow).controller.share  # type: ignore[misc]
@@ -162,7 +163,7 @@ def test_noise_changes_the_direction_twice_a_minute_at_most(seed: int) -> None:
 
 
 @given(st.floats(0.05, 0.8))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_the_share_converges_where_latency_falls_with_it(need: float) -> None:
     """Above `need` the zone is as quick as ever, below it the slower the less leaves."""
     course = Course().run(6, calm).run(40, lambda share: LOCAL * (1.0 + max(0.0, 1.0 - share / need)))
@@ -174,7 +175,7 @@ def test_the_share_converges_where_latency_falls_with_it(need: float) -> None:
 
 
 @given(st.integers(0, 10_000), st.floats(0.1, 0.6))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_constant_noise_turns_the_share_of_a_strained_zone_twice_a_minute_at_most(seed: int, need: float) -> None:
     chance = random.Random(seed)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import Endpoint
@@ -15,6 +15,7 @@ from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName
 from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, split
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.zones.surroundings import around, cases, zone_of
 
 CASES = cases("topology_auto_allocation.json")
@@ -192,7 +193,7 @@ in_known_zones = st.lists(st.sampled_from(NAMES), min_size=1, max_size=16).map(s
 cpu_by_zone = st.dictionaries(st.sampled_from(NAMES), st.integers(1, 9_000), min_size=2, max_size=3)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(in_known_zones, cpu_by_zone)
 def test_each_endpoint_is_allocated_to_exactly_one_zone(ready: tuple[Endpoint, ...], cpu_milli: dict[str, int]) -> None:
     pools = {zone: split(ready, around(zone, cpu_milli=cpu_milli), ALLOCATE) for zone in NAMES}

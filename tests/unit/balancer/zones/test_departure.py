@@ -7,12 +7,13 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.zones.departure import LEVELS, Departure, DepartureStep
 from balancer.zones.failures import FailureWindow
 from balancer.zones.weighing import Weighing
+from tests.properties import examples
 
 TICK, RATE = 0.1, 100.0
 Failing = Callable[[float], float]
@@ -69,7 +70,7 @@ def test_a_sick_zone_is_left_within_five_seconds_and_has_everything_back_after_i
 
 
 @given(st.integers(0, 1000), st.lists(st.tuples(st.floats(0.5, 20.0), st.floats(0, 1), st.floats(0, 1)), max_size=6))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_little_always_stays_and_each_step_is_to_the_next_level(
     seed: int, phases: list[tuple[float, float, float]]
 ) -> None:
@@ -82,7 +83,7 @@ def test_a_little_always_stays_and_each_step_is_to_the_next_level(
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.05, 0.1, 0.4, 1.0]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_where_all_are_alike_at_least_nine_of_ten_stay(seed: int, failing: float) -> None:
     course = Course(seed).run(60.0, failing, failing)
     assert max(course.shares) <= 0.3
@@ -90,7 +91,7 @@ def test_where_all_are_alike_at_least_nine_of_ten_stay(seed: int, failing: float
 
 
 @given(st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_a_few_errors_are_not_worth_the_way(seed: int) -> None:
     assert max(Course(seed).run(60.0, 0.02).shares) < 0.1
 

@@ -6,14 +6,16 @@ import random
 from collections.abc import Callable, Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.runtime.absences import Absences
 from balancer.sharing.layout import memory_bytes, others_in
 from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
 from tests.bench.zones.scenarios import Scenario
 from tests.bench.zones.sickness import POLICIES, SICK, measure_sickness, misses_of
+from tests.properties import examples
 
 RATE = 100
 Failing = Mapping[str, float]
@@ -26,6 +28,7 @@ class Traffic:
         self.evacuation = Evacuation() if evacuation is None else evacuation
         self.evacuation.follow(zones)
         self.now = 0.0
+        self.seconds = 0.02  # that an answer takes
         self.news: list[ZoneChange] = []
         self._zones, self._chance = zones, random.Random(seed)
 
@@ -40,7 +43,7 @@ class Traffic:
             failed = self._chance.random() < failing.get(zone, 0.0)
             errors += failed
             if failed or self.evacuation.is_awake:
-                self.evacuation.ended(zone, failed=failed, seconds=0.02, now=self.now)
+                self.evacuation.ended(zone, failed=failed, seconds=self.seconds, now=self.now)
             while (news := self.evacuation.news()) is not None:
                 self.news.append(news)
             if check is not None:
@@ -94,6 +97,20 @@ def test_the_goals_hold_in_the_simulation(scenario: Scenario, policy: str) -> No
     assert list(misses_of(scenario, measure_sickness(scenario, POLICIES[policy]))) == []
 
 
+@pytest.mark.parametrize("starves", [False, True])
+def test_answers_take_longer_where_requests_go_but_not_because_the_own_process_starves(starves: bool) -> None:
+    absences = Absences()
+    traffic = Traffic(evacuation=Evacuation(absences=absences))
+
+    def goes_on() -> None:
+        if starves:
+            absences.beat(traffic.now, 0.8 * traffic.now)
+        traffic.seconds = 0.2 if traffic.share() > 0.2 else 0.02
+
+    traffic.run(10.0, {"a": 0.6}, check=goes_on)
+    assert (traffic.share() > 0.9) is starves
+
+
 def test_zones_that_are_alike_are_not_left() -> None:
     traffic = Traffic()
     traffic.run(60.0, dict.fromkeys("abc", 0.4))
@@ -101,7 +118,7 @@ def test_zones_that_are_alike_are_not_left() -> None:
 
 
 @given(st.integers(0, 100), st.lists(st.tuples(*[st.floats(0, 1)] * 3), max_size=4))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_whatever_fails_some_zone_is_always_open(seed: int, phases: list[tuple[float, float, float]]) -> None:
     traffic = Traffic(seed=seed)
     for failing in phases:

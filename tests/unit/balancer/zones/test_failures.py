@@ -104,6 +104,15 @@ def test_a_run_ends_with_a_failure_and_latency_is_that_of_answers_that_did_not_f
     assert (seen.run, seen.lately, seen.latency.count) == (0, FailureCount(), 0)
 
 
+def test_what_was_read_late_says_nothing_about_latency() -> None:
+    seen = FailureWindow()
+    for is_late, seconds in ((False, 0.1), (True, 9.0)):
+        seen.note(failed=False, seconds=seconds)
+        seen.pass_time(0.1, is_late=is_late)
+    assert seen.run == 2
+    assert seen.latency.seconds == pytest.approx(0.1)
+
+
 def test_zones_are_added_up() -> None:
     assert total([FailureCount(3, 1), FailureCount(5, 2)]) == FailureCount(8, 3)
     assert total([]).ratio == 0.0

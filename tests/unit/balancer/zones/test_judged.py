@@ -48,6 +48,13 @@ def test_all_count_what_one_saw_by_client(pair: tuple[JudgedZone, JudgedZone]) -
     assert two.window.latency.seconds == pytest.approx(0.01)
 
 
+def test_what_a_worker_read_late_is_no_latency_to_it(pair: tuple[JudgedZone, JudgedZone]) -> None:
+    one, _ = pair
+    one.note(failed=False, seconds=9.0, place=0)
+    one.pass_time(0.1, 3.1, is_late=True)
+    assert one.window.latency.count == 0.0
+
+
 def test_a_run_without_failures_goes_on_with_the_answers_of_others(pair: tuple[JudgedZone, JudgedZone]) -> None:
     one, two = pair
     for zone, answers in ((one, 5), (two, 4)):

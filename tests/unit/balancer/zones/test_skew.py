@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.skew import EVEN, expected_load, expected_loads
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.zones.surroundings import around, every_policy, everywhere, some_endpoints
 
 NAMES = ZonePolicyName
@@ -71,7 +72,7 @@ def test_zones_without_bound_are_not_judged() -> None:
     assert expected_load(many[:8], around("zone-1"), ZonePolicy(NAMES.PREFER_ZONE)) == pytest.approx(1.0)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(some_endpoints, everywhere, every_policy)
 def test_all_loads_together_are_the_average(
     endpoints: tuple[Endpoint, ...], around: Surroundings, policy: ZonePolicy

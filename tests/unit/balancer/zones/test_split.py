@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import ZONES_OFF, Zone, ZoneEvacuation, ZonePolicy, ZonePolicyName
@@ -12,6 +12,7 @@ from balancer.zones.reasons import Reason
 from balancer.zones.split import Pools, evacuation_in_force, in_force, split
 from balancer.zones.verdicts import Residual, Surroundings
 from tests import builders as build
+from tests.properties import examples
 from tests.unit.balancer.zones.surroundings import around, every_policy, everywhere, some_endpoints
 
 HERE = around("zone-a")
@@ -67,7 +68,7 @@ def test_the_shares_of_a_policy_that_divides_come_with_the_pools() -> None:
     assert (pools.zonal, pools.zonal_basis_points, pools.residuals) == (ready[:1], 6_666, (Residual(ready[1:], 1_666),))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(some_endpoints, everywhere, every_policy)
 def test_the_pool_of_the_chosen_mode_is_empty_only_if_nothing_can_serve_or_a_strict_list_refuses(
     endpoints: tuple[Endpoint, ...], here: Surroundings, policy: ZonePolicy
@@ -85,7 +86,7 @@ def test_the_pool_of_the_chosen_mode_is_empty_only_if_nothing_can_serve_or_a_str
 AUTO = ZonePolicy(ZonePolicyName.PREFER_ZONE, heeds_hints=True)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(some_endpoints, everywhere)
 def test_auto_is_hints_while_every_ready_endpoint_has_them(
     endpoints: tuple[Endpoint, ...], around: Surroundings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from ipaddress import IPv4Address, ip_address
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.objects.converting import decode_item
@@ -20,6 +20,7 @@ from tests.bench.control.cluster import (
     slices_of,
     unfollowed,
 )
+from tests.properties import examples
 
 SMALL = Shape(ingresses=20, endpoints=400, certificates=3, namespaces=4, nodes=6, large=150)
 SHAPES = st.builds(
@@ -31,7 +32,7 @@ SHAPES = st.builds(
 
 
 @given(SHAPES)
-@settings(max_examples=30)
+@examples(30)
 def test_every_endpoint_belongs_to_one_service(shape: Shape) -> None:
     numbers = [number for service in range(shape.ingresses) for number in shape.endpoints_of(service)]
     assert numbers == list(range(shape.endpoints))
@@ -69,7 +70,7 @@ def test_endpoints_are_in_three_zones_and_on_nodes_of_their_zone() -> None:
 
 
 @given(st.sets(st.integers(0, 2_000_000), min_size=2, max_size=20))
-@settings(max_examples=50)
+@examples(50)
 def test_every_number_has_an_address_of_its_own_on_loopback(numbers: set[int]) -> None:
     addresses = {address_of(number) for number in numbers}
     assert len(addresses) == len(numbers)
@@ -77,7 +78,7 @@ def test_every_number_has_an_address_of_its_own_on_loopback(numbers: set[int]) -
 
 
 @given(st.integers(0, 19), st.integers(0, 40))
-@settings(max_examples=30)
+@examples(30)
 def test_a_turn_changes_one_endpoint_of_the_first_slice(number: int, turn: int) -> None:
     before, after = (changed_slice(SMALL, number, port=8080, turn=each) for each in (turn, turn + 1))
     assert before["metadata"] == after["metadata"] == next(slices_of(SMALL, number, port=8080))["metadata"]

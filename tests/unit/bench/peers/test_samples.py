@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bench.peers.samples import Figures, Load, Measure, Sample, figures
+from tests.properties import examples
 
 
 def sample(contender: str, number: int, cpu: float, *, case: str = "get") -> Sample:
@@ -55,7 +56,7 @@ def test_contenders_of_a_case_are_in_the_order_of_their_first_sample() -> None:
     assert found.contenders("get") == ["zonal", "nginx"]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.floats(1, 1e6), min_size=1, max_size=7), st.floats(0.1, 10))
 def test_a_machine_that_slows_both_changes_no_ratio(slowness: list[float], factor: float) -> None:
     samples = [sample("nginx", number, slow) for number, slow in enumerate(slowness)]

@@ -25,7 +25,7 @@ def test_explain_reads_the_cluster_by_the_options_of_run() -> None:
     meant |= {"zone", "node_name", "pod_zone", "publish_service", "default_backend_service"}
     meant |= {"allow_local_endpoints", "allow_external_name", "enable_ssl_passthrough", "gateway_ports"}
     meant |= {"tcp_services_configmap", "udp_services_configmap"}
-    meant |= {"one_namespace_per_hostname"}
+    meant |= {"one_namespace_per_hostname", "hooks"}
     assert names == meant | {"source"}
     defaults = {parameter.name: parameter.default for parameter in explain.params}
     for parameter in run.params:

@@ -45,7 +45,7 @@ def test_a_signal_cancels_the_work_and_waits_for_its_clean_end(number: signal.Si
             await asyncio.Event().wait()
         finally:
             os.kill(os.getpid(), number)  # an impatient second one
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # the second signal comes in a turn of its own
             cleaned.append(True)
         return 0
 

@@ -19,22 +19,29 @@ HINTS = {"policy": "hints"}
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "below", "found"),
+    ("target", "said", "by", "found"),
     [
-        (("HTTPRoute", "route"), {"defaults": HINTS}, True, "infra/policy"),
-        (("Service", "web"), {"overrides": HINTS}, False, "infra/policy"),
-        (("Gateway", "gw"), {"overrides": HINTS}, True, "infra/policy"),
-        (("Gateway", "gw"), {"defaults": HINTS}, False, "infra/policy"),
-        (("Gateway", "gw"), {"defaults": HINTS}, True, None),
-        (("Gateway", "gw"), {"defaults": {"minEndpoints": 2}}, False, None),
-        (("HTTPRoute", "other"), {"defaults": HINTS}, False, None),
+        (("HTTPRoute", "route"), {"defaults": HINTS}, "ingress", "infra/policy"),
+        (("Service", "web"), {"overrides": HINTS}, "service", "infra/policy"),
+        (("Service", "web"), {"overrides": HINTS}, "ingress", None),
+        (("Gateway", "gw"), {"overrides": HINTS}, "ingress", "infra/policy"),
+        (("Gateway", "gw"), {"defaults": HINTS}, "configmap", "infra/policy"),
+        (("Gateway", "gw"), {"defaults": HINTS}, "service", None),
+        (("Gateway", "gw"), {"defaults": {"minEndpoints": 2}}, "default", None),
+        (("HTTPRoute", "other"), {"defaults": HINTS}, "default", None),
     ],
 )
 def test_a_policy_that_counts_is_named(
-    target: tuple[str, str], said: dict[str, Any], *, below: bool, found: str | None
+    target: tuple[str, str], said: dict[str, Any], by: str, found: str | None
 ) -> None:
     known = inventory(gateway(), http_route(), zone_policy(*target, **said))
-    assert attached_policy(known, NAME, said_below=below) == found
+    assert attached_policy(known, NAME, said_by=by) == found
+
+
+def test_a_policy_of_an_ingress_counts_before_its_annotations() -> None:
+    web = RouteName(Owner("Ingress", "infra", "web"), ServiceName("infra", "web"))
+    known = inventory(zone_policy("Ingress", "web", defaults=HINTS))
+    assert attached_policy(known, web, said_by="ingress") == "infra/policy"
 
 
 def test_annotations_of_a_route_are_read() -> None:

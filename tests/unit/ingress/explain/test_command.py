@@ -311,3 +311,44 @@ def test_an_admin_port_that_refuses_is_told_in_words() -> None:
     with pytest.raises(CannotExplain) as refused:
         explain_live(ExplainOptions(url=URL), gone)
     assert str(refused.value) == f"--admin {gone}: Connection refused"
+
+
+HOOK = """
+from zonal_hooks import Deny, hook
+
+@hook()
+def request(request):
+    if request.headers.get("x-tenant") is None:
+        return Deny(403)
+    request.set_header("x-tier", "gold")
+
+@hook()
+def pick(request):
+    if request.headers.get("x-tenant") == "new":
+        request.set_canary(True)
+    else:
+        request.set_zone_policy("off")
+"""
+
+
+def test_hooks_of_a_folder_are_run_and_what_they_choose_is_explained(explain: Command, tmp_path: Path) -> None:
+    (tmp_path / "tenant.py").write_text(HOOK)
+    selected = {"zonal-ingress.io/hooks": "tenant"}
+    folder = ManifestFolder(explain.folder)
+    folder.write(
+        "web.yaml", ingress_class(), ingress("web", rule("shop.test", path("/", "cart")), annotations=selected), NODE
+    )
+    options = ("--zone", "zone-a", "-o", "json", "--hooks", str(tmp_path / "tenant.py"))
+    stranger = explain(*options).json
+    assert (stranger["status"], stranger["error"]) == (403, "hook_denied")
+    acme = explain(*options, "-H", "X-Tenant: acme").json
+    assert (acme["status"], acme["policy"], len(acme["pool"])) == (None, "off", 3)
+    assert "Hook tenant gives the endpoint x-tier: gold." in acme["steps"]
+    assert explain(*options, "-H", "X-Tenant: new").json["service"] == "shop/next"
+
+
+def test_hooks_are_for_folders(explain: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(BadInput, match="--hooks is for --source"):
+        cli.main(["explain", URL, "--admin", closed_url(), "--hooks", str(tmp_path)], standalone_mode=False)
+    with pytest.raises(BadInput, match="there is no such file"):
+        explain("--hooks", str(tmp_path / "none.py"))

@@ -32,6 +32,7 @@ class Scene:
         *events: Event,
         patience: ModelPatience = ModelPatience(),  # noqa: B008 (immutable)
         judged_most: int = 256,
+        context: TranslationContext = TranslationContext(),  # noqa: B008 (immutable)
     ) -> None:
         self.served: list[Publication] = []
         self.wanted: list[Wanted] = []
@@ -43,7 +44,7 @@ class Scene:
         self.told: list[tuple[Finding, ...]] = []
         self.controller = Controller(
             self,
-            context=TranslationContext(),
+            context=context,
             published=self.published,
             on_findings=self.told.append,
             patience=patience,

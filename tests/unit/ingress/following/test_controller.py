@@ -12,10 +12,12 @@ import pytest
 
 from ingress.following.controller import ModelPatience
 from ingress.following.holdoff import QUIET_SECONDS
-from ingress.objects.kinds import ConfigMap, IngressTls, Kind, KubernetesObject, Metadata
+from ingress.objects.kinds import OPTIONAL_KINDS, ConfigMap, IngressTls, Kind, KubernetesObject, Metadata
+from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.inventory import REQUIRED_KINDS
 from ingress.translation.assembly import Translation, translate
+from tests.fakes.sockets import until
 from tests.unit.ingress.cluster import (
     backend,
     endpoint,
@@ -41,6 +43,35 @@ async def test_nothing_is_published_while_a_required_kind_is_not_known(missing: 
     scene = Scene(*(event for event in lists(ingress()) if event.kind is not missing))
     await scene.run()
     assert scene.served == []
+
+
+GATEWAYS = TranslationContext(gateway_ports=((80, "80"),))
+_OTHERS = [each for each in lists(ingress("web", rule("shop.test"))) if each.kind not in OPTIONAL_KINDS]
+
+
+async def test_where_gateways_are_followed_the_first_model_waits_for_their_kinds() -> None:
+    scene = Scene(*_OTHERS, context=GATEWAYS)
+    following = asyncio.create_task(start_and_run(scene))
+    await until(lambda: scene.controller.inventory.complete)
+    assert scene.served == []
+    for kind in sorted(OPTIONAL_KINDS, key=lambda each: each.value):
+        scene.tell(Replaced(kind, ()))
+    await _until_served(scene, 1)
+    scene.tell(None)
+    await following
+    assert len(scene.served) == 1
+
+
+@pytest.mark.parametrize("context", [TranslationContext(), GATEWAYS])
+async def test_nothing_is_waited_for_that_nobody_follows_and_for_gateways_not_for_ever(
+    context: TranslationContext,
+) -> None:
+    seconds = 0.1 if context is GATEWAYS else 3600.0
+    scene = Scene(*_OTHERS, context=context, patience=ModelPatience(first_seconds=seconds))
+    following = asyncio.create_task(start_and_run(scene))
+    await _until_served(scene, 1)
+    scene.tell(None)
+    await following
 
 
 async def test_an_empty_cluster_is_published_too() -> None:

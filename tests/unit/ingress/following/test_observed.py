@@ -30,3 +30,7 @@ def test_each_part_stays_until_it_changes() -> None:
     observed.sick_for_all([])
     assert told[-1] == ["FleetLeaseRefused"]
     assert observed.left == frozenset()
+    observed.crowded(True)
+    assert told[-1] == ["FleetLeaseRefused", "FleetTooLarge"]
+    observed.crowded(False)
+    assert told[-1] == ["FleetLeaseRefused"]

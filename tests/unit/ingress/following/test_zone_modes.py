@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.publication import RoutingModel
@@ -14,6 +14,7 @@ from balancer.runtime.steps import finished
 from balancer.zones.reasons import Reason
 from ingress.following.zone_modes import QUIET_SECONDS, ModeChange, ZoneMode, ZoneModes
 from tests import builders as build
+from tests.properties import examples
 
 ZONAL, LEFT = ZoneMode(zonal=True, reason=Reason.ZONE_LOCAL), ZoneMode(zonal=False, reason=Reason.ZONE_EMPTY)
 
@@ -156,7 +157,7 @@ STEPS = st.lists(st.tuples(st.floats(0.0, 40.0), st.sampled_from(["ab", "bb"]), 
 
 
 @given(STEPS)
-@settings(max_examples=200)
+@examples(200)
 def test_never_more_than_one_a_minute_and_what_is_told_last_is_true_in_the_end(
     steps: list[tuple[float, str, str]],
 ) -> None:
@@ -182,7 +183,7 @@ def test_never_more_than_one_a_minute_and_what_is_told_last_is_true_in_the_end(
 
 
 @given(STEPS)
-@settings(max_examples=100)
+@examples(100)
 def test_it_makes_no_difference_whether_what_is_equal_is_the_same_object(steps: list[tuple[float, str, str]]) -> None:
     kept, anew, now, last = ZoneModes(), ZoneModes(), 0.0, RoutingModel()
     for pause, cart, pay in steps:

@@ -6,7 +6,6 @@ import msgspec
 
 from ingress.objects.kinds import ResourceReference, SliceEndpoint
 from ingress.replicas.members import places_of
-from ingress.replicas.others import REPLICAS_MOST
 from tests.unit.ingress import cluster
 
 OWN = ("zonal", "zonal")
@@ -31,12 +30,12 @@ def test_every_pod_behind_the_service_is_a_place_once() -> None:
     assert places_of(known, None, port=9444) == ()
 
 
-def test_names_are_no_places_and_there_is_a_bound() -> None:
+def test_names_are_no_places() -> None:
     many = [pod(f"p{number}", f"10.0.{number // 250}.{number % 250}") for number in range(300)]
     known = cluster.inventory(
         cluster.endpoint_slice("zonal-1", *many, of="zonal", namespace="zonal"),
         cluster.endpoint_slice("zonal-2", pod("d", "host.example"), of="zonal", namespace="zonal", family="FQDN"),
     )
     places = places_of(known, OWN, port=9444)
-    assert len(places) == REPLICAS_MOST + 1
+    assert len(places) == 300
     assert "host.example:9444" not in places

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.replicas.messages import (
@@ -20,6 +20,7 @@ from ingress.replicas.messages import (
     decode,
     encode,
 )
+from tests.properties import examples
 
 
 def refusal(data: bytes) -> MessageRefusal:
@@ -80,7 +81,7 @@ def test_a_message_that_is_too_long_is_not_even_read() -> None:
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_noise_is_a_message_or_refused(data: bytes) -> None:
     try:
         message = decode(data)

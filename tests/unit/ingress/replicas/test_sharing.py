@@ -58,6 +58,7 @@ class One:
             events=self.events.append,
             flows=dict,
             places=lambda: (),
+            crowded=lambda _: None,
         )
         self.sharing = FleetSharing(ends, "own")
 

@@ -21,9 +21,12 @@ RENAMED = {
 }
 """Options whose field says the unit, or that there may be several."""
 
-BEYOND_FIELDS = {"source", "workers", "gateway_ports", "gateway_addresses", "gateway_external_ips"}
+BEYOND_FIELDS = {
+    *("source", "workers"),
+    *("gateway_ports", "gateway_addresses", "gateway_external_ips", "gateway_aliases"),
+}
 """`source` has no default; of `workers` the default depends on the machine; `gateway_ports` is a value of its own;
-`gateway_addresses` and `gateway_external_ips` become `gateway_services`."""
+`gateway_addresses`, `gateway_external_ips` and `gateway_aliases` become `gateway_services`."""
 
 
 BEYOND_OPTIONS = {

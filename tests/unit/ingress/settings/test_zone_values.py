@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.model.zones import Zone, ZonePolicyName, ZonePrices
+from balancer.model.zones import ClientNetwork, Zone, ZonePolicyName, ZonePrices
 from ingress.settings.values import InvalidValue
-from ingress.settings.zone_values import PolicyChoice, Toll, ZoneDrain, policy_choice, prices, toll, zone_drains
+from ingress.settings.zone_values import (
+    PolicyChoice,
+    Toll,
+    ZoneDrain,
+    client_networks,
+    policy_choice,
+    prices,
+    toll,
+    zone_drains,
+)
 
-PARSERS: list[Callable[[str], object]] = [policy_choice, prices, toll, zone_drains]
+PARSERS: list[Callable[[str], object]] = [client_networks, policy_choice, prices, toll, zone_drains]
 ORDERED = ZonePolicyName.ORDERED
 
 
@@ -137,3 +146,25 @@ def test_no_text_raises_anything_else(parse: Callable[[str], object], text: str)
         parse(text)
     except InvalidValue as refused:
         assert str(refused)
+
+
+def test_networks_of_clients_have_zones() -> None:
+    expected = (ClientNetwork("10.0.0.0/19", Zone("zone-a")), ClientNetwork("fd00::/64", Zone("zone-b")))
+    assert client_networks("fd00::/64 = zone-b, 10.0.0.0/19=zone-a") == expected
+    assert client_networks(" ") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10.0.0.1/19=zone-a",
+        "10.0.0.0/19",
+        "10.0.0.0/19=a zone",
+        "x=zone-a",
+        "10.0.0.0/8=a,10.0.0.0/8=b",
+        ",".join(f"10.{number // 256}.{number % 256}.0/24=a" for number in range(257)),
+    ],
+)
+def test_other_networks_are_refused(text: str) -> None:
+    with pytest.raises(InvalidValue):
+        client_networks(text)

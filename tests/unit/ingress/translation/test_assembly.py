@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import trustme
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.routes import Owner
@@ -37,6 +37,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
+from tests.properties import examples
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -181,7 +182,7 @@ CLUSTER: tuple[KubernetesObject, ...] = (
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=40)
+@examples(40)
 def test_any_order_of_the_same_events_gives_the_same_translation(order: random.Random) -> None:
     expected = translate(inventory(*CLUSTER), TranslationContext())
     events: list[Event] = [Upserted(item) for item in CLUSTER + CLUSTER]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.runtime.steps import finished
@@ -14,6 +14,7 @@ from ingress.sources.contract import Wanted
 from ingress.sources.events import Removed, Replaced, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, Translation, translate, with_endpoints
+from tests.properties import examples
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -49,7 +50,7 @@ def assert_same(remembering: Translation, known: Inventory, context: Translation
     assert remembering == whole
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(_STEPS)
 def test_any_changes_lead_where_a_translation_from_scratch_leads(steps: list[tuple[int, int, bool]]) -> None:
     known, memories = known_at_first(), Memories()
@@ -61,7 +62,7 @@ def test_any_changes_lead_where_a_translation_from_scratch_leads(steps: list[tup
     assert_same(translate(known, _CONTEXT, memories=memories), known)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(_STEPS)
 def test_endpoints_may_be_made_again_in_between(steps: list[tuple[int, int, bool]]) -> None:
     known, memories = known_at_first(), Memories()

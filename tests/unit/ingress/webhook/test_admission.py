@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from balancer.model.routes import Route
@@ -26,6 +26,7 @@ from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION
 from ingress.webhook.admission import REASONS, AdmissionEffect, effect_of, review
+from tests.properties import examples
 from tests.unit.ingress.cluster import backend, config_map, ingress, path, rule, service, translated
 from tests.unit.ingress.reviews import BAD, CONTEXT, answer, body, checked, document
 
@@ -150,7 +151,7 @@ INGRESSES = st.builds(
 
 
 @given(INGRESSES)
-@settings(max_examples=150)
+@examples(150)
 def test_refused_is_exactly_what_translation_does_not_serve_in_full(subject: Ingress) -> None:
     # What a place is claimed for twice, the model alone cannot tell.
     places = [(rule.host, path.path or "/") for rule in subject.spec.rules if rule.http for path in rule.http.paths]

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from itertools import count
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.writing.electing import Election, ElectorTimes, Read, Wait, Write
 from ingress.writing.lease import Lease
+from tests.properties import examples
 
 TIMES = ElectorTimes()
 
@@ -158,7 +159,7 @@ HOSTILE = st.builds(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(seed=SEEDS, replicas=st.integers(2, 3), trouble=HOSTILE)
 def test_there_are_never_two_leaders_whatever_the_network_and_the_clocks_do(
     seed: int, replicas: int, trouble: Trouble
@@ -172,7 +173,7 @@ def test_there_are_never_two_leaders_whatever_the_network_and_the_clocks_do(
     assert max(len(leaders) for _, leaders in world.history) <= 1
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=SEEDS, replicas=st.integers(2, 3))
 def test_a_killed_leader_is_followed_within_fifty_seconds(seed: int, replicas: int) -> None:
     world = World(seed, replicas, Trouble(skew=0.05))
@@ -187,7 +188,7 @@ def test_a_killed_leader_is_followed_within_fifty_seconds(seed: int, replicas: i
     assert all(name not in leaders for _, leaders in world.history[begun:])
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=SEEDS, replicas=st.integers(2, 3))
 def test_a_leader_that_gives_up_is_followed_within_a_retry(seed: int, replicas: int) -> None:
     world = World(seed, replicas, Trouble())
@@ -199,7 +200,7 @@ def test_a_leader_that_gives_up_is_followed_within_a_retry(seed: int, replicas: 
     assert len(world.leaders()) == 1
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=SEEDS, replicas=st.integers(1, 3))
 def test_without_trouble_the_first_leader_stays_and_asks_little(seed: int, replicas: int) -> None:
     world = World(seed, replicas, Trouble())
@@ -213,7 +214,7 @@ def test_without_trouble_the_first_leader_stays_and_asks_little(seed: int, repli
     assert 75 <= int(world.lease.version) <= 90  # one write each 7.5 s of its clock, and no other
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=SEEDS, trouble=st.builds(Trouble, lost=st.floats(0, 0.2)))
 def test_a_leader_that_is_cut_off_stops_before_its_lease_runs_out_and_comes_back_as_a_follower(
     seed: int, trouble: Trouble

@@ -6,13 +6,14 @@ import json
 from collections import Counter
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import KubernetesObject
 from ingress.objects.names import SUBDOMAIN
 from ingress.writing.notices import Notice, NoticeLimits, Notices, encode_event, event_name, is_present, notices_of
+from tests.properties import examples
 from tests.unit.ingress.cluster import ingress, inventory, service
 
 LIMITS = NoticeLimits()
@@ -147,7 +148,7 @@ def test_one_namespace_leaves_others_room_to_wait() -> None:
     assert counts == {"aaa": 4, "bbb": 2, "ccc": 4}
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(wanted=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 20), max_size=6), waiting=st.integers(1, 30))
 def test_what_waits_is_shared_so_that_nobody_is_left_out_for_who_has_more(wanted: dict[str, int], waiting: int) -> None:
     notices = Notices(NoticeLimits(waiting=waiting, burst=1000))
@@ -240,7 +241,7 @@ def test_the_name_of_an_event_is_what_it_says() -> None:
     assert len(others) == 4
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(note=st.text(max_size=1500), name=st.sampled_from(["a", "a" * 253, "b." * 126 + "b", "c-" * 120 + "c"]))
 def test_every_event_stays_within_the_limits_of_the_api(note: str, name: str) -> None:
     event = json.loads(encode_event(notice(note, name), instance="p" * 300, epoch_seconds=0.0))

@@ -6,8 +6,9 @@ from balancer.errors import ErrorKind
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead
 from balancer.http.origin import Origin
+from balancer.matching.gates.leading import TURNS_MOST, led_to
 from balancer.matching.gates.scripts import ScriptGate, variables_of
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, Asked, Deny, Go, Reply, Verdict
+from balancer.matching.gates.verdicts import FORESEEN, PASSED, Asked, Deny, Go, NewPath, Reply, Verdict
 from balancer.model.entry_points import HTTP
 from balancer.model.redirects import UrlForm
 from balancer.model.scripts import (
@@ -19,6 +20,7 @@ from balancer.model.scripts import (
     HostScript,
     OrderedEdits,
     RedirectFound,
+    RewritePath,
     Script,
     SetVariable,
     Step,
@@ -29,11 +31,8 @@ ORIGIN = Origin(peer="192.0.2.1", entry_point=HTTP)
 EDITS = OrderedEdits(beside=(FieldBeside("X-A", "$host"),))
 
 
-def judged(script: Script | HostScript, url: str = "http://shop.test/a?b=c") -> Go | Deny | Reply:
-    def resume(_: Verdict) -> None:
-        raise AssertionError("a script never waits")
-
-    return ScriptGate(script).judge(Asked(question_of(url).request, ORIGIN, False), resume)
+def judged(script: Script | HostScript, url: str = "http://shop.test/a?b=c") -> Verdict:
+    return ScriptGate(script).judge(Asked(question_of(url).request, ORIGIN, False), _never)
 
 
 def answered(*steps: Step, url: str = "http://shop.test/a?b=c") -> Reply:
@@ -124,6 +123,26 @@ def test_the_edits_of_the_last_condition_that_holds_count() -> None:
     request = question_of("http://shop.test/").request
     edit = found.always[0].edit(request, ORIGIN, ResponseHead(200, (), 0, b""), HeadEdit())
     assert edit.added == ((b"X-B", b"1"),)
+
+
+def test_a_new_path_is_counted_unless_the_whole_host_changes_it() -> None:
+    step = RewritePath("^/(.*)$", "/x/$1")
+    assert judged(Script((step, AnswerWith(403)))) == NewPath(b"/x/a", 1)
+    assert judged(HostScript((step,))) == NewPath(b"/x/a", 0)
+    assert judged(Script((RewritePath("^/b", "/x"),))) is PASSED
+
+
+def test_a_request_that_is_matched_anew_knows_what_its_client_sent() -> None:
+    led = led_to(question_of("http://shop.test/a?b=c").request, NewPath(b"/x", TURNS_MOST), PASSED)
+    asked = Asked(led, ORIGIN, False)
+    reply = ScriptGate(Script((AnswerWith(200, "$uri $request_uri $args"),))).judge(asked, _never)
+    assert isinstance(reply, Reply) and reply.body == b"/x /a?b=c b=c"
+    assert ScriptGate(HostScript((AnswerWith(403),))).judge(asked, _never) is PASSED
+    assert ScriptGate(Script((RewritePath("^/x", "/y"),))).judge(asked, _never) == Reply(500)
+
+
+def _never(_: Verdict) -> None:
+    raise AssertionError("a script never waits")
 
 
 def test_explanations_may_ask() -> None:

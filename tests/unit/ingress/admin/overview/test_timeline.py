@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.admin.overview.timeline import KEPT_SECONDS, Timeline, quantile
+from ingress.admin.overview.timeline import COARSE_SECONDS, FINE_SECONDS, KEPT_SECONDS, Timeline, quantile
 from ingress.admin.overview.traffic import ServiceAccount
 
 BOUNDS = (1.0, 2.0, 4.0)
@@ -34,13 +34,21 @@ def test_a_clock_that_stands_still_makes_no_point() -> None:
     assert timeline.points() == ()
 
 
-def test_old_points_are_dropped() -> None:
+def test_an_hour_is_kept_the_older_part_in_longer_spans() -> None:
     account, timeline = ServiceAccount(), Timeline()
-    for second in range(2000):
+    assert timeline.points() == ()
+    for second in range(5000):
+        account.local = 10.0 * second
         timeline.note(account, now=float(second))
     points = timeline.points()
-    assert points[-1].at_epoch_seconds == 1999
-    assert 1999 - points[0].at_epoch_seconds <= KEPT_SECONDS
+    assert points[-1].at_epoch_seconds == 4999
+    assert abs(4999 - points[0].at_epoch_seconds - KEPT_SECONDS) <= COARSE_SECONDS
+    assert {point.seconds for point in points} == {1.0, COARSE_SECONDS}
+    assert len(points) <= FINE_SECONDS + (KEPT_SECONDS - FINE_SECONDS) / COARSE_SECONDS + 4
+    assert all(point.local == pytest.approx(10.0) for point in points)
+    # Each moment is told once, but for the span in which short ones begin.
+    told = sum(point.seconds for point in points)
+    assert abs(told - (4999 - points[0].at_epoch_seconds + points[0].seconds)) <= COARSE_SECONDS
 
 
 def test_no_request_has_no_duration() -> None:

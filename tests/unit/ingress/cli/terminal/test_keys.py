@@ -44,10 +44,15 @@ def test_the_pace_stays_within_what_the_option_takes(keys: str, seconds: float) 
     assert after(*keys).interval_seconds == seconds
 
 
+def test_f_shows_the_fleet_and_the_services_again() -> None:
+    assert pressed(SIGHT, "f").shows_fleet
+    assert pressed(pressed(SIGHT, "f"), "f") == SIGHT
+
+
 def test_other_keys_do_nothing() -> None:
     for key in ("x", "\x1b", "\x1b[C", "é"):
         assert after(key) == SIGHT
 
 
 def test_the_help_names_the_keys() -> None:
-    assert all(key in HELP for key in ("q ", "s ", "j/k", "space", "+/-"))
+    assert all(key in HELP for key in ("q ", "f ", "s ", "j/k", "space", "+/-"))

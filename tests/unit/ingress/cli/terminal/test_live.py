@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from ingress.admin.overview.document import SickZone
+from ingress.admin.overview.document import FleetPart, FleetReplica, SickZone
 from ingress.cli.terminal.keys import TopSight
 from ingress.cli.terminal.live import drawn
 from ingress.cli.terminal.lookout import Lookout, TopOptions
@@ -23,11 +24,11 @@ from tests.unit.ingress.cli.terminal.documents import flow, overview, service
 from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 
 
-def screen(watch: Lookout, options: TopOptions, *, height: int = 40, width: int = 160, first: int = 0) -> str:
+def screen(watch: Lookout, options: TopOptions, *, height: int = 40, width: int = 160, **sight: Any) -> str:
     """What a terminal would show."""
     console = Console(file=StringIO(), width=width, height=height, force_terminal=True, color_system=None)
-    sight = TopSight(order=options.choice.order, interval_seconds=options.interval_seconds, first=first)
-    console.print(drawn(watch.look(), watch, options, sight, console.size))
+    seen = TopSight(order=options.choice.order, interval_seconds=options.interval_seconds, **sight)
+    console.print(drawn(watch.look(), watch, options, seen, console.size))
     written = console.file
     assert isinstance(written, StringIO)
     return written.getvalue()
@@ -66,6 +67,20 @@ def test_sick_zones_have_a_table_as_long_as_there_are_any() -> None:
         assert re.search(r"^SERVICE +SICK ZONE +STATE +LEAVES +FAILS +OTHERS FAIL +FOR$", text, re.MULTILINE | re.ASCII)
         assert re.search(r"^shop/cart +zone-b +leaving \(dry run\) +97.0% +40.0% of 50 +0% of 400 +75 s$", text, re.M)
         assert "SICK ZONE" not in screen(watch, options)
+
+
+def test_the_fleet_takes_the_place_of_services() -> None:
+    part = FleetPart(
+        replicas=(FleetReplica(name="zonal-0", zone="zone-a", own=True), FleetReplica(name="zonal-1", state="silent")),
+        flows=(flow("zone-b", 7),),
+    )
+    with admin_port(overview(services=(service("cart"),), fleet=part)) as port:
+        options = TopOptions(admins=(port.url,))
+        text = screen(Lookout(options), options, shows_fleet=True)
+    assert "shop/cart" not in text
+    assert re.search(r"^zonal-1 +- +silent ", text, re.MULTILINE)
+    assert re.search(r"^zone-a +zone-b +7 ", text, re.MULTILINE)
+    assert "zonal-0 does not hear zonal-1" in text
 
 
 def test_services_that_find_no_room_are_counted() -> None:

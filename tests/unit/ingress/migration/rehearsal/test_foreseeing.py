@@ -8,7 +8,7 @@ import pytest
 
 from ingress.migration.rehearsal.foreseeing import Foreseen, Oracle
 from ingress.migration.rehearsal.lines import line_reader
-from tests.unit.ingress.migration.dumped import nginx
+from tests.unit.ingress.migration.dumped import nginx, settings
 from tests.unit.ingress.migration.rehearsal.logged import line, oracle
 
 
@@ -42,6 +42,18 @@ def test_a_route_has_the_names_of_its_backends_by_number_and_by_name_of_the_port
 )
 def test_what_zonal_answers_by_itself(tmp_path: Path, annotations: dict[str, str], status: int) -> None:
     assert asked(oracle(tmp_path, nginx("web", **annotations)), "/").status == status
+
+
+def test_a_path_that_a_snippet_changes_is_foreseen_where_it_leads(tmp_path: Path) -> None:
+    of = oracle(
+        tmp_path,
+        settings(allow_snippet_annotations="true", annotations_risk_level="Critical"),
+        nginx("web", configuration_snippet="rewrite ^/old/(.*)$ /api/$1 last; rewrite ^/dots/(.*)$ /.$1/ last;"),
+        nginx("api", "/api", "api", whitelist_source_range="203.0.113.0/24"),
+    )
+    assert asked(of, "/old/x").names == {"shop-api-80", "shop-api-http"}
+    assert asked(of, "/old/x", client="10.0.0.1").status == 403
+    assert asked(of, "/dots/.").status == 400
 
 
 def test_a_gate_that_cannot_be_foreseen_makes_the_answer_unknown(tmp_path: Path) -> None:

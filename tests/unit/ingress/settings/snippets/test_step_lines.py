@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.model.scripts import AnswerWith, Comparing, Criterion, RedirectFound, SetVariable
+from balancer.model.scripts import AnswerWith, Comparing, Criterion, RedirectFound, RewritePath, SetVariable
 from ingress.settings.snippets.lexing import Directive, SnippetProblem, read_directives
 from ingress.settings.snippets.step_lines import (
     answer_of,
     check_text,
     groups_in,
     groups_of,
-    redirect_of,
+    rewrite_of,
     set_of,
 )
 from ingress.settings.snippets.step_lines import test_of as condition_of
@@ -67,17 +67,31 @@ def test_statuses_that_nginx_keeps_for_itself_are_problems(text: str) -> None:
 
 
 def test_redirects() -> None:
-    assert redirect_of(line("rewrite ^/a$ /b permanent;")) == RedirectFound("^/a$", "/b", 301)
-    assert redirect_of(line("rewrite ^/a$ /b? redirect;")) == RedirectFound("^/a$", "/b", 302, keeps_query=False)
-    assert redirect_of(line("rewrite ^ https://a.test last;")) == RedirectFound("^", "https://a.test", 302)
+    assert rewrite_of(line("rewrite ^/a$ /b permanent;")) == RedirectFound("^/a$", "/b", 301)
+    assert rewrite_of(line("rewrite ^/a$ /b? redirect;")) == RedirectFound("^/a$", "/b", 302, keeps_query=False)
+    assert rewrite_of(line("rewrite ^ https://a.test last;")) == RedirectFound("^", "https://a.test", 302)
+
+
+def test_a_path_that_is_matched_anew() -> None:
+    assert rewrite_of(line("rewrite ^/a/(.*)$ /b/$1 last;")) == RewritePath("^/a/(.*)$", "/b/$1")
 
 
 @pytest.mark.parametrize(
-    "text", ["^/a$ /b last", "^/a$ /b", "^/a$ /b break", "^/a$", "( /b redirect", "(?<n>a) /b redirect", "a /b x"]
+    "text",
+    [
+        "^/a$ /b?c last",
+        "^/a$ $1 last",
+        "^/a$ /b",
+        "^/a$ /b break",
+        "^/a$",
+        "( /b redirect",
+        "(?<n>a) /b redirect",
+        "a /b x",
+    ],
 )
 def test_other_rewrites_are_problems(text: str) -> None:
     with pytest.raises(SnippetProblem):
-        redirect_of(line(f"rewrite {text};"))
+        rewrite_of(line(f"rewrite {text};"))
 
 
 def test_variables() -> None:

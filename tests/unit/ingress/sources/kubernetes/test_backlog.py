@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.objects.kinds import Kind, Metadata, Node, Service
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.backlog import Backlog
+from tests.properties import examples
 
 
 def node(name: str, zone: str) -> Node:
@@ -47,7 +48,7 @@ def content(events: list[Event]) -> tuple[object, ...]:
     return tuple((inventory.node(name), inventory.service("shop", name)) for name in "abc")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.one_of(EVENTS, st.none()), max_size=40))
 def test_taking_late_means_the_same_as_taking_at_once(steps: list[Event | None]) -> None:
     backlog, taken = Backlog(), list[Event]()

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.objects.converting import decode
@@ -28,6 +28,7 @@ from ingress.sources.kubernetes.decoding import (
     decode_wanted,
     message_of,
 )
+from tests.properties import examples
 from tests.unit.ingress.sources.kubernetes.recordings import answer, lines
 
 
@@ -262,7 +263,7 @@ _DOCUMENTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(list(Kind)), _JSON | _DOCUMENTS)
 def test_no_document_is_fatal_and_both_ways_of_reading_agree(kind: Kind, document: object) -> None:
     item = decode_item_of(kind, msgspec.json.encode(document))

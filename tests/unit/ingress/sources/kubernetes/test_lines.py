@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.sources.kubernetes.lines import LINE_BYTES_MAX, Lines
+from tests.properties import examples
 
 _LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b" ").strip()), max_size=8)
 
@@ -28,7 +29,7 @@ def test_empty_lines_and_carriage_returns_are_none_of_an_event() -> None:
     assert fed(Lines(), b"\n\r\n1\r\n\n 2 \n") == [b"1", b"2"]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(_LINES, st.data())
 def test_no_cut_changes_the_lines(expected: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(line + b"\n" for line in expected)
@@ -39,7 +40,7 @@ def test_no_cut_changes_the_lines(expected: list[bytes], data: st.DataObject) ->
     assert lines.dropped == 0
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.binary(max_size=30).map(lambda line: b"x" + line.replace(b"\n", b"") + b"x"), max_size=8))
 def test_a_line_over_the_limit_is_dropped_alone(sent: list[bytes]) -> None:
     lines = Lines(limit_bytes=16)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.sources.kubernetes.node_lookups import MISS_SECONDS, Lookup, NodeLookups
+from tests.properties import examples
 
 A, B = ("shop", "a"), ("shop", "b")
 
@@ -69,7 +70,7 @@ def test_a_name_that_comes_back_into_use_is_asked_for_again_when_it_is_old() -> 
     assert lookups.take(1000) == Lookup(names=("node-1",))
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sets(st.integers(0, 30))), max_size=60))
 def test_questions_never_come_faster_than_their_rate(steps: list[tuple[str, set[int]]]) -> None:
     lookups, asked = NodeLookups(), 0

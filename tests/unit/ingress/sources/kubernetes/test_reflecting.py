@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.sources.kubernetes.reflecting import (
@@ -25,6 +25,7 @@ from ingress.sources.kubernetes.reflecting import (
     Watch,
 )
 from ingress.sources.kubernetes.scope_events import Condition
+from tests.properties import examples
 
 TIMES = ReflectorTimes()
 LATER = 10_000.0  # any time that is long after the start of a machine
@@ -357,7 +358,7 @@ _OUTCOMES = st.one_of(
 )
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(st.tuples(_OUTCOMES, st.floats(0, 0.999), st.integers(0, 2)), max_size=25))
 def test_no_sequence_of_outcomes_ends_it_or_makes_it_hurry(story: list[tuple[Outcome, float, int]]) -> None:
     reflecting, now, at_once, halves = started(), LATER, 0, 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.objects.kinds import Kind, Metadata, Service
@@ -16,6 +16,7 @@ from ingress.sources.kubernetes.scope_events import (
     ScopeUnreadable,
     ScopeUpserted,
 )
+from tests.properties import examples
 
 SCOPE = Scope(Kind.SERVICE)
 
@@ -129,7 +130,7 @@ def test_a_list_of_the_past_is_the_new_state_and_can_be_overtaken() -> None:
 _HISTORY = st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=12)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(_HISTORY, st.data())
 def test_replays_lead_to_the_state_of_a_fresh_list(history: list[tuple[str, bool]], data: st.DataObject) -> None:
     events: list[Changed | Deleted] = []

@@ -100,6 +100,17 @@ def test_addresses_depend_on_the_type_of_the_service(spec: Document, addresses: 
     assert [each.value for each in found.addresses] == addresses
 
 
+def test_a_gateway_that_asks_for_addresses_has_only_those() -> None:
+    asks = gateway(addresses=[{"value": "198.51.100.7"}])
+    placed = service("gw", (80, 20000), status=ADDRESS, externalIPs=["198.51.100.7"])
+    found = status(read(asks, placed, networks=("198.51.100.0/24",)))
+    assert found.addresses == (Address("IPAddress", "198.51.100.7"),)
+    assert programmed(found)[:2] == ("True", "Programmed")
+    lacking = status(read(gateway(addresses=[{"value": "192.0.2.9"}]), service("gw", (80, 20000), status=ADDRESS)))
+    assert lacking.addresses == (Address("IPAddress", "203.0.113.7"),)
+    assert programmed(lacking)[:2] == ("False", "AddressNotUsable")
+
+
 def test_two_gateways_on_one_port_never_meet() -> None:
     found = read(
         gateway("one"), gateway("two"), service("one", (80, 20000), status=ADDRESS), service("two", (80, 20001))

@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ingress.objects.gateway_references import ParentReference
+from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.listeners import ListenerOwner
 from ingress.translation.gateway.namespaces import NamespaceLabels
-from ingress.translation.gateway.route_reading import ReadRoute, owner_named, read_route, references_of, referrer_of
-from ingress.translation.gateway.service_references import NamedPort, ServiceFinder
+from ingress.translation.gateway.route_reading import (
+    ReadRoute,
+    RouteSurroundings,
+    owner_named,
+    read_route,
+    references_of,
+    referrer_of,
+)
+from ingress.translation.gateway.service_references import NamedPort
 from tests.unit.ingress.cluster import inventory, service
 from tests.unit.ingress.translation.gateway.objects import OWNER, http_route, read, read_one
 
@@ -18,8 +26,11 @@ BAD = {"matches": [{"method": "BREW"}]}
 
 def reading(**said: Any) -> ReadRoute:
     known = inventory(service("web", namespace="infra"))
-    finder = ServiceFinder(known, Grants(known), allow_external=False)
-    return read_route(http_route(**said), {OWNER: (read_one(),)}, NamespaceLabels(known), finder)
+    return read_route(http_route(**said), around(known), known)
+
+
+def around(known: Inventory, *defaults: tuple[str, str]) -> RouteSurroundings:
+    return RouteSurroundings({OWNER: (read_one(),)}, NamespaceLabels(known), Grants(known), defaults)
 
 
 def test_parents_that_are_not_ours_are_left_out() -> None:
@@ -63,11 +74,10 @@ def test_a_parent_is_named_with_its_namespace() -> None:
 
 def test_default_gateways_are_parents_of_routes_that_use_them() -> None:
     known = inventory(service("web", namespace="infra"))
-    finder = ServiceFinder(known, Grants(known), allow_external=False)
     for said, expected in (("All", ["gw"]), ("None", []), ("", [])):
         route = http_route(parentRefs=[], useDefaultGateways=said)
-        found = read_route(route, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, defaults=[("infra", "gw")])
+        found = read_route(route, around(known, ("infra", "gw")), known)
         assert [each.reference.name for each in found.parents] == expected
     both = http_route(useDefaultGateways="All")
-    found = read_route(both, {OWNER: (read_one(),)}, NamespaceLabels(known), finder, defaults=[("infra", "gw")])
+    found = read_route(both, around(known, ("infra", "gw")), known)
     assert len(found.parents) == 1

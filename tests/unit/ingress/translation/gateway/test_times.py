@@ -13,15 +13,18 @@ def policy(**rule: Any) -> RoutePolicy:
     return timed(RoutePolicy(), http_route(rules=[rule]).spec.rules[0])
 
 
-def test_what_a_rule_does_not_say_is_as_it_was() -> None:
-    assert policy() == RoutePolicy()
+PLAIN = RoutePolicy(calls_in_http2=True)
+
+
+def test_what_a_rule_does_not_say_is_as_it_was_and_calls_go_on_in_http_2() -> None:
+    assert policy() == PLAIN
     assert timed(RoutePolicy(), read("GRPCRoute", "calls", rules=[{}]).spec.rules[0]) == RoutePolicy()
 
 
 def test_times_are_bounds_and_the_time_of_an_attempt_is_no_reason_for_another() -> None:
     found = policy(timeouts={"request": "1s", "backendRequest": "500ms"})
     assert (found.request_seconds, found.attempt_seconds, found.retry_on) == (1.0, 0.5, ("error",))
-    assert policy(timeouts={"backendRequest": "0s"}) == RoutePolicy()
+    assert policy(timeouts={"backendRequest": "0s"}) == PLAIN
 
 
 def test_attempts_count_repetitions() -> None:

@@ -13,9 +13,9 @@ from ingress.settings.table.option import Overrides
 from ingress.settings.table.zones import ZoneSettings
 from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.service_references import NamedPort
-from ingress.translation.gateway.standings import GatewayStatus, PolicyStatus, RouteStatus
-from ingress.translation.gateway.zone_policies import AFFECTED, BranchZones, over
-from tests.unit.ingress.cluster import reasons, service
+from ingress.translation.gateway.standings import PolicyStatus
+from ingress.translation.gateway.zone_policies import BranchZones, over
+from tests.unit.ingress.cluster import config_map, ingress, reasons, rule, service, translated
 from tests.unit.ingress.translation.gateway.objects import conditions, gateway, http_route, listener, read_all
 
 PORT = NamedPort("infra", "web", 80, "http")
@@ -24,11 +24,18 @@ GROUP = "gateway.networking.k8s.io"
 
 
 def zone_policy(
-    kind: str, name: str, section: str = "", *, called: str = "policy", created: str = "", **said: Any
+    kind: str,
+    name: str,
+    section: str = "",
+    *,
+    called: str = "policy",
+    created: str = "",
+    namespace: str = "infra",
+    **said: Any,
 ) -> ZonePolicyObject:
-    group = "" if kind == "Service" else GROUP
+    group = {"Service": "", "Ingress": "networking.k8s.io"}.get(kind, GROUP)
     target = {"group": group, "kind": kind, "name": name, "sectionName": section}
-    metadata = {"name": called, "namespace": "infra", "creationTimestamp": created, "generation": 2}
+    metadata = {"name": called, "namespace": namespace, "creationTimestamp": created, "generation": 2}
     document = {"apiVersion": "zonal-ingress.io/v1alpha1", "kind": "ZonePolicy", "metadata": metadata}
     found = decode({**document, "spec": {"targetRefs": [target], **said}})
     assert isinstance(found, ZonePolicyObject)
@@ -124,15 +131,45 @@ def test_who_is_overridden_is_told() -> None:
     assert name_of(zones(found).strong) is ZonePolicyName.OFF
 
 
-def test_what_a_policy_is_attached_to_says_so() -> None:
-    found = read_with(zone_policy("HTTPRoute", "route", defaults={"policy": "hints"}))
-    status = next(each.status for each in found.standings if each.kind == "HTTPRoute")
-    assert isinstance(status, RouteStatus)
-    assert AFFECTED in [each.type for each in status.parents[0].conditions]
-    found = read_with(zone_policy("Gateway", "gw", defaults={"policy": "hints"}))
-    owner = next(each.status for each in found.standings if each.kind == "Gateway")
-    assert isinstance(owner, GatewayStatus)
-    assert AFFECTED in [each.type for each in owner.conditions]
+def chosen(*objects: KubernetesObject, **annotations: str) -> ZonePolicyName:
+    """The zone policy of the one path of an Ingress with these annotations, whose Service says nothing."""
+    own = {f"zonal-ingress.io/{name.replace('_', '-')}": value for name, value in annotations.items()}
+    settings = config_map(zone_aware_routing="true", zone_policy="off")
+    model = translated(ingress("web", rule(), annotations=own), service(), settings, *objects).model
+    ((route,),) = [each.routes for each in model.hosts if each.name == "shop.test"]
+    (backend,) = model.backends
+    return (route.main.zone_policy or backend.zone_policy).name
+
+
+def test_policies_of_an_ingress_and_of_services_count_for_its_requests() -> None:
+    of_ingress = zone_policy("Ingress", "web", namespace="shop", defaults={"policy": "prefer-zone"})
+    of_service = zone_policy("Service", "cart", called="s", namespace="shop", defaults={"policy": "hints"})
+    of_port = zone_policy("Service", "cart", "http", called="p", namespace="shop", defaults={"policy": "proportional"})
+    assert chosen() is ZonePolicyName.OFF
+    assert chosen(of_service) is ZonePolicyName.HINTS
+    assert chosen(of_service, of_port) is ZonePolicyName.PROPORTIONAL
+    assert chosen(of_port, zone_policy="allocate") is ZonePolicyName.ALLOCATE
+    assert chosen(of_port, of_ingress, zone_policy="allocate") is ZonePolicyName.PREFER_ZONE
+    assert chosen(zone_policy("Ingress", "web", namespace="other", defaults={"policy": "hints"})) is ZonePolicyName.OFF
+
+
+def test_a_policy_of_an_ingress_says_so_and_one_of_a_service_of_ingresses_is_no_finding() -> None:
+    web = ingress("web", rule())
+    known = (web, service(), zone_policy("Ingress", "web", namespace="shop", defaults={"policy": "hints"}))
+    made = translated(*known)
+    (standing,) = [each.status for each in made.standings if each.kind == "ZonePolicy"]
+    assert isinstance(standing, PolicyStatus)
+    (entry,) = standing.ancestors
+    assert (entry.ancestor_ref.group, entry.ancestor_ref.kind) == ("networking.k8s.io", "Ingress")
+    assert [(each.type, each.status) for each in entry.conditions] == [("Accepted", "True")]
+    of_service = zone_policy("Service", "cart", namespace="shop", defaults={"policy": "hints"})
+    assert reasons(translated(web, service(), of_service).findings) == []
+    assert reasons(translated(service(), of_service).findings) == [("policy", "TargetNotFound")]
+
+
+def test_an_ingress_has_no_sections() -> None:
+    found = translated(ingress(), service(), zone_policy("Ingress", "web", "x", namespace="shop", defaults={}))
+    assert ("policy", "TargetNotFound") in reasons(found.findings)
 
 
 def test_equal_policies_are_equal_in_any_order() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.endpoints import HealthCheck, LoadBalancing
@@ -26,6 +26,7 @@ from ingress.translation.ingress.annotations import (
     IngressOptions,
     read_ingress_annotations,
 )
+from tests.properties import examples
 from tests.unit.ingress.cluster import config_map, ingress, service, translated
 
 
@@ -275,7 +276,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(sorted(INGRESS_OPTIONS)), st.sampled_from(sorted(CONFIGMAP_OPTIONS)), TEXTS, TEXTS)
 def test_whatever_is_accepted_can_be_sent_to_a_worker(annotation: str, key: str, text: str, other: str) -> None:
     said = {NGINX_PREFIX + "affinity": "cookie", annotation: text}

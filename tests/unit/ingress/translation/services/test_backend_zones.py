@@ -100,3 +100,16 @@ def test_the_policies_of_a_backend_and_its_routes_are_known() -> None:
     zones.route_policy(cart, sets({"choice": OFF}))
     assert zones.policies(CART) == {UNASKED, ZonePolicy(ZonePolicyName.OFF)}
     assert zones.policies(PAY) == frozenset()
+
+
+def test_services_that_say_nothing_share_one_policy_and_one_set_of_it() -> None:
+    zones = on(PREFER)
+    usual, same = (zones.backend_policy(service(name), Overrides()) for name in ("cart", "pay"))
+    other = zones.backend_policy(service("stock"), sets({"min_endpoints": 7}))
+    assert usual is same and other.min_endpoints == 7
+    for key, policy in ((CART, usual), (PAY, same), (BackendKey("shop/stock:80"), other)):
+        zones.note(key, policy)
+    assert zones.policies(CART) is zones.policies(PAY)
+    assert zones.policies(BackendKey("shop/stock:80")) == {other}
+    zones.note(PAY, other)
+    assert zones.policies(CART) == {usual} and zones.policies(PAY) == {usual, other}

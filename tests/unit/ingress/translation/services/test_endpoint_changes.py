@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.runtime.steps import finished
@@ -13,6 +13,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Changes
 from ingress.translation.assembly import translate, with_endpoints
+from tests.properties import examples
 from tests.unit.ingress.cluster import (
     backend,
     config_map,
@@ -79,7 +80,7 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(AWARE, TOLD_ZONE, st.lists(st.lists(EVENTS, max_size=4), max_size=4))
 def test_the_cheap_path_gives_what_a_whole_translation_gives(
     aware: tuple[KubernetesObject, ...], told_zone: str | None, bursts: list[list[Upserted | Removed]]
@@ -126,6 +127,19 @@ def test_the_zone_of_the_option_is_a_finding_until_an_endpoint_is_there() -> Non
         known.apply(Upserted(endpoint_slice("one", endpoint(zone=zone))))
         last = finished(with_endpoints(last, known.take_changes().slices_of, known))
         assert [finding.reason for finding in last.findings].count("OwnZoneEmpty") == expected
+
+
+def test_a_zone_without_a_replica_is_a_finding_until_one_is_ready_there() -> None:
+    slices = endpoint_slice("one", endpoint(zone="zone-a"), endpoint("10.0.0.2", zone="zone-c"))
+    known = inventory(*FIXED, config_map(zone_aware_routing="true"), slices)
+    last = translate(known, CONTEXT)
+    for zones, expected in ((("zone-a",), ["zone-c"]), (("zone-a", "zone-c"), []), ((), [])):
+        known.take_changes()
+        ours = [endpoint(f"10.0.1.{number}", zone=zone) for number, zone in enumerate(zones)]
+        known.apply(Upserted(endpoint_slice("ours", *ours, of="ours", ports=(SlicePort("admin", 9),))))
+        last = finished(with_endpoints(last, known.take_changes().slices_of, known))
+        assert [each.name for each in last.findings if each.reason == "ZoneWithoutReplica"] == expected
+        assert last == translate(known, CONTEXT)
 
 
 def test_our_replicas_and_labels_of_nodes_come_on_the_cheap_path() -> None:

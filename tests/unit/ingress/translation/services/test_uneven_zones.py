@@ -27,6 +27,17 @@ def test_a_zone_with_too_few_endpoints_is_told() -> None:
     assert found("abbbbbbccccccc", PREFER) == (finding,), "a step of a rollout is no other finding"
 
 
+def test_which_endpoints_a_zone_has_decides_nothing() -> None:
+    item, findings = service(), Findings()
+    report = findings.about(subject_of(item))
+    for zones in ("cccccabbbbbc", "ccccccbbbbba"):
+        note_uneven_zones(item, [(build.endpoints(zones), [PREFER])], report)
+    assert findings.frozen() == found("abbbbbcccccc", PREFER)
+    unready = tuple(build.endpoint(f"10.0.0.{each}", zone="zone-a", ready=False) for each in range(9))
+    note_uneven_zones(item, [((*build.endpoints("abbbbbcccccc"), *unready), [PREFER])], report)
+    assert findings.frozen() == found("abbbbbcccccc", PREFER), "what is not ready carries nothing"
+
+
 @pytest.mark.parametrize(
     ("zones", "policy"),
     [

@@ -26,6 +26,7 @@ async def test_everything_is_found(tmp_path: Path) -> None:
         )
         await seen.look(100.0)
         assert (dict(seen.selector), seen.bundles, seen.problem) == ({"app": "zonal"}, ("v1.6.1",), "")
+        assert seen.channel == "experimental"
         assert seen.addresses == parse_addresses("203.0.113.7")
         assert seen.is_known
         server.calls.clear()

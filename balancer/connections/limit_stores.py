@@ -1,0 +1,153 @@
+"""Asks a Valkey or Redis server whether requests pass limits that all replicas count together.
+
+One script decides and counts, by the clock of the server, so answers do not depend on who asks. A question has a time
+limit. After a failure nobody is asked for a second, so that requests do not wait for a server that is away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, Final
+
+from balancer.matching.gates.verdicts import Waiting
+from balancer.sharing.rates import Schedule
+
+_LOG = logging.getLogger(__name__)
+
+ASK_SECONDS: Final = 0.05
+"""How long a request waits for the answer of a store."""
+
+_REST_SECONDS: Final = 1.0
+_CONNECTIONS_MOST: Final = 16
+_ASKED_MOST: Final = 1024  # at one time; who comes beyond that is judged by the replica
+_NS_IN_US: Final = 1000
+
+# The generic cell rate algorithm of balancer/sharing/rates.py, in microseconds.
+_SCRIPT: Final = """
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local due = {}
+for place, key in ipairs(KEYS) do
+  local before = math.max(tonumber(redis.call('GET', key) or 0), now)
+  if before - now > tonumber(ARGV[2 * place]) then return 0 end
+  due[place] = before + tonumber(ARGV[2 * place - 1])
+end
+for place, key in ipairs(KEYS) do
+  redis.call('SET', key, string.format('%.0f', due[place]), 'PX', math.ceil((due[place] - now) / 1000) + 1)
+end
+return 1
+"""
+
+
+class StoreUnusable(Exception):
+    """The file that names a store, or what it names, cannot be used. The message is one line."""
+
+
+class _Consultation:
+    """A question on its way. Whoever asked may leave."""
+
+    __slots__ = ("tell",)
+
+    def __init__(self, tell: Callable[[bool | None], None]) -> None:
+        self.tell: Callable[[bool | None], None] | None = tell
+
+    def cancel(self) -> None:
+        """Nobody waits for the answer any more. The request counts, if the server has heard of it."""
+        self.tell = None
+
+    def answer(self, passes: bool | None) -> None:
+        """Tells the answer, once."""
+        tell = self.tell
+        self.tell = None
+        if tell is not None:
+            tell(passes)
+
+
+class ValkeyStore:
+    """The store behind one URL. Made inside a running loop. `note` counts each answer by its outcome."""
+
+    __slots__ = ("_asking", "_away_until", "_client", "_note", "_script")
+
+    def __init__(self, url: str, note: Callable[[str], None]) -> None:
+        from valkey.asyncio import BlockingConnectionPool, Valkey  # loaded only where there is a store
+
+        pool = BlockingConnectionPool.from_url(
+            url, max_connections=_CONNECTIONS_MOST, timeout=ASK_SECONDS, socket_connect_timeout=ASK_SECONDS
+        )
+        self._client: Any = Valkey(connection_pool=pool)
+        self._script: Any = self._client.register_script(_SCRIPT)
+        self._asking: set[asyncio.Task[None]] = set()
+        self._away_until = 0.0
+        self._note = note
+
+    def ask(
+        self, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
+    ) -> Waiting | None:
+        """As `LimitStore` says."""
+        if len(self._asking) >= _ASKED_MOST or monotonic() < self._away_until:
+            self._note("away")
+            return None
+        question = _Consultation(tell)
+        task = asyncio.get_running_loop().create_task(self._ask(keys, schedules, question))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
+        return question
+
+    async def close(self) -> None:
+        """Ends all questions and connections."""
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
+        with suppress(Exception):  # what a server that is away says to that does not matter
+            await self._client.aclose()
+            await self._client.connection_pool.disconnect()
+
+    async def _ask(self, keys: Sequence[bytes], schedules: Sequence[Schedule], question: _Consultation) -> None:
+        args = [number // _NS_IN_US for each in schedules for number in each]
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                passes = await self._script(keys=keys, args=args) == 1
+        except Exception as problem:  # of the server, the network or the client library
+            self._fail(problem)
+            question.answer(None)
+            return
+        self._note("passed" if passes else "refused")
+        question.answer(passes)
+
+    def _fail(self, problem: Exception) -> None:
+        self._note("late")
+        if monotonic() >= self._away_until:
+            what = str(problem).partition("\n")[0] or type(problem).__name__
+            _LOG.warning("the store of limits does not answer (%s): limits hold as without it", what)
+        self._away_until = monotonic() + _REST_SECONDS
+
+
+def url_in(file: Path) -> str:
+    """The URL in a file. Raises `StoreUnusable`, also where the client library is not installed."""
+    try:
+        from valkey.asyncio import ConnectionPool
+    except ImportError:
+        raise StoreUnusable("--limit-store needs the extra valkey: pip install 'zonal-ingress[valkey]'") from None
+    try:
+        url = file.read_text(encoding="utf-8").strip()
+        ConnectionPool.from_url(url)
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreUnusable(f"--limit-store {file}: {getattr(error, 'strerror', None) or 'it is no text'}") from None
+    except ValueError:
+        # The text may hold a password.
+        raise StoreUnusable(f"--limit-store {file}: write a URL such as valkey://HOST:6379/0 into it") from None
+    return url
+
+
+def url_at(file: str) -> str:
+    """The URL in a file that could be used once; empty if it no longer can, so that limits hold without a store."""
+    try:
+        return url_in(Path(file)) if file else ""
+    except StoreUnusable as problem:
+        _LOG.error("%s; limits hold as without it", problem)
+        return ""

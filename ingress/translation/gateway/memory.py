@@ -1,0 +1,77 @@
+"""Remembers what the last translation made of routes, so that the next one makes again only what may differ.
+
+What is equal is the same object as last time, so that whoever compares it later need not look into it. The result of a
+translation does not depend on what is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Final, TypeVar
+
+from ingress.findings import Findings
+from ingress.sources.inventory import Inventory
+from ingress.translation.gateway.attaching import GatewayRoute
+from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings
+from ingress.translation.memory import InventoryView, Memory
+
+_Made = TypeVar("_Made")
+
+_UNHEARD: Final = Findings()  # what is made of routes has no findings of its own
+
+
+class Kept:
+    """What was made last, by key, and of which values. What a translation does not ask for is forgotten."""
+
+    __slots__ = ("_before", "_made")
+
+    def __init__(self) -> None:
+        self._before: dict[Hashable, tuple[tuple[object, ...], object]] = {}
+        self._made: dict[Hashable, tuple[tuple[object, ...], object]] = {}
+
+    def begin(self) -> None:
+        """Begins a translation."""
+        self._before = self._made
+        self._made = {}
+
+    def of(self, key: Hashable, given: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
+        """What `make` makes of `given`, and of nothing else; the same as last time if that was given the same."""
+        found = self._made.get(key) or self._before.get(key)
+        if found is None or found[0] != given:
+            found = (given, make())
+        self._made[key] = found
+        return found[1]  # type: ignore[return-value]  # a key is always asked for with one kind of `make`
+
+
+class GatewayMemory:
+    """What was made of routes: as they are read, their statuses, their claims and the claims of hosts."""
+
+    __slots__ = ("_ones", "_reads", "claims", "hosts", "standings")
+
+    def __init__(self) -> None:
+        self._reads: Memory[ReadRoute] = Memory()
+        self._ones = Kept()
+        self.standings = Kept()
+        self.claims = Kept()
+        self.hosts = Kept()
+
+    def begin(self, view: InventoryView) -> None:
+        """Begins a translation of what `view` shows."""
+        self._reads.begin(view)
+        for each in (self._ones, self.standings, self.claims, self.hosts):
+            each.begin()
+
+    def one(self, name: str, value: _Made) -> _Made:
+        """What many have in common, by a name of ours: the same object as last time if it is equal."""
+        return self._ones.of(name, (value,), lambda: value)
+
+    def read(
+        self,
+        route: GatewayRoute,
+        around: RouteSurroundings,
+        read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
+    ) -> ReadRoute:
+        """A route as `read` reads it. `around` is what `one` returned."""
+        metadata = route.metadata
+        key = (route.kind, metadata.namespace, metadata.name)
+        return self._reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)

@@ -1,0 +1,130 @@
+"""Clients with kept connections, which ask for routes at a pace and judge each answer.
+
+A request whose connection broke before an answer is sent once more on a new one, as clients do with a GET
+(RFC 9110 9.2.2): at the other replica if there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NamedTuple
+
+_ANSWER_SECONDS = 30.0
+
+
+class Asked(NamedTuple):
+    """What a request was for: the route's number, and whether that stays."""
+
+    route: int
+    stays: bool
+    listener: int
+
+
+class Seen:
+    """What became of all requests. `wrong` and `failed` are texts, a few of them."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.seconds: list[float] = []
+        self.wrong: list[str] = []
+        self.failed: list[str] = []
+        self.begun = time.monotonic()
+
+    def note(self, asked: Asked, status: int, served_by: str, versions: range, seconds: float) -> None:
+        """Notes an answer. `versions` are those that the route had at some moment of the request."""
+        number, _, version = served_by.partition(".")
+        self.seconds.append(seconds)
+        if status == 200 and (int(number) != asked.route or int(version) not in versions):
+            self.outcomes["wrong"] += 1
+            self.wrong.append(f"route {asked.route} was answered by {served_by}, not by one of {versions}")
+        elif status == 200:
+            self.outcomes["answered"] += 1
+        elif asked.stays:
+            self.fail(asked, f"status {status}")
+        else:
+            self.outcomes["gone" if status == 404 else f"status {status}"] += 1
+
+    def fail(self, asked: Asked, why: str) -> None:
+        """Notes a request without an answer."""
+        self.outcomes["failed" if asked.stays else "refused"] += 1
+        if asked.stays:
+            self.failed.append(f"{time.monotonic() - self.begun:.1f} s: route {asked.route}: {why}")
+
+
+class Clients:
+    """Sends requests until it is cancelled. `place_of` says where a listener of a replica is, `versions_of` which
+    versions a route may have now; `replicas` are those that run.
+    """
+
+    def __init__(
+        self,
+        seen: Seen,
+        choose: Callable[[], Asked],
+        place_of: Callable[[int, int], tuple[str, int]],
+        versions_of: Callable[[int], range],
+        replicas: list[int],
+    ) -> None:
+        self._seen = seen
+        self._choose = choose
+        self._place_of = place_of
+        self._versions_of = versions_of
+        self._replicas = replicas
+        self._idle: dict[tuple[str, int], list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {}
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    async def run(self, rate: int) -> None:
+        """Begins `rate` requests a second."""
+        begun, count = time.monotonic(), 0
+        try:
+            while True:
+                due = int((time.monotonic() - begun) * rate)
+                for _ in range(min(due - count, rate)):
+                    task = asyncio.create_task(self._ask(self._choose()))
+                    self._under_way.add(task)
+                    task.add_done_callback(self._under_way.discard)
+                count = due
+                await asyncio.sleep(0.01)  # the pace of the load, not a wait for a state
+        finally:
+            await asyncio.gather(*self._under_way, return_exceptions=True)
+            for kept in self._idle.values():
+                for _, writer in kept:
+                    writer.transport.abort()
+
+    async def _ask(self, asked: Asked) -> None:
+        before, started = self._versions_of(asked.route), time.monotonic()
+        why = ""
+        for attempt in range(2):
+            replica = random.choice(self._replicas)
+            try:
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    status, served_by = await self._exchange(self._place_of(replica, asked.listener), asked, attempt)
+            except (OSError, EOFError, TimeoutError, ValueError) as error:
+                why += f"{type(error).__name__} at replica {replica} after {time.monotonic() - started:.1f} s; "
+                continue
+            after = self._versions_of(asked.route)
+            versions = range(max(0, before.start - 1), after.stop)
+            return self._seen.note(asked, status, served_by, versions, time.monotonic() - started)
+        self._seen.fail(asked, why)
+
+    async def _exchange(self, place: tuple[str, int], asked: Asked, attempt: int) -> tuple[int, str]:
+        kept = self._idle.setdefault(place, [])
+        reader, writer = kept.pop() if kept and not attempt else await asyncio.open_connection(*place)
+        try:
+            writer.write(f"GET / HTTP/1.1\r\nHost: h{asked.route}.test\r\n\r\n".encode())
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+            lines = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+            await reader.readexactly(int(lines.get("content-length", "0")))
+        except BaseException:
+            writer.transport.abort()
+            raise
+        if lines.get("connection") == "close":
+            with suppress(OSError):
+                writer.close()
+        else:
+            kept.append((reader, writer))
+        return int(head.split(" ", 2)[1]), lines.get("x-route", "-1.-1")

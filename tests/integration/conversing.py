@@ -1,0 +1,126 @@
+"""Replicas on one machine that tell each other, and load on some of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+
+from ingress.replicas.trust import PEER_NAME, credentials_of
+from tests.fakes.stopwatch import Stopwatch
+from tests.integration.running import Zonal, running, until
+from tests.integration.shop import HOST, Shop
+from tests.integration.wire import Connection, request_bytes
+
+SECRET = b"a secret of replicas that nobody can guess"
+SETTINGS = {"zone_aware_routing": "true", "zone_policy": "proportional"}
+PATIENCE_SECONDS = 60.0
+SAMPLE = 200
+LARGE_SAMPLE = 800
+"""By chance alone a share of so many requests is off by 0.05 once in three hundred times."""
+
+
+@asynccontextmanager
+async def replicas(
+    opened: Shop, place: Path, zones: Sequence[str], ports: Sequence[int], *more: str
+) -> AsyncIterator[list[Zonal]]:
+    """A replica in each of `zones`, of which each knows all `ports`, its own among them."""
+    secret = place / "secret"
+    secret.write_bytes(SECRET)
+    everybody = [f"--peer=127.0.0.1:{port}" for port in ports]
+    async with AsyncExitStack() as stack:
+        started = []
+        for zone, port in zip(zones, ports, strict=False):
+            folder = place / f"manifests-{port}"
+            folder.symlink_to(opened.place)
+            options = (f"--zone={zone}", f"--peer-port={port}", f"--peer-secret={secret}", *everybody, *more)
+            started.append(await stack.enter_async_context(running(folder, *options)))
+        yield started
+
+
+async def value(zonal: Zonal, family: str, **labels: str) -> float:
+    samples = (await zonal.metrics())[family].samples
+    return sum(each.value for each in samples if labels.items() <= each.labels.items())
+
+
+async def comes(zonal: Zonal, wanted: float, family: str, **labels: str) -> None:
+    watch = Stopwatch()
+    while await value(zonal, family, **labels) != wanted:
+        assert watch.within(PATIENCE_SECONDS), (await zonal.admin("/metrics")).body.decode()
+        await asyncio.sleep(0.05)
+
+
+class Load:
+    """Requests to replicas at fixed numbers a turn, until it is left."""
+
+    def __init__(self, counts: dict[Zonal, int]) -> None:
+        self._counts = counts
+        self._zones = {zonal: deque[str](maxlen=LARGE_SAMPLE) for zonal in counts}
+        self._task: asyncio.Task[None]
+
+    async def __aenter__(self) -> Load:
+        self._task = asyncio.create_task(self._run())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._task.done():
+            self._task.result()
+        self._task.cancel()
+        await asyncio.wait({self._task})
+
+    async def share(self, zonal: Zonal, sample: int = SAMPLE) -> float:
+        """The share of the next requests to a replica that goes to zone-a."""
+        zones = self._zones[zonal]
+        zones.clear()
+        await until(lambda: len(zones) >= sample, seconds=PATIENCE_SECONDS)
+        return zones.count("zone-a") / len(zones)
+
+    async def _run(self) -> None:
+        connections = {zonal: await Connection.open(zonal.http_port) for zonal in self._counts}
+        try:
+            while True:
+                for zonal, count in self._counts.items():
+                    for _ in range(count):
+                        answer = await connections[zonal].send(request_bytes("GET", "/", f"Host: {HOST}"))
+                        assert answer.status == 200
+                        self._zones[zonal].append(answer.json()["zone"])
+                        if answer.ends_connection:
+                            connections[zonal].close()
+                            connections[zonal] = await Connection.open(zonal.http_port)
+                await asyncio.sleep(0.01)
+        finally:
+            for connection in connections.values():
+                connection.close()
+
+
+async def traffic(zonal: Zonal) -> dict[str, int]:
+    model = (await zonal.model())["model"]
+    return dict(model["zones"].get("traffic", [["", []]])[0][1]) if model["zones"].get("traffic") else {}
+
+
+async def knows_traffic(zonal: Zonal, share: float) -> None:
+    """Wait until a replica knows that about this share of the requests comes in at zone-a."""
+    watch = Stopwatch()
+    while not abs((await traffic(zonal)).get("zone-a", 0) / 10_000 - share) <= 0.04:
+        assert watch.within(PATIENCE_SECONDS), (await traffic(zonal), zonal.stderr)
+        await asyncio.sleep(0.1)
+
+
+async def tell(port: int, secret: bytes, data: bytes, *, address: str = "127.0.0.1") -> int:
+    credentials = credentials_of(secret)
+    async with aiohttp.ClientSession() as session:
+        url = f"https://{address}:{port}/tell"
+        async with session.post(url, data=data, ssl=credentials.client, server_hostname=PEER_NAME) as answer:
+            return answer.status
+
+
+async def asks(zonal: Zonal) -> None:
+    """A request on a connection of its own, so that every worker gets some."""
+    connection = await Connection.open(zonal.http_port)
+    answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+    assert answer.status == 200
+    connection.close()

@@ -1,0 +1,64 @@
+"""A limit of the fleet is one for all replicas that tell each other."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.sockets import free_ports
+from tests.integration.conversing import (
+    comes,
+    replicas,
+)
+from tests.integration.manifests import ingress, path, rule
+from tests.integration.running import Zonal
+from tests.integration.shop import HOST, shop
+from tests.integration.wire import Connection, request_bytes
+
+
+async def test_a_limit_of_twenty_a_second_is_one_for_all_replicas(tmp_path: Path) -> None:
+    """Each of them is asked more often than that. What is too much at first is bounded by the delay between them."""
+    found = await asyncio.gather(*(passed(tmp_path, count) for count in (2, 3)))
+    for count, counts in zip((2, 3), found, strict=True):
+        delay_seconds = 0.5
+        too_much = (count - 1) * 20 * delay_seconds
+        assert counts[0] <= 20 + 21 + too_much, (count, counts)
+        assert sum(counts[:2]) <= 40 + 21 + too_much, (count, counts)
+        assert sum(counts[2:]) == pytest.approx(20 * 8, rel=0.15), (count, counts)
+
+
+async def passed(tmp_path: Path, count: int) -> list[int]:
+    """What so many replicas let pass in each of ten seconds."""
+    ports, place = free_ports(count), tmp_path / str(count)
+    place.mkdir()
+    limits = {
+        "nginx.ingress.kubernetes.io/limit-rps": "20",
+        "nginx.ingress.kubernetes.io/limit-burst-multiplier": "1",
+        "zonal-ingress.io/limit-scope": "fleet",
+    }
+    zones = ("zone-a", "zone-b", "zone-c")[:count]
+    async with shop(place, dict.fromkeys(zones, 1)) as opened:
+        opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/", "cart")), annotations=limits))
+        async with replicas(opened, place, zones, ports) as everybody:
+            for zonal in everybody:
+                await comes(zonal, count - 1.0, "zonal_fleet_peers", state="up")
+            counts = [0] * 10
+            began = time.monotonic()
+            await asyncio.gather(*(passing(zonal, began, counts) for zonal in everybody))
+    return counts
+
+
+async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
+    """Asks about 60 times a second, and counts what passes in each second."""
+    connection = await Connection.open(zonal.http_port)
+    while (second := int(time.monotonic() - began)) < len(counts):
+        answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+        counts[second] += answer.status == 200
+        if answer.ends_connection:
+            connection.close()
+            connection = await Connection.open(zonal.http_port)
+        await asyncio.sleep(1 / 60)
+    connection.close()

@@ -1,0 +1,107 @@
+"""What is remembered of routes: unchanged ones are the same objects, and nothing changes the result."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from ingress.objects.kinds import KubernetesObject, ServicePort, key_of
+from ingress.settings.context import TranslationContext
+from ingress.sources.events import Removed, Upserted
+from ingress.sources.inventory import Inventory
+from ingress.translation.assembly import Memories, Translation, translate
+from ingress.translation.gateway.memory import GatewayMemory, Kept
+from tests.unit.ingress.cluster import inventory, service
+from tests.unit.ingress.translation.gateway.objects import (
+    gateway,
+    gateway_class,
+    grant,
+    http_route,
+    listener,
+    listener_set,
+    namespace,
+    policy,
+)
+from tests.unit.ingress.translation.gateway.test_zone_policies import zone_policy
+
+CONTEXT = TranslationContext(allow_local_endpoints=True, gateway_ports=((80, "80"), (8080, "8080")))
+ALL = {"namespaces": {"from": "All"}}
+WEB, OTHER = (service(name, ServicePort(80, "http"), namespace="infra") for name in ("web", "other"))
+PLAIN = http_route("plain", hostnames=["plain.test"])
+
+
+def test_what_was_given_the_same_is_the_same_object_until_nobody_asks() -> None:
+    kept = Kept()
+    one: list[int] = kept.of("a", (1,), list)
+    kept.begin()
+    assert kept.of("a", (1,), list) is one
+    assert kept.of("a", (2,), list) is not one
+    kept.begin()
+    kept.begin()
+    assert kept.of("a", (2,), list) is not one
+
+
+def test_equal_values_that_many_share_become_one() -> None:
+    memory = GatewayMemory()
+    first = memory.one("x", [1])
+    assert memory.one("x", [1]) is first
+    assert memory.one("x", [2]) == [2]
+
+
+def translated(known: Inventory, memories: Memories | None = None) -> Translation:
+    return translate(known, CONTEXT, memories=memories)
+
+
+def test_a_changed_route_leaves_the_others_as_they_are() -> None:
+    known = inventory(gateway_class(), gateway(), WEB, OTHER, PLAIN, http_route("second", hostnames=["second.test"]))
+    memories = Memories()
+    before = translated(known, memories).model
+    known.apply(Upserted(http_route("second", to="other", hostnames=["second.test"])))
+    after = translated(known, memories).model
+    hosts = [{each.name: each for each in model.hosts} for model in (before, after)]
+    assert hosts[0]["plain.test"] is hosts[1]["plain.test"]
+    assert hosts[0]["second.test"] != hosts[1]["second.test"]
+
+
+_CHANGES: Sequence[KubernetesObject] = (
+    gateway(listener(allowedRoutes=ALL), listener("more", 8080)),
+    gateway(listener(hostname="*.test", allowedRoutes=ALL)),
+    gateway(listener(), defaultScope="All"),
+    listener_set(listener("extra", 8080, hostname="extra.test"), namespace="shop"),
+    http_route("plain", hostnames=["plain.test"], rules=[{"matches": [{"path": {"value": "/a"}}]}]),
+    http_route("plain", hostnames=["plain.test", "b.test"], to="other"),
+    http_route("foreign", namespace="shop", hostnames=["plain.test"]),
+    http_route("crossing", rules=[{"backendRefs": [{"name": "there", "namespace": "shop", "port": 80}]}]),
+    http_route("unattached", useDefaultGateways="All", parentRefs=[]),
+    service("web", ServicePort(80, "http"), ServicePort(81, "more"), namespace="infra"),
+    service("there", ServicePort(80, "http")),
+    grant(),
+    grant(name="nothing"),
+    namespace("shop", team="a"),
+    policy(),
+    zone_policy("Gateway", "gw", "http", defaults={"policy": "hints"}),
+    zone_policy("HTTPRoute", "plain", called="of-route", defaults={"policy": "off"}),
+)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_after_any_changes_a_translation_with_memories_is_that_without(seed: int) -> None:
+    """Objects come, change and go in any order, several between two translations or none."""
+    chance = random.Random(seed)
+    known = inventory(gateway_class(), gateway(listener(allowedRoutes=ALL)), WEB, OTHER, PLAIN)
+    memories = Memories()
+    for _ in range(25):
+        for change in chance.choices(_CHANGES, k=chance.randrange(3)):
+            present = any(key_of(each) == key_of(change) for each in known.of(type(change)))
+            if present and chance.random() < 0.4:
+                known.apply(Removed(change.kind, *key_of(change)))
+            else:
+                known.apply(Upserted(change))
+        remembered, anew = translated(known, memories), translated(known)
+        assert remembered.model == anew.model
+        assert msgspec.to_builtins(remembered.standings) == msgspec.to_builtins(anew.standings)
+        assert set(remembered.findings) == set(anew.findings)
+        assert remembered.services == anew.services
