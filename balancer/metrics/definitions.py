@@ -171,6 +171,15 @@ ZONE_DRAINED: Final = Definition(
     labels=("zone",),
     help="Always 1, for each zone that zone-drain empties now.",
 )
+ROUTE_INFO: Final = Definition(
+    name="zonal_route_info",
+    kind=MetricKind.GAUGE,
+    labels=("namespace", "ingress", "kind", "service"),
+    help=(
+        "Always 1, for each route that is served: `kind` is that of the object that other metrics call `ingress`, such "
+        "as Ingress or HTTPRoute."
+    ),
+)
 OWN_ZONE_INFO: Final = Definition(
     name="zonal_own_zone_info",
     kind=MetricKind.GAUGE,
@@ -342,6 +351,7 @@ DEFINITIONS: Final = (
     ZONE_EVACUATIONS,
     ENDPOINTS,
     ZONE_DRAINED,
+    ROUTE_INFO,
     OWN_ZONE_INFO,
     CONFIG_GENERATION,
     CONFIG_AGE,

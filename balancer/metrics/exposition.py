@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain
+from operator import itemgetter
 from typing import Final
 
 from balancer.metrics.definitions import (
@@ -26,6 +27,7 @@ from balancer.metrics.definitions import (
     HTTP2_CLIENTS,
     OVERLOAD_FACTOR,
     OWN_ZONE_INFO,
+    ROUTE_INFO,
     SPILL_RATIO,
     TRANSLATION_SECONDS,
     WATCH_AGE,
@@ -104,11 +106,11 @@ class Exposition:
 
     def _counted(self, definition: Definition, known: frozenset[tuple[str, ...]]) -> Iterator[str]:
         """The lines of each series whose route is known. The lines of a histogram are one text."""
-        route_labels = sum(label in ("namespace", "ingress", "service") for label in definition.labels)
+        place_of = _place_of(definition)
         histogram = HistogramText(definition) if definition.kind is MetricKind.HISTOGRAM else None
         for series in self._totals.of(NUMBERS[definition.name]):
             labels = series.key.labels
-            if route_labels and labels[:route_labels] not in known:
+            if place_of is not None and place_of(labels) not in known:
                 continue
             text = series.text or labels_text(definition, labels)
             series.text = text
@@ -124,6 +126,12 @@ class Exposition:
             self._known = frozenset[tuple[str, ...]](chain(routes, services))
             self._routes = snapshot.routes
         return self._known
+
+
+def _place_of(definition: Definition) -> Callable[[tuple[str, ...]], object] | None:
+    """What finds the route or Service that a series is of among its labels; None: it is of neither."""
+    places = [number for number, label in enumerate(definition.labels) if label in ("namespace", "ingress", "service")]
+    return itemgetter(*places) if len(places) > 1 else None
 
 
 def _pieces(metrics: Iterable[tuple[Definition, Iterator[str]]]) -> Iterator[bytes]:
@@ -167,6 +175,7 @@ def _gauges(snapshot: Snapshot, *, now: float) -> dict[str, Series]:
         EXPECTED_LOAD.name: snapshot.expected_loads.items(),
         ZONE_FAILURE_RATIO.name: snapshot.failure_ratios.items(),
         ZONE_DRAINED.name: [((zone,), 1.0) for zone in snapshot.drained],
+        ROUTE_INFO.name: [(each, 1.0) for each in snapshot.route_kinds],
         OWN_ZONE_INFO.name: [((own.zone or UNKNOWN_ZONE, own.node or "", own.source), 1.0)],
         CONFIG_GENERATION.name: [((), snapshot.generation)],
         CONFIG_AGE.name: [] if published_at is None else [((), max(0.0, now - published_at))],

@@ -20,7 +20,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     makes one.
 
     `build` is that of the data plane, as `balancer.runtime.build` says it.
-    `routes` are (namespace, ingress, service) of the model in use. Keys of the mappings: `findings` (kind, reason,
+    `routes` are (namespace, ingress, service) of the model in use, `route_kinds` the same with the kind of the owner
+    before the Service. Keys of the mappings: `findings` (kind, reason,
     severity), `endpoints` (namespace, service, zone, state), `spill_ratios` (namespace, service), `overload_factors`,
     `expected_loads` and `failure_ratios` (namespace, service, zone), `certificate_expiries` (namespace, secret) to
     epoch seconds, `connections` (state,), `watch_ages_seconds` (kind,). `drained` are the zones that the operator
@@ -39,6 +40,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     published_at_epoch_seconds: float | None = None
     translation_seconds: float = 0.0
     routes: frozenset[tuple[str, str, str]] = frozenset()
+    route_kinds: tuple[tuple[str, str, str, str], ...] = ()
     findings: Mapping[tuple[str, str, str], float] = {}
     endpoints: Mapping[tuple[str, str, str, str], float] = {}
     unready: frozenset[tuple[str, str]] = frozenset()

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from itertools import chain
 
 import msgspec
 
@@ -178,9 +179,18 @@ def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:
 
 def _with_model(snapshot: Snapshot, before: RoutingModel, model: RoutingModel) -> Snapshot:
     """`snapshot` of `before` turned into one of `model`. Only objects that differ are counted."""
-    if model.hosts is not before.hosts or model.route_configurations is not before.route_configurations:
+    if (
+        model.hosts is not before.hosts
+        or model.route_configurations is not before.route_configurations
+        or model.relays is not before.relays
+    ):
+        kinds = _route_kinds(model)
         snapshot = msgspec.structs.replace(
-            snapshot, routes=_routes(model), missing=_missing(model), certified=_certified(model)
+            snapshot,
+            routes=frozenset((namespace, owner, service) for namespace, owner, _, service in kinds),
+            route_kinds=tuple(sorted(kinds)),
+            missing=_missing(model),
+            certified=_certified(model),
         )
     if model.certificates is not before.certificates:
         snapshot = msgspec.structs.replace(snapshot, certificate_expiries=_expiries(model.certificates))
@@ -219,10 +229,14 @@ def _missing(model: RoutingModel) -> frozenset[_Service]:
     return frozenset((each.service.namespace, each.service.name) for each in branches if each.backend is None)
 
 
-def _routes(model: RoutingModel) -> frozenset[tuple[str, str, str]]:
-    """The names under which the requests of every branch are counted."""
-    names = (names_of(branch) for route in _all_routes(model) for branch in route.branches)
-    return frozenset((each.namespace, each.ingress, each.service) for each in names)
+def _route_kinds(model: RoutingModel) -> frozenset[tuple[str, str, str, str]]:
+    """The names under which the requests and streams of every branch are counted, with the kind of its owner."""
+    branches = chain(
+        (branch for route in _all_routes(model) for branch in route.branches),
+        (branch for relay in model.relays for branch in relay.branches),
+    )
+    named = ((names_of(each), each.owner.kind) for each in branches)
+    return frozenset((names.namespace, names.ingress, kind, names.service) for names, kind in named)
 
 
 def _unready(

@@ -1,7 +1,7 @@
 """Clients with kept connections, which ask for routes at a pace and judge each answer.
 
-A request whose connection broke before an answer is sent once more on a new one, as clients do with a GET
-(RFC 9110 9.2.2): at the other replica if there is one.
+A request whose kept connection broke before an answer is sent on a new one, and once more if that breaks as well, as
+clients do with a GET (RFC 9110 9.2.2): at any replica that runs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 _ANSWER_SECONDS = 30.0
+_ATTEMPTS = 3  # on a kept connection, and twice on a new one
 
 
 class Asked(NamedTuple):
@@ -98,7 +99,7 @@ class Clients:
     async def _ask(self, asked: Asked) -> None:
         before, started = self._versions_of(asked.route), time.monotonic()
         why = ""
-        for attempt in range(2):
+        for attempt in range(_ATTEMPTS):
             replica = random.choice(self._replicas)
             try:
                 async with asyncio.timeout(_ANSWER_SECONDS):

@@ -29,6 +29,7 @@ CONTRACT = {
     "zonal_zone_evacuations_total": ("namespace", "service", "zone", "dry_run"),
     "zonal_endpoints": ("namespace", "service", "zone", "state"),
     "zonal_zone_drained": ("zone",),
+    "zonal_route_info": ("namespace", "ingress", "kind", "service"),
     "zonal_own_zone_info": ("zone", "node", "source"),
     "zonal_config_generation": (),
     "zonal_config_age_seconds": (),

@@ -14,6 +14,7 @@ from balancer.metrics.exposition import Exposition
 from balancer.metrics.recorder import Recorder
 from balancer.metrics.slots import MINIMUM_BYTES, SlotTable
 from balancer.metrics.snapshots import Snapshot
+from balancer.metrics.streams import StreamLabels, StreamRecorder
 from balancer.model.zones import OwnZone, Zone
 from tests.recording import record
 
@@ -99,6 +100,17 @@ async def test_every_metric_of_the_table_is_announced_once_with_its_kind() -> No
     assert announced == [f"# TYPE {each.name} {each.kind.value}" for each in DEFINITIONS]
 
 
+async def test_streams_are_shown_as_long_as_their_route_exists() -> None:
+    workers = Workers()
+    streams = StreamRecorder(workers.recorders[0])
+    for owner in ("shop-ingress", "gone"):
+        streams.ended(StreamLabels("shop", owner, "TCPRoute", "catalog", "a", "b", "remote", ""), 1.5)
+    samples = await scraped(workers)
+    assert value(samples, "zonal_stream_connections_total", ingress="shop-ingress", kind="TCPRoute") == 1
+    assert value(samples, "zonal_stream_seconds_total", ingress="shop-ingress") == 1.5
+    assert value(samples, "zonal_stream_connections_total", ingress="gone") is None
+
+
 async def test_facts_of_the_snapshot() -> None:
     snapshot = Snapshot(
         version="1.2.3",
@@ -113,6 +125,7 @@ async def test_facts_of_the_snapshot() -> None:
         overload_factors={("shop", "catalog", "zone-a"): 1.5},
         expected_loads={("shop", "catalog", "zone-a"): 4.0},
         drained=("zone-b", "zone-c"),
+        route_kinds=(("shop", "r", "HTTPRoute", "catalog"),),
         failure_ratios={("shop", "catalog", "zone-b"): 0.4},
         certificate_expiries={("shop", "tls"): 1_900_000_000.0},
         connections={("client_idle",): 5},
@@ -131,6 +144,7 @@ async def test_facts_of_the_snapshot() -> None:
     assert value(samples, "zonal_zone_overload_factor", namespace="shop", service="catalog", zone="zone-a") == 1.5
     assert value(samples, "zonal_zone_expected_load", namespace="shop", service="catalog", zone="zone-a") == 4.0
     assert [value(samples, "zonal_zone_drained", zone=zone) for zone in ("zone-b", "zone-c")] == [1, 1]
+    assert value(samples, "zonal_route_info", namespace="shop", ingress="r", kind="HTTPRoute", service="catalog") == 1
     assert value(samples, "zonal_zone_failure_ratio", namespace="shop", service="catalog", zone="zone-b") == 0.4
     assert value(samples, "zonal_certificate_expiry_timestamp_seconds", namespace="shop", secret="tls") == 1.9e9
     assert value(samples, "zonal_connections", state="client_idle") == 5

@@ -104,6 +104,7 @@ def test_the_snapshot_counts_routes_and_endpoints() -> None:
     published.publish(translation, translation_seconds=0.1)
     snapshot = published.snapshot()
     assert snapshot.routes == {("shop", "web", "cart"), ("shop", "trial", "next")}
+    assert snapshot.route_kinds == (("shop", "trial", "Ingress", "next"), ("shop", "web", "Ingress", "cart"))
     assert snapshot.endpoints == {
         ("shop", "cart", "zone-a", "ready"): 2.0,
         ("shop", "cart", "zone-b", "draining"): 1.0,
