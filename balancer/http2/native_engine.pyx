@@ -1,6 +1,6 @@
 """The engine with nghttp2 itself: what `ngh2_engine` does, without an object of the binding for each event.
 
-Only compiled builds have it (docs/adr/0045-own-binding.md). The library is the one inside of ngh2. It calls back, and a
+Only compiled builds have it (docs/adr/0046-own-binding.md). The library is the one inside of ngh2. It calls back, and a
 callback makes the tuple that whoever uses the engine gets. A callback raises nothing: it notes what failed, and whoever
 called the library looks.
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
 from random import Random
 
@@ -72,15 +73,19 @@ def steps_of(random: Random, pieces: list[bytes], *, is_endpoint: bool) -> list[
     if is_endpoint:
         steps += [lambda engine: engine.receive(HELLO[len(PREFACE) :], 0.0)]
         for method, ends in ((b"GET", True), (b"HEAD", True), (b"POST", False)):
-            steps.append(lambda engine, method=method, ends=ends: engine.request(((b":method", method), *_REST), ends))
+            steps.append(partial(_ask, method, ends))
     for piece in pieces:
-        steps.append(lambda engine, piece=piece: _hear(engine, piece))
+        steps.append(partial(_hear, piece))
         for _ in range(random.randrange(_STEPS)):
             steps.append(_act(random))
     return steps
 
 
-def _hear(engine: Engine, piece: bytes) -> list[Event]:
+def _ask(method: bytes, ends: bool, engine: Engine) -> int:
+    return engine.request(((b":method", method), *_REST), ends)
+
+
+def _hear(piece: bytes, engine: Engine) -> list[Event]:
     """Hears something, and gives back every other piece of a body."""
     events = engine.receive(piece, 0.0)
     for event in events:
