@@ -110,7 +110,7 @@ class RedirectFound(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, t
     keeps_query: bool = True
 
 
-class RewritePath(msgspec.Struct, frozen=True, tag="rewrite_path"):
+class RewritePath(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, tag="rewrite_path"):
     """Matches a request anew in whose path `expression` is found, by the path `text` (nginx: rewrite … last).
 
     `$1` to `$9` in `text` are what its groups capture. The query stays, and so does the target that variables know.

@@ -104,7 +104,7 @@ class ZonePrices(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     pairs: tuple[tuple[Zone, Zone, float], ...] = ()
 
 
-class ClientNetwork(msgspec.Struct, frozen=True):
+class ClientNetwork(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A network, such as `10.0.0.0/19`, whose addresses are in one zone: of pods, machines or load balancers."""
 
     network: str

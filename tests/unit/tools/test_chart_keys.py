@@ -38,4 +38,4 @@ def test_switches_and_numbers_are_told_from_other_words(key: str, value: str, fi
 
 
 def test_the_files_are_the_list_and_the_schema() -> None:
-    assert {path.name for path in files()} == {"settings-keys.txt", "values.schema.json"}
+    assert {path.name for path in files()} == {"crd-zonepolicy.yaml", "settings-keys.txt", "values.schema.json"}

@@ -6,7 +6,7 @@ from typing import get_args
 
 from balancer.model.client_tls import ClientCertificates
 from balancer.model.cors import CorsPolicyPreflight
-from balancer.model.external_auth import ExternalAuth
+from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.gates import (
     PHASES,
     AnyOf,
@@ -46,7 +46,7 @@ def test_the_order_of_phases_is_that_of_ingress_nginx() -> None:
     first = (AppRoot, NameRedirect, SlashRedirect, TargetRedirect, CorsPreflight, CorsPolicyPreflight, Script)
     redirects = (*first, RouteRedirect, RewrittenRedirect, HttpsRedirect)
     checks = (ClientCertificates, FlightLimit, RateLimit, SourceRanges, AnyOf, BasicAuth, ExternalAuth)
-    assert (Tracing, PassedTls, BlockedClients, HostScript, *redirects, *checks, HookRule) == PHASES
+    assert (Tracing, PassedTls, BlockedClients, HostScript, *redirects, *checks, BackendAuth, HookRule) == PHASES
 
 
 def test_redirects_come_before_checks_and_rules_of_a_kind_keep_their_order() -> None:
