@@ -111,11 +111,15 @@ class FailureWindow:
         answers, failed = sum(seen.answers) * part, sum(seen.failed) * part
         if not answers:
             return
+        follows_failure = self._failed > 0.0  # of these answers, nobody knows which came after it
         self._answers += answers
         self._failed += failed
         self._well += answers - failed
         self._seconds += seen.seconds * part
-        self.run = 0 if failed else self.run + round(answers)
+        if failed:
+            self.run = 0
+        elif not follows_failure:
+            self.run += round(answers)
         for place, (its_answers, its_failed) in enumerate(zip(seen.answers, seen.failed, strict=True)):
             if its_answers:
                 count = FailureCount(its_answers * part, its_failed * part)

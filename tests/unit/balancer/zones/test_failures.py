@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.sharing.zone_peers import ZoneSeen
 from balancer.zones.failures import FailureCount, FailureWindow, surely_worse, surely_worse_than_before, total
 
 MARGIN, ERRORS = 0.05, 2.5
@@ -111,6 +112,18 @@ def test_what_was_read_late_says_nothing_about_latency() -> None:
         seen.pass_time(0.1, is_late=is_late)
     assert seen.run == 2
     assert seen.latency.seconds == pytest.approx(0.1)
+
+
+def test_answers_of_others_lengthen_no_run_that_began_in_the_same_moment() -> None:
+    """They may have come before the failure that ended the last run."""
+    seen, others = FailureWindow(), ZoneSeen((9.0,), (0.0,), 0.1)
+    seen.note(failed=True, seconds=0.1)
+    seen.note(failed=False, seconds=0.1)
+    seen.add(others, 1.0)
+    assert seen.run == 1
+    seen.pass_time(0.1)
+    seen.add(others, 1.0)
+    assert seen.run == 10
 
 
 def test_zones_are_added_up() -> None:
