@@ -199,11 +199,29 @@ sends it), and `:PROXY:PROXY` both.
   change. Other lines are served.
 * zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`).
 
+## Under change
+
+`make gateway-churn` lets listeners and routes come and go under load, beside two replicas with two workers each on a
+fake API server, kills a worker every 15 s and the leader at half time. A client tries a broken kept connection again
+on a new one, and a broken new one once more. On two cores with much other work on them, with
+20 listeners and 5,000 routes, 1,083 changes of routes and 17 of listeners, 9 killed workers and a killed leader:
+
+| run | routes that stay | wrong answers | statuses right after | writes while quiet |
+|---|---|---|---|---|
+| 3 minutes at 250 requests/s | 0 failed; p50 5 ms, p99 263 ms of all | 0 of 45,000 | 6 s | 0 in 10 s |
+
+With 500 requests/s the cores had no time left (p50 2 s): 75 of 64,800 requests for routes that stay were broken twice,
+while clients tried a broken connection again only once. Wrong answers: 0.
+
 ## Compared with others
 
 What implementations have published for v1.6, as passed core + extended tests of each conformance profile. zonal has
-never run the suite: its own 311 cases restate the tests, and
+never run the suite: its own 312 cases restate the tests, and
 [known flaws](known-flaws.md#gateway-api) lists what is missing.
+
+To have every extended feature claimed, and so tested, run the suite with the definitions of the experimental channel,
+and zonal with `--gateway-ports 20000-20063 --gateway-external-ips NETWORK --gateway-aliases cluster.local` and the role
+`zonal-gateway-aliases`. A usable address for the suite is one of `NETWORK`, an unusable one any other.
 
 | implementation | HTTP | gRPC | TLS | TCP |
 |---|---|---|---|---|

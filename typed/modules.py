@@ -11,6 +11,10 @@ PACKAGE = "balancer"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
+NATIVE = ".pyx"
+"""How the sources of modules end that are called by C. They are their own types, and only compiled builds have them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Module:
     """A typed module: its source and its types, as paths below the root of the project."""
@@ -41,7 +45,7 @@ def types_below(root: Path) -> list[Path]:
 
 
 def typed_modules(root: Path) -> list[Module]:
-    """Every module of the data plane that has types, in the order of their names.
+    """Every module of the data plane that has types, or is one of `NATIVE`, in the order of their names.
 
     Raises `FileNotFoundError` for types without a source.
     """
@@ -53,10 +57,13 @@ def typed_modules(root: Path) -> list[Module]:
         if not (root / source).is_file():
             raise FileNotFoundError(f"{types} has no {source.name} beside it")
         modules.append(Module(source, types))
-    return modules
+    natives = [path.relative_to(root) for path in (root / PACKAGE).rglob(f"*{NATIVE}")]
+    return sorted([*modules, *(Module(path, path) for path in natives)], key=lambda module: module.types)
 
 
 _CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+)?cimport\s+(\([^)]*\)|[^#\n]+)", re.MULTILINE)
+
+_INCLUDE = re.compile(r'^include "([\w.]+)"$', re.MULTILINE)
 
 
 def types_read_for(root: Path, module: Module) -> list[Path]:
@@ -67,7 +74,8 @@ def types_read_for(root: Path, module: Module) -> list[Path]:
         types = waiting.pop()
         if types not in found and (root / types).is_file():
             found.add(types)
-            waiting += _named_by((root / types).read_text())
+            text = (root / types).read_text()
+            waiting += _named_by(text) + [types.with_name(name) for name in _INCLUDE.findall(text)]
     return sorted(found)
 
 

@@ -1,4 +1,4 @@
-from balancer.connections.idle_shares cimport IdleShares
+from balancer.connections.idle_shares cimport IdleShare, IdleShares
 from balancer.http.current cimport CurrentSettings
 from balancer.runtime.deadlines cimport Deadlines
 
@@ -9,4 +9,6 @@ cdef class KeptConnections:
     cdef public Deadlines deadlines
     cdef public IdleShares idle
     cdef public CurrentSettings settings
+    @cython.locals(now=double)
+    cpdef note_idle(self, connection, IdleShare share, double seconds)
     cpdef lost(self, connection, str namespace)

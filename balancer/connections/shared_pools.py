@@ -32,7 +32,8 @@ class SharedPool(Pool):
         self._member = member
         self._tls = tls
         self._pools = pools
-        self._share = pools.idle.join(member.namespace, self)
+        shares = pools.idle
+        self._share = shares.join(member.namespace, self)
         self._connections: list[Http2EndpointConnection] = []
         self._coming: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
@@ -46,14 +47,15 @@ class SharedPool(Pool):
         """
         best: Http2EndpointConnection | None = None
         for connection in self._connections:
-            if connection.room > 0 and (best is None or connection.streams < best.streams):
+            if connection.takes_more() and (best is None or connection.streams < best.streams):
                 best = connection
         if best is None:
             return None
         if best.is_idle:
             self._wake(best)
         stream = best.lease()
-        if best.requests >= self._pools.settings.proxy.endpoint_requests:
+        settings = self._pools.settings.proxy
+        if best.requests >= settings.endpoint_requests:
             best.leave()
         if best.streams >= best.limit * _FULL_SHARE and best.limit > 1 and self._coming is None:
             self._come(_AHEAD_SECONDS)
@@ -72,7 +74,8 @@ class SharedPool(Pool):
     def close(self) -> None:
         """Ends connections as soon as they have no streams, because the endpoint left its backend."""
         self._closed = True
-        self._pools.idle.leave(self._share, self)
+        shares = self._pools.idle
+        shares.leave(self._share, self)
         for connection in tuple(self._connections):
             connection.end_soon()
         for each in tuple(self.awaited):
@@ -111,17 +114,17 @@ class SharedPool(Pool):
         if connection.streams or connection.closed:
             return
         pools, share = self._pools, self._share
-        settings = pools.settings.proxy
+        settings, shares = pools.settings.proxy, pools.idle
         is_full = share.count >= share.granted
         if (
             connection.ending
             or self._closed
-            or (is_full and not pools.idle.grants(share, settings.endpoint_idle_connections))
+            or (is_full and not shares.grants(share, settings.endpoint_idle_connections))
         ):
             connection.end_soon()
             return
         connection.is_idle = True
-        pools.note_idle(connection, self._share, settings.endpoint_idle_seconds)
+        pools.note_idle(connection, share, settings.endpoint_idle_seconds)
 
     def lost(self, connection: Http2EndpointConnection) -> None:
         """Forgets `connection`, which has closed."""
@@ -131,7 +134,8 @@ class SharedPool(Pool):
             self._connections.remove(connection)
         elif self._ready is not None and not self._ready.done():
             self._ready.set_exception(ConnectionResetError("the endpoint does not speak HTTP/2"))
-        self._pools.lost(connection, self._member.namespace)
+        pools = self._pools
+        pools.lost(connection, self._member.namespace)
 
     # Making connections.
 
@@ -166,8 +170,9 @@ class SharedPool(Pool):
         if connection.closed or connection.ending or not connection.limit:
             connection.end()
             raise ConnectionRefusedError("the endpoint takes no streams")
+        pools = self._pools
         self._connections.append(connection)
-        self._pools.note_idle(connection, self._share, self._pools.settings.proxy.endpoint_idle_seconds)
+        pools.note_idle(connection, self._share, pools.settings.proxy.endpoint_idle_seconds)
         connection.is_idle = True
 
     async def _connected(self) -> Http2EndpointConnection:

@@ -235,7 +235,7 @@ def client_response_head(
         response.written.memo,
         (protocol, chunked, keep_alive, edit),
     )
-    if isinstance(held, WrittenHead):  # mostly, so this is asked first
+    if type(held) is WrittenHead:  # mostly, so this is asked first
         written = held
         if written.depends_on == depends_on:
             return written.head
@@ -243,7 +243,7 @@ def client_response_head(
         return client_response_head(_as_http1(response), protocol, chunked, keep_alive, edit)
     options = response.connection_options
     ended = NOT_FOR_CLIENTS | nominated(options) if options else NOT_FOR_CLIENTS
-    lines = _lines_without(response, edit.removed | ended)
+    lines = _lines_without(response, edit.removed, ended)
     parts = [b"HTTP/1.1 %d %b\r\n" % (response.status, response.reason), lines]
     if chunked:
         parts.append(b"Transfer-Encoding: chunked\r\n")
@@ -293,15 +293,13 @@ def _as_http1(response: ResponseHead) -> Http1Response:
     return known
 
 
-def _lines_without(response: Http1Response, removed: frozenset[bytes]) -> bytes:
-    """The lines of the endpoint's fields whose names, in lower case, are not among `removed`."""
-    return b"".join(
-        [
-            b"%b: %b\r\n" % (name, field[1])
-            for name, field in zip(response.names, response.fields, strict=True)
-            if field[0] not in removed
-        ]
-    )
+def _lines_without(response: Http1Response, removed: frozenset[bytes], ended: frozenset[bytes]) -> bytes:
+    """The lines of the endpoint's fields whose names, in lower case, are neither `removed` nor `ended`."""
+    pieces: list[bytes] = []
+    for name, field in zip(response.names, response.fields, strict=True):
+        if field[0] not in ended and field[0] not in removed:  # one set of both would be made for each response
+            pieces += (name, b": ", field[1], b"\r\n")
+    return b"".join(pieces)
 
 
 def switching_response(response: ResponseHead, edit: HeadEdit) -> bytes:
@@ -311,7 +309,7 @@ def switching_response(response: ResponseHead, edit: HeadEdit) -> bytes:
     return b"HTTP/1.1 101 %b\r\nConnection: Upgrade\r\nUpgrade: %b\r\n%b%b\r\n" % (
         response.reason,
         response.upgrade,
-        _lines_without(response, edit.removed | NOT_FOR_CLIENTS | {HSTS}),
+        _lines_without(response, edit.removed, NOT_FOR_CLIENTS | {HSTS}),
         _lines(edit.added),
     )
 
@@ -321,7 +319,7 @@ def interim_response(response: ResponseHead) -> bytes:
     if not isinstance(response, Http1Response):
         response = _as_http1(response)
     removed = NOT_IN_INTERIM.union(response.connection_options)
-    return b"HTTP/1.1 %d %b\r\n%b\r\n" % (response.status, response.reason, _lines_without(response, removed))
+    return b"HTTP/1.1 %d %b\r\n%b\r\n" % (response.status, response.reason, _lines_without(response, removed, _NOBODY))
 
 
 def must_chunk(body_bytes: int | None, protocol: str) -> bool:

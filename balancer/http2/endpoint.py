@@ -29,7 +29,7 @@ from balancer.http2.pulse import Pulse
 from balancer.http2.responses import ResponseReader
 from balancer.http2.windows import Windows
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
+from balancer.runtime.reading import PIECE_BYTES, ReadsPieces, taken
 
 ENDPOINT_LIMITS = EngineLimits()
 """What an endpoint may do. The window of the connection is larger than those of all its streams: responses that their
@@ -80,7 +80,7 @@ class Sharer(Protocol):
         """`connection` is closed; called once."""
 
 
-class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
+class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
     """One connection to an endpoint.
 
     `streams` are those that are in use, and `requests` all that ever were. `limit` is how many streams the endpoint
@@ -148,6 +148,10 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         """How many further streams may begin."""
         return self.limit - self.streams if self._state < ENDING else 0
 
+    def takes_more(self) -> bool:
+        """Whether there is room for a further stream."""
+        return self._state < ENDING and self.streams < self.limit
+
     def lease(self) -> Http2EndpointStream:
         """A stream for one request; there must be room."""
         self.streams += 1
@@ -155,7 +159,8 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         if self.streams == 1:
             self.deadline = self._loop.time() + self.pulse.ping_after_seconds
             if self.deadline < self.next_look:
-                self._deadlines.insert(self)
+                deadlines = self._deadlines
+                deadlines.insert(self)
         return Http2EndpointStream(self, self._engine, self.requests > 1)
 
     def leave(self) -> None:
@@ -170,12 +175,13 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
 
     def end(self) -> None:
         """Say goodbye and close the connection, which has no streams. A peer that does not read it is cut."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._engine.goaway(NO_ERROR)
+        deadlines, engine, transport = self._deadlines, self._engine, self._transport
+        if transport is not None and not transport.is_closing():
+            engine.goaway(NO_ERROR)
             self.flush()
-            self._transport.close()
+            transport.close()
             self._moves(CLOSE)
-            self._deadlines.arm(self, self._loop.time() + _GOODBYE_SECONDS)
+            deadlines.arm(self, self._loop.time() + _GOODBYE_SECONDS)
 
     def abort(self) -> None:
         """Cut the connection."""
@@ -185,7 +191,7 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
 
     def expire(self) -> None:
         """Idle for too long, silent for too long under its streams, or not to be closed in peace."""
-        now, pulse = self._loop.time(), self.pulse
+        deadlines, engine, pulse, now = self._deadlines, self._engine, self.pulse, self._loop.time()
         if self._transport is not None and self._transport.is_closing():
             self.abort()
         elif not self.streams:
@@ -194,32 +200,36 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
             self._fail_all(ErrorKind.ENDPOINT_TIMEOUT)
             self.abort()
         elif now < pulse.ping_at:
-            self._deadlines.arm(self, pulse.ping_at)
+            deadlines.arm(self, pulse.ping_at)
         else:
             pulse.is_asked = True
-            self._engine.ping(_PING)
+            engine.ping(_PING)
             self.flush()
-            self._deadlines.arm(self, now + pulse.ping_answer_seconds)
+            deadlines.arm(self, now + pulse.ping_answer_seconds)
 
     # The side of the streams.
 
     def opened(self, stream: Http2EndpointStream, number: int) -> None:
         self._intake.streams[number] = stream
-        self.mark()
+        if not self.is_dirty:  # as `mark` does, without a call for each request
+            flusher = self._flusher
+            flusher.add(self)
 
     def wrote(self, stream: Http2EndpointStream) -> None:
         """If they are many, no more may come before they have left.
 
         The end of the turn would be too late: the loop reads up to 32 pieces of one client in one turn.
         """
-        self._windows.wrote(stream)
-        if not stream.writing_paused and self._engine.queued(stream.number) >= _MANY_BYTES:
+        engine, windows = self._engine, self._windows
+        windows.wrote(stream)
+        if not stream.writing_paused and engine.queued(stream.number) >= _MANY_BYTES:
             stream.pause()
         self.mark()
 
     def mark(self) -> None:
         if not self.is_dirty:
-            self._flusher.add(self)
+            flusher = self._flusher
+            flusher.add(self)
 
     def unused(self) -> None:
         self.streams -= 1
@@ -229,7 +239,8 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         return self._loop.time()
 
     def given_up(self, began_at: float) -> None:
-        if self.pulse.is_gone(began_at, self._loop.time(), self._deadlines.absences):
+        absences, pulse = self._deadlines.absences, self.pulse
+        if pulse.is_gone(began_at, self._loop.time(), absences):
             self._moves(LEAVE)
 
     # The transport's side.
@@ -237,15 +248,19 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
         transport.set_write_buffer_limits(high=_WRITE_HIGH, low=_WRITE_LOW)
+        pulse = self.pulse
         self._transport = transport
-        self.pulse.heard(self._loop.time())
+        pulse.heard(self._loop.time())
         self.flush()
 
+    def buffer_updated(self, nbytes: int) -> None:
+        self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
+
     def data_received(self, data: bytes) -> None:
-        now, engine = self._loop.time(), self._engine
-        self.pulse.heard(now)
-        self._intake.take(engine.receive(data, now), self)
-        if engine.has_bytes() or self._windows.is_watching():
+        engine, intake, pulse, windows, now = self._engine, self._intake, self.pulse, self._windows, self._loop.time()
+        pulse.heard(now)
+        intake.take(engine.receive(data, now), self)
+        if engine.has_bytes() or windows.is_watching():
             self.mark()
 
     def flush(self) -> None:
@@ -253,13 +268,14 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        while data := self._engine.take_bytes(0 if self.is_stuck else PIECE_BYTES):
+        engine, intake = self._engine, self._intake
+        while data := engine.take_bytes(0 if self.is_stuck else PIECE_BYTES):
             transport.write(data)
             if len(data) < PIECE_BYTES:
                 break
-        self._intake.note_written()
-        if events := self._engine.take_events():
-            self._intake.take(events, self)
+        intake.note_written()
+        if events := engine.take_events():
+            intake.take(events, self)
         self._follow_windows()
 
     def eof_received(self) -> bool:
@@ -278,8 +294,9 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
             stream.pause()
 
     def resume_writing(self) -> None:
+        windows = self._windows
         self.is_stuck = False
-        self._windows.all_wait(self._intake.streams.values())
+        windows.all_wait(self._intake.streams.values())
         self._follow_windows()
         self.mark()
 
@@ -306,14 +323,16 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
         elif kind == GOAWAY:
             self.end_soon()
         elif kind == PING_ACK:
-            self.pulse.is_asked = False
-            self._deadlines.arm(self, self.pulse.ping_at)
+            deadlines, pulse = self._deadlines, self.pulse
+            pulse.is_asked = False
+            deadlines.arm(self, pulse.ping_at)
         elif kind == FAULT:
             self._fail_all(ErrorKind.INVALID_RESPONSE if event[2] else ErrorKind.ENDPOINT_CLOSED)
             self.end()
 
     def stream_closed(self, stream: Http2EndpointStream, code: int) -> None:
-        self._windows.forget(stream)
+        windows = self._windows
+        windows.forget(stream)
         self.streams -= 1
         if code == REFUSED_STREAM:
             self.limit = max(self.streams, 1)  # it takes no more at once, for now
@@ -333,7 +352,8 @@ class Http2EndpointConnection(ReadsPieces, ResponseCarrier):
 
     def _fail_all(self, kind: ErrorKind) -> None:
         """Every stream ends."""
-        self._windows.clear()
-        self.streams -= len(self._intake.streams)
+        intake, windows = self._intake, self._windows
+        windows.clear()
+        self.streams -= len(intake.streams)
         self._moves(LEAVE)
-        self._intake.fail_all(kind)
+        intake.fail_all(kind)

@@ -6,15 +6,14 @@ Must not know the transport, nor routes, clients or retries.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 from balancer.errors import ErrorKind
+from balancer.http.messages import Fields
 from balancer.http2.endpoint_stream import EndpointCarrier, Http2EndpointStream
 from balancer.http2.engine import Engine
 from balancer.http2.events import CLOSED, DATA, HEAD, INTERIM, RESET, TRAILERS, Event, joined
 
 _LOG = logging.getLogger(__name__)
-_OF_STREAMS = (TRAILERS, INTERIM, RESET)
 
 
 class ResponseCarrier(EndpointCarrier):
@@ -54,63 +53,81 @@ class ResponseIntake:
         while at < count:
             event = events[at]
             at += 1
-            kind, number = event[0], event[1]
+            kind = event[0]
             if kind == DATA:
                 at = self._take_data(events, at)
             elif kind == HEAD:
                 at = self._take_head(events, at)
             elif kind == CLOSED:
-                self._take_closed(number, event[2], carrier)
-            elif kind in _OF_STREAMS:
+                self._take_closed(event[1], event[2], carrier)
+            elif kind in (TRAILERS, INTERIM, RESET):
                 self._take_of_stream(kind, event)
             else:
                 carrier.take_of_connection(event)
 
     def _take_data(self, events: list[Event], at: int) -> int:
         """Hands over the bytes of a stream that came together, as one piece. Returns where the next event is."""
-        data, ends, at = joined(events, at)
-        number = events[at - 1][1]
+        event = events[at - 1]
+        number, data, ends = event[1], event[2], event[3]
+        if _follows(events, at, DATA, number):
+            data, ends, at = joined(events, at)
         stream = self.streams.get(number)
         if stream is None:
-            self._engine.received(number, len(data))
-        else:
-            _guarded(stream, stream.data_came, data, ends)
+            engine = self._engine
+            engine.received(number, len(data))
+            return at
+        try:
+            stream.data_came(data, ends)
+        except Exception:
+            _failed(stream)
         return at
 
     def _take_head(self, events: list[Event], at: int) -> int:
         """Hands over a head with the body and the trailers that came with it. Returns where the next event is."""
-        _, number, fields, ends = events[at - 1]
+        event = events[at - 1]
+        number, fields, ends = event[1], event[2], event[3]
         stream = self.streams.get(number)
         if stream is None:
             return at
-        is_bodiless, data, trailers = ends, b"", () if ends else None
-        if not ends and at < len(events) and events[at][0] == DATA and events[at][1] == number:
+        is_bodiless, data = ends, b""
+        trailers: Fields | None = () if ends else None
+        if not ends and _follows(events, at, DATA, number):
             data, ends, at = joined(events, at + 1)
             if ends:
                 trailers = ()
-            elif at < len(events) and events[at][0] == TRAILERS and events[at][1] == number:
+            elif _follows(events, at, TRAILERS, number):
                 trailers = events[at][2]
                 at += 1
-        _guarded(stream, stream.head_came, fields, is_bodiless, data, trailers)
+        try:
+            stream.head_came(fields, is_bodiless, data, trailers)
+        except Exception:
+            _failed(stream)
         return at
 
     def _take_of_stream(self, kind: int, event: Event) -> None:
         stream = self.streams.get(event[1])
         if stream is None:
             return
-        if kind == TRAILERS:
-            _guarded(stream, stream.trailers_came, event[2])
-        elif kind == INTERIM:
-            _guarded(stream, stream.interim_came, event[2])
-        elif kind == RESET:
-            stream.was_reset = True
+        try:
+            if kind == TRAILERS:
+                stream.trailers_came(event[2])
+            elif kind == INTERIM:
+                stream.interim_came(event[2])
+            else:
+                stream.was_reset = True
+        except Exception:
+            _failed(stream)
 
     def _take_closed(self, number: int, code: int, carrier: ResponseCarrier) -> None:
         stream = self.streams.pop(number, None)
-        if stream is not None:
-            carrier.stream_closed(stream, code)
-            _guarded(stream, stream.closed_with, code)
-            carrier.stream_ended()
+        if stream is None:
+            return
+        carrier.stream_closed(stream, code)
+        try:
+            stream.closed_with(code)
+        except Exception:
+            _failed(stream)
+        carrier.stream_ended()
 
     def note_written(self) -> None:
         """All that is queued was written, so the endpoint may have seen every stream."""
@@ -122,13 +139,18 @@ class ResponseIntake:
         streams = self.streams.copy()
         self.streams.clear()
         for number, stream in streams.items():
-            _guarded(stream, stream.fail, kind if number <= self.last_out else ErrorKind.ENDPOINT_REFUSED)
+            try:
+                stream.fail(kind if number <= self.last_out else ErrorKind.ENDPOINT_REFUSED)
+            except Exception:
+                _failed(stream)
 
 
-def _guarded(stream: Http2EndpointStream, tell: Callable[..., None], *what: object) -> None:
-    """Tells `stream` something. A mistake of ours costs that stream alone."""
-    try:
-        tell(*what)
-    except Exception:
-        _LOG.exception("a stream to an endpoint failed")
-        stream.break_off()
+def _follows(events: list[Event], at: int, kind: int, number: int) -> bool:
+    """Whether the event at this place is one of that kind, of that stream."""
+    return at < len(events) and events[at][0] == kind and events[at][1] == number
+
+
+def _failed(stream: Http2EndpointStream) -> None:
+    """Notes an unexpected exception. A mistake of ours costs its stream alone."""
+    _LOG.exception("a stream to an endpoint failed")
+    stream.break_off()

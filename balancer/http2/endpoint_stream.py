@@ -90,32 +90,35 @@ class Http2EndpointStream(EndpointStream):
     # The exchange's side.
 
     def begin(self, consumer: ResponseConsumer, outgoing: Outgoing) -> None:
-        request, connection = outgoing.request, self._connection
+        request, connection, engine = outgoing.request, self._connection, self._engine
         self._consumer = consumer
         self._method = request.method
         self._is_sending = request.body_bytes != 0
         self._began_at = connection.now()
-        self.number = self._engine.request(endpoint_request_fields(outgoing, connection.secure), not self._is_sending)
-        if self.number:
-            connection.opened(self, self.number)
+        number = engine.request(endpoint_request_fields(outgoing, connection.secure), not self._is_sending)
+        self.number = number
+        if number:
+            connection.opened(self, number)
         else:  # not at once: the exchange has only begun
             asyncio.get_running_loop().call_soon(self.fail, ErrorKind.ENDPOINT_REFUSED)
 
     def send(self, data: bytes) -> None:
-        self._engine.data(self.number, data, False)
-        self._connection.wrote(self)
+        connection, engine = self._connection, self._engine
+        engine.data(self.number, data, False)
+        connection.wrote(self)
 
     def finish(self, trailers: Trailers, data: bytes = b"") -> None:
+        connection, engine = self._connection, self._engine
         self._is_sending = False
         fields = trailer_fields(trailers) if trailers else ()
         if data or not fields:
-            self._engine.data(self.number, data, not fields)
+            engine.data(self.number, data, not fields)
         if fields:
-            self._engine.trailers(self.number, fields)
+            engine.trailers(self.number, fields)
         if data:
-            self._connection.wrote(self)
+            connection.wrote(self)
         else:
-            self._connection.mark()
+            connection.mark()
 
     def finish_writing(self) -> None:
         """There are no tunnels over HTTP/2: CONNECT is refused, and no endpoint switches protocols."""
@@ -130,15 +133,17 @@ class Http2EndpointStream(EndpointStream):
     def reset(self) -> None:
         """Breaks off the stream; its connection goes on."""
         if self._consumer is not None:
+            connection = self._connection
             self._consumer = None
-            self._connection.given_up(self._began_at)
+            connection.given_up(self._began_at)
         self._end_stream()
 
     def release(self) -> None:
         """The endpoint need not send more, nor get the rest of a request that it has answered early."""
         self._consumer = None
         if not self.number:
-            self._connection.unused()
+            connection = self._connection
+            connection.unused()
             return
         if self._is_sending:
             self._end_stream()
@@ -153,8 +158,8 @@ class Http2EndpointStream(EndpointStream):
         if consumer is None:
             self._took(len(data))
             return
+        reader = self._connection.reader
         try:
-            reader = self._connection.reader
             response = reader.read(fields, self._method, is_bodiless)
             if trailers:
                 trailers = reader.trailers(trailers)
@@ -172,8 +177,9 @@ class Http2EndpointStream(EndpointStream):
         if consumer is None:
             return
         self._interims += 1
+        reader = self._connection.reader
         try:
-            response = self._connection.reader.read(fields, self._method, False)
+            response = reader.read(fields, self._method, False)
         except Refusal:
             self._refuse(consumer)
             return
@@ -196,8 +202,9 @@ class Http2EndpointStream(EndpointStream):
         consumer = self._consumer
         if consumer is None:
             return
+        reader = self._connection.reader
         try:
-            trailers = self._connection.reader.trailers(fields)
+            trailers = reader.trailers(fields)
         except Refusal:
             self._refuse(consumer)
             return
@@ -226,15 +233,17 @@ class Http2EndpointStream(EndpointStream):
 
     def pause(self) -> None:
         if not self.writing_paused:
+            consumer = self._consumer
             self.writing_paused = True
-            if self._consumer is not None:
-                self._consumer.endpoint_paused()
+            if consumer is not None:
+                consumer.endpoint_paused()
 
     def unpause(self) -> None:
         if self.writing_paused:
+            consumer = self._consumer
             self.writing_paused = False
-            if self._consumer is not None:
-                self._consumer.endpoint_resumed()
+            if consumer is not None:
+                consumer.endpoint_resumed()
 
     def _refuse(self, consumer: ResponseConsumer) -> None:
         """The response is malformed."""
@@ -244,19 +253,22 @@ class Http2EndpointStream(EndpointStream):
 
     def _end_stream(self) -> None:
         if self.number:
+            connection, engine = self._connection, self._engine
             self._is_sending = False
-            self._engine.reset(self.number, CANCEL)
-            self._connection.mark()
+            engine.reset(self.number, CANCEL)
+            connection.mark()
 
     def _took(self, size: int) -> None:
         """Lets the endpoint send as many bytes more, as soon as the client takes what came."""
         if self._is_held:
             self._owed += size
         elif size:
-            self._engine.received(self.number, size)  # in the same turn, whoever hands over looks for what to write
+            engine = self._engine
+            engine.received(self.number, size)  # in the same turn, whoever hands over looks for what to write
 
     def _give_back(self) -> None:
         if self._owed:
-            self._engine.received(self.number, self._owed)
+            connection, engine, size = self._connection, self._engine, self._owed
             self._owed = 0
-            self._connection.mark()
+            engine.received(self.number, size)
+            connection.mark()

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
+from importlib import import_module
 
 from balancer.http2.engine import SERVER, Engine
 from balancer.http2.events import EngineLimits
 from balancer.model.settings import Http2Settings
 
 NGH2, H2 = "ngh2", "h2"
-"""The names of the libraries: nghttp2 in a Cython binding, and hyper-h2, which is Python."""
+"""The names of the libraries: nghttp2, which stands in a Cython binding, and hyper-h2, which is Python."""
+BINDING = "binding"
+"""nghttp2 by the objects of its binding: what NGH2 is on the plain source, to compare with."""
+
+_BINDING = ("balancer.http2.ngh2_engine", "Ngh2Engine")
+_ENGINES = {NGH2: (("balancer.http2.native_engine", "NativeEngine"), _BINDING), BINDING: (_BINDING,), H2: ()}
 
 
 def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine:
     """An engine in the `role` of CLIENT or SERVER. Its preface and settings are queued.
 
-    hyper-h2 takes the place of ngh2 where that cannot be imported, as on interpreters other than CPython.
+    A compiled build asks nghttp2 itself. hyper-h2 takes the place of ngh2 where that cannot be imported, as on
+    interpreters other than CPython.
     """
-    if library == NGH2:
+    return _engine_of(library)(role, limits)
+
+
+@cache
+def _engine_of(library: str) -> Callable[[bool, EngineLimits], Engine]:
+    """The class of engines with a library."""
+    for module, name in _ENGINES[library]:
         try:
-            from balancer.http2.ngh2_engine import Ngh2Engine
+            made: Callable[[bool, EngineLimits], Engine] = getattr(import_module(module), name)
         except ImportError:
-            pass
-        else:
-            return Ngh2Engine(role, limits)
+            continue
+        return made
     from balancer.http2.h2_engine import H2Engine
 
-    return H2Engine(role, limits)
+    return H2Engine
 
 
 def make_server_engine(settings: Http2Settings) -> Engine:

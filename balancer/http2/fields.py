@@ -19,6 +19,13 @@ _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+")
 _VALUE = re.compile(rb"(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-\xff])?)?")
 CONNECTION_FIELDS = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade"))
 """Fields of a connection, of which HTTP/2 has none (RFC 9113 8.2.2)."""
+NAMES = {
+    name: name
+    for name in b":method :scheme :authority :path host user-agent accept accept-encoding accept-language cookie "
+    b"referer content-type te cache-control sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-site "
+    b"sec-fetch-mode sec-fetch-user sec-fetch-dest upgrade-insecure-requests".split()
+}
+"""Names that most requests have: what is remembered of idle connections shares them."""
 _TRAILERS = b"trailers"
 
 

@@ -12,7 +12,7 @@ from balancer.http2.events import EngineLimits
 WINDOW_BYTES = 65_535
 """Of a connection, and of a stream, unless somebody says otherwise (RFC 9113 6.9.2)."""
 
-_MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
+MANY = (2**32, 2**32)  # floods are counted in front of every engine in the same way
 
 
 @lru_cache(maxsize=4)  # of the few limits that are in use
@@ -22,9 +22,9 @@ def configuration(limits: EngineLimits) -> Configuration:
         auto_window_update=False,
         peer_max_concurrent_streams=1,
         max_outbound_ack=1000,
-        stream_reset_rate_limit=_MANY,
+        stream_reset_rate_limit=MANY,
         max_continuations=limits.continuations,
-        glitch_rate_limit=_MANY,
+        glitch_rate_limit=MANY,
         max_inbound_header_list_size=2 * limits.header_list_bytes,
         max_inbound_header_count=2 * limits.header_fields,
     )

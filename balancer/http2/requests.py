@@ -18,19 +18,12 @@ from balancer.http.rules import (
     target_onward,
 )
 from balancer.http.target import host_name
-from balancer.http2.fields import MalformedMessage, check_fields, length_of
+from balancer.http2.fields import NAMES, MalformedMessage, check_fields, length_of
 
 REMEMBERED_BYTES_MAX = 4096
 """A head with more in its fields is not remembered: connections are many, and most of them idle."""
 
 _PATH = b":path"
-# Names that most requests have: what is remembered of idle connections shares them.
-_NAMES = {
-    name: name
-    for name in b":method :scheme :authority :path host user-agent accept accept-encoding accept-language cookie "
-    b"referer content-type te cache-control sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-site "
-    b"sec-fetch-mode sec-fetch-user sec-fetch-dest upgrade-insecure-requests".split()
-}
 _PSEUDO = frozenset((b":method", b":scheme", b":authority", _PATH))
 _SCHEMES = (b"https", b"http")
 # Fields that decide framing or routing; the rest is passed on field by field.
@@ -149,7 +142,8 @@ class RequestReader:
 
 def _sharing(field: Field) -> Field:
     """The field with a name that is shared. One of another class may say that it must never be indexed."""
-    return (_NAMES.get(field[0], field[0]), field[1]) if type(field) is tuple else field
+    name = NAMES.get(field[0])
+    return field if name is None or name is field[0] or type(field) is not tuple else (name, field[1])
 
 
 def _like(known: RequestHead, path: bytes, target: bytes) -> RequestHead:

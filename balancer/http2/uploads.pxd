@@ -1,5 +1,8 @@
+from balancer.http2.bodies cimport OutgoingBodies
+
+
 cdef class Uploads:
-    cdef public object _bodies
+    cdef public OutgoingBodies _bodies
     cdef public bint _is_held
     cdef public dict _kept
     cdef public long long first_room, room

@@ -38,7 +38,8 @@ class Uploads:
         """A piece waits for its turn."""
         body = self._kept.setdefault(stream, OutgoingBody())
         body.add(data, ends)
-        self._bodies.wait(stream, body)
+        bodies = self._bodies
+        bodies.wait(stream, body)
 
     def end(self, stream: int, fields: Fields) -> bool:
         """Puts trailers behind what waits. Returns whether something does."""
@@ -47,7 +48,8 @@ class Uploads:
             return False
         body.trailers = fields
         body.ends = True
-        self._bodies.wait(stream, body)
+        bodies = self._bodies
+        bodies.wait(stream, body)
         return True
 
     def may_send(self) -> bool:
@@ -61,7 +63,8 @@ class Uploads:
 
     def send(self, sink: BodySink, most: int | None) -> None:
         """Sends what the windows allow, in turns, up to the frame that reaches `most` bytes."""
-        self._bodies.send(sink, most)
+        bodies = self._bodies
+        bodies.send(sink, most)
 
     def queued(self, stream: int) -> int:
         """The bytes of a stream that wait here."""
@@ -76,4 +79,5 @@ class Uploads:
         """The stream is gone."""
         if self._kept:
             self._kept.pop(stream, None)
-            self._bodies.forget(stream)
+            bodies = self._bodies
+            bodies.forget(stream)

@@ -170,17 +170,18 @@ class _SetPart:
             self._match = _fail
 
     def first(self, text: bytes) -> int | None:
-        place = min(self._found(text), default=len(self._texts))
+        found = self._match(text)
+        place = min(self._found_singly(text) if found is None else found, default=len(self._texts))
         return self._begin + place if place < len(self._texts) else None
 
     def all(self, text: bytes) -> list[int]:
-        return [self._begin + place for place in sorted(self._found(text)) if place < len(self._texts)]
+        found = self._match(text)
+        places = self._found_singly(text) if found is None else found
+        return [self._begin + place for place in sorted(places) if place < len(self._texts)]
 
-    def _found(self, text: bytes) -> list[int]:
-        found: list[int] | None = self._match(text)
-        if found is None:  # the memory is too small for the states of this search
-            found = [place for place, each in enumerate(self._texts) if compile_caseless(each).search(text)]
-        return found
+    def _found_singly(self, text: bytes) -> list[int]:
+        """What is found where the memory is too small for the states of one search."""
+        return [place for place, each in enumerate(self._texts) if compile_caseless(each).search(text)]
 
 
 # Every swap asks for the same patterns. The last view holds them, so nobody's patterns push out those of another.

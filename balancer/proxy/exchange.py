@@ -118,9 +118,10 @@ class Exchange(ResponseConsumer):
                 self._account.request_bytes += len(piece)
                 endpoint.send(piece)
             else:
+                trailers = kept.trailers
                 self._source = None
-                if kept.trailers is not None:
-                    self._finish_request(kept.trailers)
+                if trailers is not None:
+                    self._finish_request(trailers)
                 else:
                     self._start_body()
         asyncio.get_running_loop().call_soon(self._send_kept, kept)
