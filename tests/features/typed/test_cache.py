@@ -93,7 +93,7 @@ def test_a_module_is_not_compiled_with_types_that_its_key_does_not_know(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CC", _compiler(tmp_path / "cc", then=""))
-    _add_types(project, "one", 'include "more.pxi"')
+    _add_types(project, "one", "include 'more.pxi'")  # the key reads double quotes only
     (project / "balancer" / "more.pxi").write_text("cdef struct more:\n    int a\n")
     with pytest.raises(CannotBuild, match=r"one\.py is compiled with types that .* does not name: balancer/more\.pxi"):
         compile_modules(project, tmp_path / "cache", "release")

@@ -72,9 +72,12 @@ async def test_an_endpoint_that_refuses_is_an_os_error() -> None:
 
 
 async def test_connecting_has_a_time_limit() -> None:
-    async with bench() as bed:
+    async def script(visit: Visit) -> None:
+        await visit.rest()  # no handshake
+
+    async with bench(script) as bed:
         with pytest.raises(TimeoutError):
-            await bed.pools.single(bed.member()).connect(0)
+            await bed.pools.single(bed.member(), Handshake()).connect(0.01)
         assert not bed.pools.open
 
 
