@@ -8,7 +8,6 @@ import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,6 +15,7 @@ from balancer.connections.hook_hosts import HookHost, IsolatedCall, IsolatedCall
 from balancer.model.hooks import HookCode, HookPhase, HookRule
 from tests.fakes.sockets import until
 from tests.fakes.stopwatch import Stopwatch
+from tests.integration.processes import children
 from tests.unit.zonal_hooks.test_messages import request
 from zonal_hooks.loading import digest_of
 from zonal_hooks.messages import Request, Response
@@ -100,20 +100,15 @@ async def test_a_process_that_is_lost_is_replaced(path: str, outcome: str) -> No
         assert host.host.pid != first
 
 
-def children() -> set[str]:
-    """The processes that this process has started and that are not gone."""
-    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
-
-
 def test_a_process_that_is_being_started_ends_although_its_loop_is_over() -> None:
-    before = children()
+    before = set(children(os.getpid()))
 
     async def opens_and_closes() -> None:
         HookHost((CODE,), lambda *_: None).close()
 
     asyncio.run(opens_and_closes())
     watch = Stopwatch()
-    while children() - before:
+    while set(children(os.getpid())) - before:
         assert watch.within(30)
         time.sleep(0.01)
     gc.collect()  # a process that nobody has waited for would warn here
