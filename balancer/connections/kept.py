@@ -44,7 +44,7 @@ class KeptConnection(Watched, Protocol):
 
 
 class _Deaf(ReadsPieces):
-    """A connection that is closed as soon as it is made."""
+    """The protocol of a connection that is closed as soon as it is made: reads nothing."""
 
     def data_received(self, data: bytes) -> None: ...
 
