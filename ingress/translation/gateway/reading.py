@@ -185,7 +185,7 @@ class _GatewayReading:
             left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=frozenset().union(*(each.looked_for for each in read)) | self._own_services(),
-            policies={port: found for port in _ports(routes) if (found := policies.of(port))} if policies.judged else {},
+            policies=_held(routes, policies),
             shown=dict(self._shown()),
             zones=zones,
         )
@@ -345,9 +345,10 @@ def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
     return found
 
 
-def _ports(routes: Iterable[ReadRoute]) -> frozenset[NamedPort]:
-    """The ports of Services that routes name."""
-    return frozenset().union(*(each.ports for each in routes))
+def _held(routes: Iterable[ReadRoute], policies: BackendPolicies) -> dict[NamedPort, JudgedPolicy]:
+    """The policies of the ports of Services that routes name."""
+    ports: frozenset[NamedPort] = frozenset().union(*(each.ports for each in routes)) if policies.judged else frozenset()
+    return {port: found for port in ports if (found := policies.of(port)) is not None}
 
 
 def _used(routes: Iterable[ReadRoute]) -> dict[NamedPort, set[tuple[str, str]]]:

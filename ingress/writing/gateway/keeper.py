@@ -136,7 +136,8 @@ class GatewayKeeper:
             reserved = self._reserved(inventory, self._services)
             unfit = self._departures.resting() | reserved
             rested = [each for each in self._departures.rested(now) if each not in reserved]
-            plan = planned(judgement.exposures, register, before, self._services.targets, unfit, rested)
+            targets = self._services.targets
+            plan = planned(judgement.exposures, register, before, targets, unfit=unfit, rested=rested)
             self._say((*leaving, *plan))
             form = self._surroundings.selector and ServiceForm(
                 self._services, self._surroundings.selector, self._distribution

@@ -68,6 +68,7 @@ def planned(
     register: Register,
     before: Iterable[BoundPort],
     targets: Collection[int],
+    *,
     unfit: Collection[int],
     rested: Iterable[int] = (),
 ) -> tuple[BoundPort, ...]:

@@ -31,7 +31,7 @@ def plan(
     resting: tuple[int, ...] = (),
     rested: tuple[int, ...] = (),
 ) -> tuple[BoundPort, ...]:
-    return planned(exposures, known or Register(), before, TARGETS, resting, rested)
+    return planned(exposures, known or Register(), before, TARGETS, unfit=resting, rested=rested)
 
 
 def test_each_new_port_gets_a_number_of_its_own() -> None:
