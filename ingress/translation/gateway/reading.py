@@ -347,7 +347,9 @@ def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
 
 def _held(routes: Iterable[ReadRoute], policies: BackendPolicies) -> dict[NamedPort, JudgedPolicy]:
     """The policies of the ports of Services that routes name."""
-    ports: frozenset[NamedPort] = frozenset().union(*(each.ports for each in routes)) if policies.judged else frozenset()
+    if not policies.judged:
+        return {}
+    ports: frozenset[NamedPort] = frozenset().union(*(each.ports for each in routes))
     return {port: found for port in ports if (found := policies.of(port)) is not None}
 
 
