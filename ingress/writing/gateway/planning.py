@@ -52,7 +52,7 @@ class Departures:
         return frozenset(self._left)
 
     def rested(self, now: float) -> tuple[int, ...]:
-        """Those of them that may be used if no other number is left, the one that has rested longest first."""
+        """The resting numbers that may be used if no other is left, the one that has rested longest first."""
         found = sorted((at, target) for target, (_, at) in self._left.items() if now - at >= LEAST_REST_SECONDS)
         return tuple(target for _, target in found)
 
