@@ -108,7 +108,8 @@ def first_line(process: subprocess.Popen[str]) -> str:
 @pytest.mark.parametrize("name", PAGES)
 def test_every_command_says_what_the_page_says(shop: Shop, name: str) -> None:
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    steps = [step for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL) for step in STEP.findall(block)]
+    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
+    steps = [step for block in blocks for step in STEP.findall(block)]
     assert len(steps) > 15
     dozen = next(command for command, _ in steps if command.startswith("dozen() {"))
     for command, output in steps:
