@@ -53,8 +53,8 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   cluster (`cluster-ip`).
 * A Gateway that asks for addresses by value has those of them that it gets, and no others, in its status.
 * Labels and annotations of `spec.infrastructure` are those of the Service. With `--gateway-aliases` a second Service
-  has them, too: of type ExternalName, in the namespace of the Gateway, which owns it, under the same name. Whoever lives
-  there reaches the Gateway by that name. The leader then needs the right to write Services there
+  has them, too: of type ExternalName, in the namespace of the Gateway, which owns it, under the same name. Whoever
+  lives there reaches the Gateway by that name. The leader then needs the right to write Services there
   ([permissions](install.md#permissions)).
 * Listeners of one port whose hostnames overlap have the condition `OverlappingTLSConfig`: a browser may send a request
   for one of them on a connection of the other, and gets 421.
