@@ -25,6 +25,7 @@ from balancer.connections.tls import self_signed
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
+from balancer.http2.engines import shortfall
 from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.signals import ENDING, tell_unheeded
@@ -80,7 +81,8 @@ class App:
         self._trust = trust
         key_secret = trust.credentials.row_secret if trust.credentials is not None else None
         self._fleet = _fleet(options, self._log_pipes, key_secret)
-        self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
+        own = findings_of_build(build(), is_checkout=is_checkout(), shortfall=shortfall())
+        self._published = Published(self._fleet.publish, own=own)
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         self._hooks = HookFollowing(options.hooks)

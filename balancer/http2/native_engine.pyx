@@ -97,11 +97,11 @@ cdef int _load() except -1:
     global _library
     cdef bytes path = _core.__file__.encode()
     if ngh2_version != VERSION:
-        raise ImportError("another version of ngh2, which nobody has tried")
+        raise ImportError(f"ngh2 is {ngh2_version}, and the engine was tried with {VERSION}")
     cdef int (*callbacks_new)(Callbacks **) noexcept
     _library = dlopen(path, RTLD_NOW)
     if _library == NULL:
-        raise ImportError("the library of ngh2 cannot be opened")
+        raise ImportError(f"{_core.__file__} of ngh2 cannot be opened")
     _bind(<void **>&session_send, b"nghttp2_session_send")
     _bind(<void **>&session_want_read, b"nghttp2_session_want_read")
     _bind(<void **>&session_want_write, b"nghttp2_session_want_write")
