@@ -22,10 +22,10 @@ from aiohttp import web
 from balancer.connections.limit_stores import url_in
 from balancer.connections.listeners import Port, descriptor_limit
 from balancer.connections.tls import self_signed
+from balancer.http2.engines import shortfall
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
-from balancer.http2.engines import shortfall
 from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.signals import ENDING, tell_unheeded
