@@ -41,7 +41,6 @@ cdef class Attempts(ExchangeOwner):
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)
-    cdef _failed(self, kind)
     @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double, until=double, seconds=double)
     cdef _attempted(self, error, double now, double answered_at)
     cdef _end_forwarding(self, error)

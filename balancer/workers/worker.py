@@ -248,7 +248,7 @@ class Worker:
         yield from coming.settle()
 
     def _use(self, entry_points: Iterable[EntryPoint]) -> None:
-        """Accepts connections of these entry points. Those of entry points that are gone end."""
+        """Accepts connections of `entry_points` only. Those of all others end within `leave_seconds`."""
         gone = {each.key for each in self._reception.use(entry_points)}
         if gone:
             self._clients.let_go(gone, self._times.leave_seconds)
