@@ -22,7 +22,7 @@ _NATIVE = ("balancer.http2.native_engine", "NativeEngine")
 _ENGINES = {NGH2: (_NATIVE, _BINDING) if BUILD else (_BINDING,), BINDING: (_BINDING,), H2: ()}
 
 
-class Choice(NamedTuple):
+class EngineChoice(NamedTuple):
     """The class of engines that is taken, and why a faster one is not: empty if none was wanted."""
 
     make: Callable[[bool, EngineLimits], Engine]
@@ -47,12 +47,12 @@ def shortfall() -> str:
 
 
 @cache
-def _choice(library: str) -> Choice:
+def _choice(library: str) -> EngineChoice:
     """What is taken for a library."""
     return choose(_ENGINES[library])
 
 
-def choose(engines: Iterable[tuple[str, str]]) -> Choice:
+def choose(engines: Iterable[tuple[str, str]]) -> EngineChoice:
     """The first of these classes, each by its module and its name, that can be imported; hyper-h2's if none can."""
     lacking = ""
     for module, name in engines:
@@ -61,10 +61,10 @@ def choose(engines: Iterable[tuple[str, str]]) -> Choice:
         except ImportError as error:
             lacking = lacking or str(error)
             continue
-        return Choice(made, lacking)
+        return EngineChoice(made, lacking)
     from balancer.http2.h2_engine import H2Engine
 
-    return Choice(H2Engine, lacking)
+    return EngineChoice(H2Engine, lacking)
 
 
 def make_server_engine(settings: Http2Settings) -> Engine:
