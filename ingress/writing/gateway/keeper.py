@@ -133,8 +133,11 @@ class GatewayKeeper:
             self._say(leaving)
         elif judgement is not None and self._is_fresh(inventory, judgement):
             before = self._provisioned.ports
-            unfit = self._departures.resting() | self._reserved(inventory, self._services)
-            plan = planned(judgement.exposures, register, before, self._services.targets, unfit)
+            reserved = self._reserved(inventory, self._services)
+            unfit = self._departures.resting() | reserved
+            rested = [each for each in self._departures.rested(now) if each not in reserved]
+            targets = self._services.targets
+            plan = planned(judgement.exposures, register, before, targets, unfit=unfit, rested=rested)
             self._say((*leaving, *plan))
             form = self._surroundings.selector and ServiceForm(
                 self._services, self._surroundings.selector, self._distribution
