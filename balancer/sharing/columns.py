@@ -121,7 +121,7 @@ class RowWriter:
         self._shape = shape
         self._words = array("d", bytes(len(talks) * shape.row_bytes))
         self._words[:: shape.words] = array("d", (talk.tag for talk in talks))
-        whole = memoryview(self._words)
+        whole = memoryview(self._words).cast("B").cast("d")
         self._sources = [whole[start : start + shape.words] for start in range(0, len(whole), shape.words)]
         self._rows: list[memoryview[float] | None] = [None] * len(talks)
 

@@ -134,7 +134,7 @@ class SightingSharing:
         factors, count = self._columns.state, len(sighted.tags)
         if not factors:
             return repeat((), count)
-        workers, sums = [0] * count, [[0.0] * count for _ in factors]
+        workers, sums = [0.0] * count, [[0.0] * count for _ in factors]
         for numbers, at, state in sighted.layers:
             knows = [now - since <= _FRESH_SECONDS and last > 0.0 for since, last in zip(at, state[-1], strict=True)]
             _add(workers, numbers, knows)
@@ -173,7 +173,7 @@ class SightingSharing:
         return dict(zip(heard, zip(*means, strict=True), strict=True))
 
 
-def _add(sums: list[float] | list[int], numbers: Sequence[int], values: Sequence[float]) -> None:
+def _add(sums: list[float], numbers: Sequence[int], values: Sequence[float]) -> None:
     """Adds values to the sums with these numbers."""
     if len(numbers) == len(sums):
         sums[:] = map(add, sums, values)  # nearly always: each worker knows each thing
