@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from aiohttp import web
@@ -49,12 +50,13 @@ class ConversationOptions(NamedTuple):
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("identity", "is_own", "outbox", "rates", "sending", "told_at")
+    __slots__ = ("compared", "identity", "is_own", "outbox", "rates", "sending", "told_at")
 
     def __init__(self) -> None:
         self.outbox = Outbox()
         self.identity = ""
-        self.rates: dict[str, float] = {}  # as last told
+        self.rates: Mapping[str, float] = {}  # as last told
+        self.compared: Mapping[str, float] = {}  # with these, and they had not moved
         self.told_at = float("-inf")
         self.is_own = False
         self.sending: asyncio.Task[None] | None = None
@@ -169,15 +171,23 @@ class Conversation:
         is_due = (
             since >= outbox.seconds
             or (since >= TURN_SECONDS and outbox.has_news("spent", sharing.limits.spent))
-            or (since >= _EARLY_SECONDS and sharing.traffic.has_moved(place.rates))
+            or (since >= _EARLY_SECONDS and self._have_rates_moved(place))
         )
         if is_due:
             place.told_at = now
-            place.rates = sharing.traffic.rates()
+            place.rates = sharing.traffic.rates
             return sharing.sections(is_near=outbox.is_near)
         if sharing.limits.fresh:
             return {"spent": sharing.limits.fresh}
         return {} if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None
+
+    def _have_rates_moved(self, place: _Addressee) -> bool:
+        """Compares when there are other rates than the last time."""
+        traffic = self._sharing.traffic
+        if traffic.rates is place.compared:
+            return False
+        place.compared = traffic.rates
+        return traffic.has_moved(place.rates)
 
     async def _tell(self, name: str, place: _Addressee, sections: Sections) -> None:
         self._number += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from operator import sub
 from typing import Final
 
 from balancer.model.zones import Zone, ZoneTraffic
@@ -18,39 +19,38 @@ _STEP: Final = 200
 
 
 class Rates:
-    """The requests a second of each Service at one replica."""
+    """The requests a second of each Service at one replica. `known` has those that are known."""
 
-    __slots__ = ("_at", "_known", "_rates", "_totals")
+    __slots__ = ("_at", "_seconds", "_totals", "known")
 
     def __init__(self) -> None:
         self._at: float | None = None
-        self._known: dict[str, float] = {}
+        self._seconds: dict[str, float] = {}  # for which each of `known` is known
         self._totals: dict[str, int] = {}
-        self._rates: dict[str, float] = {}
+        self.known: dict[str, float] = {}
 
     def learn(self, totals: Mapping[str, int], now: float) -> None:
         """Takes the running totals at `now`. A Service that is new begins without a rate."""
         elapsed = 0.0 if self._at is None else now - self._at
         if self._at is not None and elapsed <= 0.0:
             return
-        for service in self._totals.keys() - totals.keys():
-            del self._totals[service], self._rates[service], self._known[service]
-        for service, total in totals.items():
-            before = self._totals.get(service)
-            if before is None or total < before:
-                self._rates[service] = self._known[service] = 0.0
-            else:
-                # Until the window is full, the average is the mean of all that came.
-                known = self._known[service] = self._known[service] + elapsed
-                weight = max(-math.expm1(-elapsed / _RATE_SECONDS), elapsed / known)
-                rate = self._rates[service]
-                self._rates[service] = rate + weight * ((total - before) / elapsed - rate)
-            self._totals[service] = total
+        news = zip(totals, map(sub, totals.values(), map(self._totals.get, totals, totals.values())), strict=True)
+        before, rates, seconds = self._totals, self.known, self._seconds
+        # Until the window is full, the average is the mean of all that came.
+        weight = -math.expm1(-elapsed / _RATE_SECONDS)
+        self.known = {
+            service: (rate := rates.get(service, 0.0))
+            + max(weight, elapsed / (seconds.get(service, 0.0) + elapsed)) * (new / elapsed - rate)
+            for service, new in news
+            if new >= 0 and service in before
+        }
+        self._seconds = {service: seconds.get(service, 0.0) + elapsed for service in self.known}
+        self._totals = dict(totals)
         self._at = now
 
     def of(self, service: str) -> float | None:
         """Requests a second of a Service; None while that is unknown."""
-        return self._rates[service] if self._known.get(service) else None
+        return self.known.get(service)
 
 
 def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]) -> dict[str, ZoneTraffic]:
@@ -59,25 +59,33 @@ def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]
     `rates` are those of all replicas, with their zones. A zone with a replica has at least one basis point. A Service
     with too few requests is left out, and so is one whose requests at some replica are unknown.
     """
-    by_replica = list(rates)
-    found: dict[str, ZoneTraffic] = {}
-    for service in services:
-        known = [(zone, rate) for zone, its_rates in by_replica if (rate := its_rates.of(service)) is not None]
-        sums: dict[Zone, float] = {}
-        for zone, rate in known:
-            sums[zone] = sums.get(zone, 0.0) + rate
-        whole = sum(sums.values())
-        if whole >= _RATE_LEAST and len(known) == len(by_replica):
-            found[service] = tuple(sorted((zone, max(1, round(_WHOLE * rate / whole))) for zone, rate in sums.items()))
-    return found
+    by_zone: dict[Zone, list[dict[str, float]]] = {}
+    for zone, each in rates:
+        by_zone.setdefault(zone, []).append(each.known)
+    if not by_zone:
+        return {}
+    zones = sorted(by_zone)
+    told = sorted(frozenset(services).intersection(*(known for replicas in by_zone.values() for known in replicas)))
+    columns = [
+        [*map(sum, zip(*(map(known.__getitem__, told) for known in by_zone[zone]), strict=True))] for zone in zones
+    ]
+    return {
+        service: tuple((zone, max(1, round(_WHOLE * rate / whole))) for zone, rate in zip(zones, row, strict=True))
+        for service, row in zip(told, zip(*columns, strict=True), strict=True)
+        if (whole := sum(row)) >= _RATE_LEAST
+    }
 
 
 def differs(before: Mapping[str, ZoneTraffic], after: Mapping[str, ZoneTraffic]) -> bool:
     """Whether `after` is worth a new model: another Service or zone, or a share that has moved by two points."""
     if before.keys() != after.keys():
         return True
-    return any(_has_moved(dict(before[service]), dict(shares)) for service, shares in after.items())
+    return any(shares != before[service] and _has_moved(before[service], shares) for service, shares in after.items())
 
 
-def _has_moved(before: dict[Zone, int], after: dict[Zone, int]) -> bool:
-    return before.keys() != after.keys() or any(abs(after[zone] - share) >= _STEP for zone, share in before.items())
+def _has_moved(before: ZoneTraffic, after: ZoneTraffic) -> bool:
+    """Both are sorted by zone."""
+    return len(before) != len(after) or any(
+        zone != its_zone or abs(share - its_share) >= _STEP
+        for (zone, share), (its_zone, its_share) in zip(before, after, strict=True)
+    )

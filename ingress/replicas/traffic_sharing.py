@@ -70,27 +70,30 @@ class TrafficSharing:
             self._rates.setdefault(identity, Rates()).learn(others, heard_at)
         self._heard.clear()
         self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
-        known = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
-        everybody = [(Zone(own_zone), self._own), *known] if known and own_zone else []
-        self._publish(traffic_by_zone(everybody, self._services), now)
+        if now - self._used_at >= _PUBLISH_SECONDS:
+            known = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
+            everybody = [(Zone(own_zone), self._own), *known] if known and own_zone else []
+            self._publish(traffic_by_zone(everybody, self._services), now)
 
     def end(self, now: float) -> None:
         """Requests of others count no more."""
         self._heard.clear()
         self._publish({}, now)
 
-    def rates(self) -> dict[str, float]:
-        """The requests a second of each Service here."""
-        return {service: self._own.of(service) or 0.0 for service in self._services}
+    @property
+    def rates(self) -> Mapping[str, float]:
+        """The requests a second of each Service here, as far as they are known: another object with each second."""
+        return self._own.known
 
     def has_moved(self, told: Mapping[str, float]) -> bool:
         """Whether a rate has moved by the fifth part since these rates were told."""
-        return any(
-            abs(rate - told.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in self.rates().items()
+        rates = self._own.known
+        return rates is not told and any(
+            abs(rate - told.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in rates.items()
         )
 
     def _publish(self, traffic: dict[str, ZoneTraffic], now: float) -> None:
-        if not differs(self._used, traffic) or now - self._used_at < _PUBLISH_SECONDS:
+        if not differs(self._used, traffic):
             return
         self._used = traffic
         self._used_at = now

@@ -33,13 +33,13 @@ def test_shares_follow_the_requests_of_all_replicas() -> None:
     ((service, shares),) = told.used[-1]
     assert (service, dict(shares)) == (SERVICE, {"zone-a": 9000, "zone-b": 1000})
     assert told.sharing.picks == {SERVICE: Picks(SERVICE, 360)}
-    assert told.sharing.rates()[SERVICE] > 80.0
+    assert told.sharing.rates[SERVICE] > 80.0
 
 
 def test_a_rate_that_has_moved_is_told_early() -> None:
     told = Told()
     told.turns(0, 5, up={})
-    rates = told.sharing.rates()
+    rates = told.sharing.rates
     assert not told.sharing.has_moved(rates)
     assert told.sharing.has_moved({SERVICE: rates[SERVICE] * 2})
 
