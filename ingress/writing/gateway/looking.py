@@ -44,5 +44,7 @@ async def until_soon(is_true: Callable[[], bool], *, seconds: float, pause_secon
     """Waits until `is_true`, but no longer than so many seconds. Asks again after each pause."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + seconds
-    while not is_true() and loop.time() < ends_at:
+    while not is_true():
+        if loop.time() >= ends_at:
+            return
         await asyncio.sleep(pause_seconds)
