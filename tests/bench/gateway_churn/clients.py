@@ -27,8 +27,8 @@ class Asked(NamedTuple):
 
 
 class Seen:
-    """What became of all requests. `wrong` and `failed` are texts, a few of them. `broken` counts the attempts for routes
-    that stay which got no answer, by how they ended.
+    """What became of all requests. `wrong` and `failed` are texts, a few of them. `broken` counts the attempts for
+    routes that stay which got no answer, by how they ended.
     """
 
     def __init__(self) -> None:
