@@ -90,9 +90,9 @@ async def test_two_leaders_make_one_service_and_write_each_status_once(tmp_path:
         for each in (*documents, route(PLAN, 1, 0)):
             server.put(each)
         leaders = Leaders(tmp_path, server)
-        for each in leaders.replicas:
-            stack.callback(each.kill)
-            await each.is_serving()
+        for replica in leaders.replicas:
+            stack.callback(replica.kill)
+            await replica.is_serving()
         await leaders.become(lambda: {"leader-1", "leader-2"} <= leaders.leases())
         await leaders.become(leaders.is_programmed)
         (service,) = services_of_gateways(server).values()
