@@ -30,6 +30,7 @@ def ran(place: Path, *options: str, count: int) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.large
 def test_each_test_runs_once_and_a_failure_is_shown(tmp_path: Path) -> None:
     for number in range(6):
         text = (
@@ -43,6 +44,7 @@ def test_each_test_runs_once_and_a_failure_is_shown(tmp_path: Path) -> None:
     assert said.splitlines()[-1].startswith("11 passed, 1 failed") or "1 failed, 11 passed" in said.splitlines()[-1]
 
 
+@pytest.mark.large
 def test_the_status_is_that_of_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text("def test_it():\n    pass\n")
     assert ran(tmp_path, "-k", "nothing", count=1)[0] == pytest.ExitCode.NO_TESTS_COLLECTED
