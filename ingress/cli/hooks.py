@@ -36,7 +36,7 @@ def try_hook(file: Path, *, line: str, header: tuple[str, ...], client: str, set
         told = tried.request(line, fields, client=client) if asks else None
         answered = tried.response(status, {}, line=line) if "response" in tried.hook.functions else None
     except (NotAHook, OSError, ValueError) as problem:
-        raise BadInput(str(problem)) from None
+        raise BadInput(_told(file, problem)) from None
 
     def say(what: str, found: Tried) -> None:
         click.echo(f"{what}: {'goes on' if found.passed else f'answered with {found.status}'}")
@@ -55,6 +55,13 @@ def try_hook(file: Path, *, line: str, header: tuple[str, ...], client: str, set
         say("response", answered)
     if told is not None and not told.passed:
         raise SystemExit(1)
+
+
+def _told(file: Path, problem: Exception) -> str:
+    """Why the hook in a file cannot be used, on one line."""
+    if isinstance(problem, OSError):
+        return f"cannot read {file}: {problem.strerror}"
+    return f"{file} is no Python source in UTF-8" if isinstance(problem, UnicodeDecodeError) else str(problem)
 
 
 def _field(text: str) -> tuple[str, str]:

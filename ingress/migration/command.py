@@ -52,7 +52,8 @@ def run_check(options: CheckOptions) -> int:
     found = _reviewed(options)
     if not found.ingresses and not found.routes:
         others = f"{found.of_other_classes} of others"
-        why = next((finding.message for finding in found.others), "name the class by --ingress-class")
+        usual = "name the class by --ingress-class" if found.of_other_classes else "there is no Ingress at all"
+        why = next((finding.message for finding in found.others), usual)
         raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} ({others}): {why}")
     baseline = _baseline(options)
     print(_written(found, options, baseline))

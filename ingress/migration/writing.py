@@ -63,7 +63,8 @@ def run_migrate(options: MigrateOptions) -> None:
         dump = read_dump(options.source)
         found = judged_dump(dump, options.context, now_epoch_seconds=time.time())
         if not found.ingresses:
-            raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move")
+            why = next((f": {finding.message}" for finding in found.others), "")
+            raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move{why}")
         lines = _moved(dump, found, options)
     except (OSError, FolderUnreadable, Unparsable, CannotKeep) as error:
         raise CannotCheck(str(error)) from None

@@ -56,7 +56,10 @@ def run_rehearse(options: RehearseOptions) -> int:
     try:
         with ExitStack() as stack:
             found = _rehearsed(options, stack)
-    except (OSError, EOFError, FolderUnreadable, UnknownFormat) as error:
+    except OSError as error:
+        said = f"cannot use {error.filename}: {error.strerror}" if error.filename else str(error)
+        raise CannotCheck(said) from None
+    except (EOFError, FolderUnreadable, UnknownFormat) as error:
         raise CannotCheck(str(error)) from None
     if not found.requests:
         raise CannotCheck(f"{options.log} has no request in this format: name another one by --format")

@@ -49,7 +49,9 @@ class Prometheus:
                 said = " ".join(error.read(4096).decode(errors="replace").split())
             raise CannotCheck(f"{self._url} answers {error.code}: {printable(said, limit=_QUOTED)}") from None
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-            raise CannotCheck(f"{self._url}: {printable(str(error) or 'no answer', limit=_QUOTED)}") from None
+            cause = getattr(error, "reason", error)  # what the library wraps
+            said = getattr(cause, "strerror", None) or str(cause) or "no answer"
+            raise CannotCheck(f"{self._url}: {printable(said, limit=_QUOTED)}") from None
 
 
 def scraped(pages: Iterable[str]) -> dict[str, list[Sample]]:

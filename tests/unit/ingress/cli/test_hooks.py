@@ -37,13 +37,19 @@ def test_a_response_is_shown() -> None:
         ((TENANT,), "the settings do not fit hook tenant"),
         ((TENANT, "--settings", SETTINGS, "--request", "/"), "is no request"),
         ((TENANT, "-H", "x"), "is not NAME:VALUE"),
-        (("none.py",), "none.py"),
+        (("none.py",), "cannot read none.py: No such file"),
     ],
 )
 def test_what_cannot_be_tried_is_told(arguments: tuple[str, ...], problem: str) -> None:
     result = CliRunner().invoke(cli, ["hooks", "test", *arguments])
     assert isinstance(result.exception, BadInput)
     assert problem in str(result.exception)
+
+
+def test_what_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "image.py").write_bytes(b"\xff\xfe")
+    result = CliRunner().invoke(cli, ["hooks", "test", str(tmp_path / "image.py")])
+    assert str(result.exception) == f"{tmp_path / 'image.py'} is no Python source in UTF-8"
 
 
 def test_a_hook_that_fails_is_told(tmp_path: Path) -> None:

@@ -58,6 +58,9 @@ def test_a_check_of_nothing_is_no_success(tmp_path: Path) -> None:
     ManifestFolder(tmp_path).write("all.yaml", other)
     with pytest.raises(CannotCheck, match=r"no Ingress of class nginx \(1 of others\)"):
         run_check(CheckOptions(source=tmp_path, context=CONTEXT))
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(CannotCheck, match=r"no Ingress of class nginx \(0 of others\): there is no Ingress at all"):
+        run_check(CheckOptions(source=tmp_path / "empty", context=CONTEXT))
 
 
 def test_who_gives_nothing_to_check_is_told(tmp_path: Path) -> None:

@@ -130,6 +130,9 @@ def test_nothing_is_written_over_and_nothing_to_move_is_no_success(tmp_path: Pat
     ManifestFolder(tmp_path / "old").write("all.yaml", other)
     with pytest.raises(CannotCheck, match="no Ingress of class nginx"):
         migrate(tmp_path)
+    (tmp_path / "old" / "all.yaml").write_text("a: [b")
+    with pytest.raises(CannotCheck, match="no Ingress of class nginx to move: The file is not valid YAML"):
+        migrate(tmp_path)
     ManifestFolder(tmp_path / "old").write("all.yaml", nginx("web"))
     ManifestFolder(tmp_path / "new").write("mine.yaml", other)
     with pytest.raises(CannotCheck, match="is not empty"):

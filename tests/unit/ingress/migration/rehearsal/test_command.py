@@ -54,3 +54,7 @@ def test_a_log_without_requests_is_no_success(tmp_path: Path) -> None:
         run(tmp_path, line(), format="$host")
     with pytest.raises(CannotCheck, match="cannot read"):
         run_rehearse(RehearseOptions(log=tmp_path / "access.log.gz", source=tmp_path / "gone", context=CONTEXT))
+    ManifestFolder(tmp_path / "shop").write("all.yaml", service("cart"))
+    for log, why in ((tmp_path / "no.log", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(CannotCheck, match=f"^cannot use {log}: {why}"):
+            run_rehearse(RehearseOptions(log=log, source=tmp_path / "shop", context=CONTEXT))
