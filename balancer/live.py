@@ -229,24 +229,7 @@ class LiveTable:
             keyring=Keyring(model.authorities, model.client_certificates) if rekeyed else self._keyring,
         )
         yield
-        replaced = None if elsewhere or rekeyed else (yield from _replaced(before, model))
-        yield
-        backends = {} if replaced is None else dict(before.backends)
-        yield
-        for backend in model.backends if replaced is None else replaced:
-            was = runtime = before.backends.get(backend.key)
-            if runtime is None or elsewhere or rekeyed or runtime.backend is not backend:
-                runtime = self._runtime(runtime, backend, coming)
-                yield
-                coming.changed(was, runtime)
-                if was is not None and _is_large(backend):
-                    runtime.make_plans_of(was)
-                yield
-            backends[backend.key] = runtime
-        if replaced is None:
-            gone = [key for key in before.backends if key not in backends]
-            coming.concerned += gone
-            coming.departed += _members_of(before.backends[key] for key in gone)
+        backends = yield from self._backends(model, coming, every=elsewhere or rekeyed)
         yield
         tables, relays = before.tables, before.relays
         if not _has_same_routes(before.model, model):
@@ -274,6 +257,31 @@ class LiveTable:
         self._keyring = coming.keyring
         self.view = coming.view
         self.settings.proxy = coming.view.model.proxy
+
+    def _backends(
+        self, model: RoutingModel, coming: Coming, *, every: bool
+    ) -> Generator[None, None, dict[BackendKey, BackendRuntime]]:
+        """The backends of `model`, in steps. `coming` learns what is different. `every`: none is taken over."""
+        before = self.view
+        replaced = None if every else (yield from _replaced(before, model))
+        yield
+        backends = {} if replaced is None else dict(before.backends)
+        yield
+        for backend in model.backends if replaced is None else replaced:
+            was = runtime = before.backends.get(backend.key)
+            if runtime is None or every or runtime.backend is not backend:
+                runtime = self._runtime(runtime, backend, coming)
+                yield
+                coming.changed(was, runtime)
+                if was is not None and _is_large(backend):
+                    runtime.make_plans_of(was)
+                yield
+            backends[backend.key] = runtime
+        if replaced is None:
+            gone = [key for key in before.backends if key not in backends]
+            coming.concerned += gone
+            coming.departed += _members_of(before.backends[key] for key in gone)
+        return backends
 
     def _runtime(self, before: BackendRuntime | None, backend: Backend, coming: Coming) -> BackendRuntime:
         around = coming.around

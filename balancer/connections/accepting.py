@@ -17,7 +17,7 @@ from typing import Protocol, cast
 from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
 from balancer.connections.client_making import ClientMaker
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
-from balancer.connections.entrances import PAUSE_SECONDS, WAIT_SECONDS, Entrances, reset
+from balancer.connections.entrances import PAUSE_SECONDS, Entrances, reset
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.peeking import (
     begins_http2,
@@ -93,10 +93,9 @@ class Reception:
 
     `settings` are read anew for each connection. `places` has every connection that is open; whoever gets one that was
     handed over says when it ends. `bound` is the most that descriptors allow. `note` counts, by kind, connections that
-    were not taken in. Without descriptors nothing is accepted for `pause_seconds`, and a connection waits for an entry
-    point for `wait_seconds`. `names` knows the handshakes of an entry point for HTTPS. `clients` makes connections of
-    HTTP, and `relays` those that are carried as bytes. `transports` carry the connections.
-    `unfinished` bounds the handshakes under way.
+    were not taken in. Without descriptors nothing is accepted for `pause_seconds`. `names` knows the handshakes of an
+    entry point for HTTPS. `clients` makes connections of HTTP, and `relays` those that are carried as bytes.
+    `transports` carry the connections. `unfinished` bounds the handshakes under way.
     """
 
     def __init__(
@@ -113,7 +112,6 @@ class Reception:
         relays: RelayMaker,
         transports: TcpTransports,
         pause_seconds: float = PAUSE_SECONDS,
-        wait_seconds: float = WAIT_SECONDS,
         unfinished: UnfinishedHandshakes[TlsTransport] | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -127,7 +125,7 @@ class Reception:
         self._clients = clients
         self._relays = relays
         self._transports = transports
-        self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds, wait_seconds=wait_seconds)
+        self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
         self._hellos: dict[str, UnfinishedHandshakes[asyncio.Task[None]]] = {}
         self.arriving: set[Arriving] = set()

@@ -109,10 +109,6 @@ class AskingContext(ssl.SSLContext):
     on_dear: OnDear
     over: Callable[[], object]
 
-    def shares_with(self, other: AskingContext) -> bool:
-        """Whether both show the same, and trust the same."""
-        return self.made is other.made
-
     def wrap_bio(
         self,
         incoming: ssl.MemoryBIO,

@@ -6,13 +6,20 @@ It must not know pools, requests or retries.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from balancer.connections.dialing import dial
 from balancer.connections.endpoint_contexts import EndpointContexts
-from balancer.connections.endpoint_tls import endpoint_name, make_endpoint_context, make_raw_context, shared_demands
+from balancer.connections.endpoint_tls import (
+    check_shown,
+    endpoint_name,
+    make_endpoint_context,
+    make_raw_context,
+    shared_demands,
+)
 from balancer.connections.idle_shares import IdleShare, IdleShares
 from balancer.connections.raw import RawConnection
 from balancer.connections.unread import Unread
@@ -44,7 +51,7 @@ class KeptConnection(Watched, Protocol):
 
 
 class _Deaf(ReadsPieces):
-    """A connection that is closed as soon as it is made."""
+    """The protocol of a connection that is closed as soon as it is made: reads nothing."""
 
     def data_received(self, data: bytes) -> None: ...
 
@@ -117,10 +124,11 @@ class KeptConnections:
         *,
         http2: bool = False,
         raw: bool = False,
-    ) -> tuple[asyncio.Transport | TcpTransport, _Kept]:
+    ) -> _Kept:
         """Connects to `member`, in place of an idle connection of `share` if its namespace has no more places.
 
-        `raw`: TLS offers no protocol. Raises NoPlaceError, or as `dial` does.
+        `http2`: an endpoint that speaks TLS must choose HTTP/2. `raw`: TLS offers no protocol. Raises NoPlaceError,
+        ssl.SSLError if the endpoint has not shown what `tls` demands, or as `dial` does.
         """
         endpoint, places = member.endpoint, self.places
         contexts = self.raw_contexts if raw else self.contexts
@@ -144,7 +152,9 @@ class KeptConnections:
             places.give_back(share.namespace)
         else:
             self.open.add(connection)
-        return transport, connection
+        if tls is not None:
+            _check(tls, transport, http2=http2)
+        return connection
 
     async def knock(self, member: Member, timeout_seconds: float) -> None:
         """Makes a connection to `member` without TLS and closes it. Raises OSError or TimeoutError."""
@@ -169,3 +179,18 @@ class KeptConnections:
             task.cancel()
         for connection in tuple(self.open):
             connection.abort()
+
+
+def _check(tls: Handshake, transport: asyncio.Transport | TcpTransport, *, http2: bool) -> None:
+    """Cuts a connection, and raises ssl.SSLError, if what the endpoint has shown is not what is demanded.
+
+    With `http2` the endpoint must have chosen HTTP/2 (RFC 9113 3.2).
+    """
+    handshake = transport.get_extra_info("ssl_object")
+    try:
+        check_shown(tls, handshake)
+        if http2 and handshake.selected_alpn_protocol() != "h2":
+            raise ssl.SSLError("the endpoint does not offer HTTP/2")
+    except ssl.SSLError:
+        transport.abort()
+        raise

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
-
-from balancer.connections.endpoint_tls import check_shown
 from balancer.connections.kept import KeptConnections
 from balancer.connections.raw import RawConnection, RawOwner
 from balancer.http.streams import EndpointStream, Pool
@@ -48,25 +45,19 @@ class RawPool(Pool):
         """There are none."""
 
     async def connect(self, timeout_seconds: float) -> RawStream:
-        pools, tls, member = self._pools, self._tls, self._member
+        pools, member = self._pools, self._member
         share = pools.idle.join(member.namespace, self)
         try:
             async with Bounded(timeout_seconds, pools.deadlines.absences):
-                transport, connection = await pools.dialled(
+                connection = await pools.dialled(
                     member,
                     lambda: RawConnection(self._owner, is_client=False, namespace=member.namespace),
-                    tls,
+                    self._tls,
                     share,
                     raw=True,
                 )
         finally:
             pools.idle.leave(share, self)
-        if tls is not None:
-            try:
-                check_shown(tls, transport.get_extra_info("ssl_object"))
-            except ssl.SSLError:
-                transport.abort()
-                raise
         return RawStream(connection)
 
     def end_idle(self) -> bool:

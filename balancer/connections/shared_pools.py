@@ -7,9 +7,7 @@ and before the last room is taken the next connection is on its way. It must not
 from __future__ import annotations
 
 import asyncio
-import ssl
 
-from balancer.connections.endpoint_tls import check_shown
 from balancer.connections.kept import KeptConnections
 from balancer.http.streams import EndpointStream, Pool
 from balancer.http2.endpoint import ENDPOINT_LIMITS, Http2EndpointConnection
@@ -178,7 +176,7 @@ class SharedPool(Pool):
     async def _connected(self) -> Http2EndpointConnection:
         tls, pools = self._tls, self._pools
         library = pools.settings.proxy.http2.engine.value
-        transport, connection = await pools.dialled(
+        return await pools.dialled(
             self._member,
             lambda: Http2EndpointConnection(
                 self, make_engine(CLIENT, ENDPOINT_LIMITS, library), pools.flusher, pools.deadlines, tls is not None
@@ -187,17 +185,3 @@ class SharedPool(Pool):
             self._share,
             http2=True,
         )
-        if tls is not None:
-            try:
-                _check(tls, transport.get_extra_info("ssl_object"))
-            except ssl.SSLError:
-                transport.abort()
-                raise
-        return connection
-
-
-def _check(tls: Handshake, handshake: ssl.SSLObject) -> None:
-    """Raises ssl.SSLError if the chain is too long, or the endpoint did not choose HTTP/2 (RFC 9113 3.2)."""
-    check_shown(tls, handshake)
-    if handshake.selected_alpn_protocol() != "h2":
-        raise ssl.SSLError("the endpoint does not offer HTTP/2")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
-
-from balancer.connections.endpoint_tls import check_shown
 from balancer.connections.idle_shares import IdleShare
 from balancer.connections.kept import KeptConnections
 from balancer.http1.endpoint import EndpointConnection, Keeper
@@ -48,18 +45,9 @@ class ConnectionPool(Keeper):
         return None
 
     async def connect(self, timeout_seconds: float) -> EndpointConnection:
-        pools, tls = self._pools, self._tls
+        pools = self._pools
         async with Bounded(timeout_seconds, pools.deadlines.absences):
-            transport, connection = await pools.dialled(
-                self._member, lambda: EndpointConnection(self), tls, self._share
-            )
-        if tls is not None:
-            try:
-                check_shown(tls, transport.get_extra_info("ssl_object"))
-            except ssl.SSLError:
-                transport.abort()
-                raise
-        return connection
+            return await pools.dialled(self._member, lambda: EndpointConnection(self), self._tls, self._share)
 
     def give_back(self, connection: EndpointConnection) -> None:
         """Keeps a connection for another request, or closes it (`http1.endpoint.Keeper`)."""

@@ -130,7 +130,7 @@ def _with_more(head: bytes, outgoing: Outgoing) -> bytes:
 
 
 def _with_connection(head: bytes, outgoing: Outgoing) -> bytes:
-    """The head so far with another Connection, and in HTTP/1.0 if that is spoken."""
+    """`head` with the Connection field that the route asks for, and as HTTP/1.0 if the route says so."""
     if outgoing.http_1_0:
         head = head.replace(_VERSION, _VERSION_1_0, 1)  # the first is that of the request line
     return head + b"Connection: %b\r\n" % outgoing.connection

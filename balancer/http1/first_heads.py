@@ -25,7 +25,7 @@ class FirstHeads:
         self._read: dict[bytes, tuple[ProxySettings, RequestHead, bool]] = {}
 
     def find(self, data: bytes, settings: ProxySettings) -> tuple[ProxySettings, RequestHead, bool] | None:
-        """What `remember` was told of these bytes under these settings; None if nothing is remembered."""
+        """The other arguments of `remember` for these bytes and settings; None if they are not remembered."""
         read = self._read.get(data)
         return read if read is not None and read[0] is settings else None
 

@@ -331,7 +331,10 @@ def _apply_rare(draft: _Draft, found: FieldLines) -> None:
 
 
 def _apply_host(draft: _Draft, host: bytes | None, known: RequestHead | None) -> None:
-    """Sets what Host says. The last request that is `known` often had the same."""
+    """Sets authority and host name from the value of Host. `known` is the last request, which often had the same value.
+
+    Raises `Refusal` for an empty Host, and for none in HTTP/1.1 (RFC 9112 3.2).
+    """
     if host is None and draft.minor == 1:
         raise Refusal(ErrorKind.BAD_REQUEST, "no Host on HTTP/1.1")
     if host == b"":

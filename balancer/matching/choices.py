@@ -44,7 +44,7 @@ class RequestFacts:
         return self._query
 
     def fields(self, names: frozenset[bytes]) -> dict[bytes, bytes]:
-        """The values of the fields with these names, those of repeated fields joined."""
+        """The values of the fields with these names, by name. Values of a repeated field are joined by ", "."""
         found: dict[bytes, bytes] = {}
         for name, value in self.request.fields:
             if name in names:

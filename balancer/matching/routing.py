@@ -225,15 +225,12 @@ NOWHERE: Final = RouteTable(Content(RouteConfiguration(""), (), ()), None, make_
 """The table behind an entry point that is gone: no route, no gate."""
 
 
-def compile_routes(
-    model: RoutingModel, before: RouteTable | None = None, make: GateMaker = make_gate, configuration: str = INGRESS
-) -> RouteTable:
+def compile_routes(model: RoutingModel, before: RouteTable | None = None, configuration: str = INGRESS) -> RouteTable:
     """The table of one route configuration of a model, by its key.
 
-    What has not changed since `before` is taken over: the tables of hosts, with what they serve. `make` makes the gates
-    of routes.
+    What has not changed since `before` is taken over: the tables of hosts, with what they serve.
     """
-    return finished(_compiling_one(_contents(model)[configuration], before, make))
+    return finished(_compiling_one(_contents(model)[configuration], before, make_gate))
 
 
 def compiling(

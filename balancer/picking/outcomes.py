@@ -43,7 +43,7 @@ _DATE_BYTES_MOST = 64
 
 
 class Outcome(Enum):
-    """What an attempt says about its endpoint. `UNKNOWN`: the end of the attempt says nothing about the endpoint.
+    """What an attempt shows about its endpoint. `UNKNOWN`: nothing.
 
     `ANSWERED_5XX`: the endpoint answered that it cannot do its work. `FAILED`: it gave no answer, or none of its own.
     `UNREACHED`: no connection was made, so that no request can have caused the failure.

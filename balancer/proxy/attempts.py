@@ -20,6 +20,7 @@ from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
 from balancer.proxy import pausing, reporting, succession, timing
+from balancer.proxy.awaiting import WaitingRequest
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.context import RequestContext
@@ -130,10 +131,8 @@ class Attempts(ExchangeOwner):
 
     def _found_none(self, balancer: Balancer) -> None:
         """No endpoint was picked."""
-        refusal = balancer.refusal
-        self._context.account.refusal = refusal
-        is_overload = balancer.pools.general and refusal is None
-        self._end_forwarding(AttemptError(ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT, Sent.NOTHING))
+        self._context.account.refusal = balancer.refusal
+        self._end_forwarding(AttemptError(succession.why_none(balancer), Sent.NOTHING))
 
     def limit_passed(self) -> ErrorKind:
         return timing.limit_passed(self._context)
@@ -141,13 +140,7 @@ class Attempts(ExchangeOwner):
     def _may_repeat_body(self) -> bool:
         """Whether another endpoint may get the body of the request after it was sent to one."""
         request, policy = self._context.outgoing.request, self._context.policy
-        return keeps_body(
-            request.method,
-            body_bytes=request.body_bytes,
-            on=policy.retry_on,
-            tries=policy.tries,
-            refusable=self._http2,
-        )
+        return keeps_body(request.method, request.body_bytes, policy.retry_on, policy.tries, self._http2)
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""
@@ -170,48 +163,22 @@ class Attempts(ExchangeOwner):
     def _connect(self) -> None:
         """Begins to make a connection. Goes on when there is one, or elsewhere if that takes long."""
         context, runtime, forwarder = self._context, self._runtime, self._forwarder
-        context.waiting.waits()
         pick = context.account.pick
         assert pick is not None
         pool = forwarder.pools.of(pick.member, self._handshake, self._http2)
-        Connecting(self, pick, pool, runtime, forwarder).begin(context.policy.connect_timeout_seconds)
+        waiter = WaitingRequest(context, self)
+        Connecting(waiter, pick, pool, runtime, forwarder).begin(context.policy.connect_timeout_seconds)
 
-    # What a new connection calls (`connecting.Waiter`).
+    # How the wait for a new connection ends (`awaiting.Connected`).
 
-    def seconds_left(self) -> float:
-        alarm = self._context.alarm
-        return alarm.left()
+    def connected(self, endpoint: EndpointStream) -> None:
+        self._exchange(endpoint)
 
-    def connecting_ended(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
-        context = self._context
-        try:
-            self._go_on(stream, kind)
-        except Exception:
-            context.break_off()
-        finally:
-            context.waiting.waited()
+    def not_connected(self, kind: ErrorKind) -> None:
+        now = time.perf_counter()
+        self._attempted(AttemptError(kind, Sent.NOTHING), now, now)
 
-    def goes_elsewhere(self) -> bool:
-        context = self._context
-        try:
-            if not self._leave():
-                return False
-        except Exception:
-            context.break_off()
-        context.waiting.waited()
-        return True
-
-    def _go_on(self, stream: EndpointStream | None, kind: ErrorKind) -> None:
-        if stream is None:
-            self._failed(kind)
-        elif self._context.stream.closed:
-            stream.release()
-            self._failed(ErrorKind.CLIENT_LEFT)
-        else:
-            self._exchange(stream)
-
-    def _leave(self) -> bool:
-        """Leaves the endpoint that takes long to connect to, if there is another one. Returns whether there was."""
+    def leaves(self) -> bool:
         error = AttemptError(ErrorKind.CONNECT_TIMEOUT, Sent.NOTHING)
         following = self._pick_after(error)
         if following is None:
@@ -277,11 +244,6 @@ class Attempts(ExchangeOwner):
         self._was_repeated = True
         return not was_repeated
 
-    def _failed(self, kind: ErrorKind) -> None:
-        """No connection could be made for the exchange."""
-        now = time.perf_counter()
-        self._attempted(AttemptError(kind, Sent.NOTHING), now, now)
-
     def _attempted(self, error: AttemptError | None, now: float, answered_at: float) -> None:
         """Reports an attempt to health, then begins another one or ends."""
         context, started = self._context, self._attempt_started
@@ -321,8 +283,10 @@ class Attempts(ExchangeOwner):
         return self._choose(is_over=is_over, is_silent=is_silent)
 
     def _choose(self, *, is_over: bool, is_silent: bool = False) -> Pick | None:
-        """`is_over` as for the budget. `is_silent`: the last endpoint did not even refuse, so endpoints of other zones
-        come first.
+        """The next pick, if the limits of the route and the budget allow one.
+
+        `is_over`: the failed attempt costs its endpoint nothing more. `is_silent`: the last endpoint did not even
+        refuse.
         """
         context, tried, now = self._context, self._tried, time.perf_counter()
         if context.stream.closed:
@@ -335,10 +299,8 @@ class Attempts(ExchangeOwner):
         budget = runtime.budget
         if not budget.may_retry(runtime.load.in_flight, self._forwarder.reserve, now, is_over):
             return None
-        picker = self._picker
-        pick = picker.pick(succession.with_neighbours(tried, runtime), now) if is_silent else None
-        pick = pick or picker.pick(tried, now)
-        return picker.pick((), now) if pick is None and context.policy.repeats_endpoints else pick
+        repeats = context.policy.repeats_endpoints
+        return succession.next_pick(self._picker, runtime, tried, now, is_silent, repeats)
 
     def _sees_present(self, now: float) -> bool:
         """Takes the balancer of the view in use. Returns whether the backend is still there."""

@@ -21,7 +21,7 @@ from balancer.runtime.shares import FairShares
 MIRRORED_BODY_BYTES: Final = 1024 * 1024
 """A request with a longer body is not copied; ingress-nginx takes bodies of 1 MiB unless an Ingress says otherwise."""
 HELD_BYTES: Final = 32 * 1024 * 1024
-"""What the bodies of all copies of a worker may take together, under way and on their way. Divided among tenants."""
+"""The memory of the bodies of all copies of a worker, received or about to be. Divided among tenants."""
 
 _NO_BODY: Final = 0
 
@@ -30,8 +30,9 @@ class CopySender(Protocol):
     """Sends copies. It bounds how many are under way."""
 
     def send(self, copy: AuthRequest, ended: Callable[[], None]) -> bool:
-        """Sends `copy`, and calls `ended` when nothing of it is held any more. False: there is no room, and `ended` is
-        not called.
+        """Sends `copy` and returns True; `ended` is called once, when the copy takes no memory any more.
+
+        Returns False without room for another copy, and never calls `ended` then.
         """
 
 

@@ -71,12 +71,11 @@ class Request(RequestContext):
         served = match.served
         account.destination = served.main
         self.editors = served.editors
-        if not served.is_plain:
-            if served.apart is not None:
-                return self._go_apart(request, match)
-            gates = served.secure_gates if origin.https else served.plain_gates
-            if gates:
-                return self._pass_gates(request, match, gates)
+        if served.apart is not None:
+            return self._go_apart(request, match)
+        gates = served.secure_gates if origin.https else served.plain_gates
+        if gates:
+            return self._pass_gates(request, match, gates)
         self._let_in(request, match, None)
 
     def _go_apart(self, request: RequestHead, match: Match) -> None:
@@ -237,9 +236,9 @@ class Request(RequestContext):
         Gating(self, gates, Asked(led, stream.origin, stream.secure, match.captures, *known), led.before).begin()
 
     def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
-        """`kind`; if it says who may pass, and nobody could serve the request anyway, that is said instead.
+        """The error to answer with: 503 in place of an error of access if no endpoint could serve the request anyway.
 
-        As in ingress-nginx, where a Service without endpoints answers 503 before anybody is asked to sign in.
+        As in ingress-nginx, where a Service without endpoints answers 503 before a client is asked to sign in.
         """
         to = self.account.destination
         if kind not in WHO_MAY_PASS or to is None or self._is_servable():
@@ -284,7 +283,10 @@ class Request(RequestContext):
         self.answer(error.kind, kept)
 
     def answer(self, kind: ErrorKind, kept: KeptBody | None = None) -> None:
-        """Says what went wrong. `kept` is the part of the client's body that has come already, if it is still there."""
+        """Answers with the error `kind`, or with the error page of the route for it.
+
+        `kept` is the received part of the body of the request, None if it is gone.
+        """
         account, status = self.account, ANSWERS[kind].status
         account.error = kind
         account.status = status

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Collection
 
+from balancer.errors import ErrorKind
 from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.messages import RequestHead
 from balancer.http.streams import RequestStream
@@ -19,7 +20,7 @@ from balancer.model.handshakes import Handshake
 from balancer.model.policies import RoutePolicy
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
-from balancer.picking.members import Member
+from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
@@ -46,12 +47,23 @@ def handshake_of(runtime: BackendRuntime, *, secure: bool) -> Handshake | None:
     return None if handshake is not None and handshake.follows_client and not secure else handshake
 
 
-def with_neighbours(tried: tuple[Member, ...], runtime: BackendRuntime) -> Collection[Member]:
-    """The members that were tried, and all others in the zone of the last one."""
-    last = tried[-1].endpoint.zone
-    if last is None:
-        return tried
-    return {*tried, *(each for each in runtime.members.values() if each.endpoint.zone == last)}
+def next_pick(  # noqa: PLR0917 -- by position, as `Picker.pick`
+    picker: Picker, runtime: BackendRuntime, tried: tuple[Member, ...], now: float, is_silent: bool, repeats: bool
+) -> Pick | None:
+    """The pick after `tried`, of which the last has failed; None if there is none.
+
+    `is_silent`: the last one did not even refuse, so endpoints of other zones come first. `repeats`: when all were
+    tried, any may be tried again.
+    """
+    pick = picker.pick(_with_neighbours(tried, runtime), now) if is_silent else None
+    pick = pick or picker.pick(tried, now)
+    return picker.pick((), now) if pick is None and repeats else pick
+
+
+def why_none(balancer: Balancer) -> ErrorKind:
+    """Why `balancer` has picked nobody: all endpoints are busy, or there is none for this request."""
+    is_overload = balancer.pools.general and balancer.refusal is None
+    return ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
 
 
 def session(
@@ -75,6 +87,14 @@ def cookies(picker: Picker, to: Destination, request: RequestHead, *, secure: bo
         return ()
     cookie = to.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
     return (FieldSetter((cookie,), replaces=False),)
+
+
+def _with_neighbours(tried: tuple[Member, ...], runtime: BackendRuntime) -> Collection[Member]:
+    """The members that were tried, and all others in the zone of the last one."""
+    last = tried[-1].endpoint.zone
+    if last is None:
+        return tried
+    return {*tried, *(each for each in runtime.members.values() if each.endpoint.zone == last)}
 
 
 def _new_key() -> bytes:

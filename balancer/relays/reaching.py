@@ -67,10 +67,8 @@ class Reaching:
         pick = balancer.pick((), now)
         if pick is not None:
             return self._attempt(pick, now)
-        refusal = balancer.refusal
-        self._account.refusal = refusal
-        is_overload = balancer.pools.general and refusal is None
-        self._traveller.unreached(ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT)
+        self._account.refusal = balancer.refusal
+        self._traveller.unreached(succession.why_none(balancer))
 
     def leave(self) -> None:
         """The relay is over."""
@@ -164,8 +162,5 @@ class Reaching:
         if not runtime.budget.may_retry(runtime.load.in_flight, reserve, now, is_over=True):
             return None
         picker: Picker = runtime.balancer(self._target.branch.zone_policy, now)
-        if kind is ErrorKind.CONNECT_TIMEOUT:
-            elsewhere = picker.pick(succession.with_neighbours(self._tried, runtime), now)
-            if elsewhere is not None:
-                return elsewhere
-        return picker.pick(self._tried, now)
+        is_silent = kind is ErrorKind.CONNECT_TIMEOUT
+        return succession.next_pick(picker, runtime, self._tried, now, is_silent, repeats=False)

@@ -105,10 +105,10 @@ class Relay(Connection):
         return False
 
     def start(self, server: RequestServer) -> None:
-        """No requests come on it."""
+        """Does nothing: a relay carries no requests."""
 
     def end_soon(self) -> None:
-        """Nobody can be asked to leave: the bytes say what is under way, and to these nothing is added."""
+        """Does nothing: a stream of bytes has no message that asks its peer to leave."""
 
     def shut_down(self, idle_before: float, ends_tunnels: bool) -> None:
         if not ends_tunnels or self.end is not None:

@@ -43,17 +43,17 @@ class Watched(Protocol):
 
 
 class Alarms(Protocol):
-    """Whoever is told of an alarm."""
+    """The owner of an `Alarm`."""
 
     def expired(self) -> None:
         """The time that was allowed has passed."""
 
 
 class Looks(Protocol):
-    """Whoever looks around while it waits."""
+    """The owner of an `Alarm` that acts before the time is over."""
 
     def looks(self) -> None:
-        """Nothing has come yet; time is left."""
+        """Called every `LOOK_SECONDS` while the alarm is set and time is left."""
 
 
 class Alarm:
@@ -92,7 +92,7 @@ class Alarm:
         self.place: dict[Watched, None] | None = None
 
     def set(self, seconds: float) -> None:
-        """Tell the owner in `seconds` from now, in place of whenever it was."""
+        """Calls `expired` of the owner in `seconds` from now; a time that was set before does not count any more."""
         self._looker = None
         deadline = self._time() + seconds
         if deadline > self.limit:  # noqa: PLR1730 -- `min` costs as much as the rest
@@ -103,7 +103,7 @@ class Alarm:
             deadlines.insert(self)
 
     def set_looking(self, seconds: float, looker: Looks) -> None:
-        """`set`, and let `looker` look every `LOOK_SECONDS` until then, or until the next `set`."""
+        """`set`; until the time has passed, or the next `set`, `looks` of `looker` is called every `LOOK_SECONDS`."""
         if seconds <= LOOK_SECONDS:
             return self.set(seconds)
         deadline = self._time() + LOOK_SECONDS  # as `set` does, without a call for each request
@@ -118,11 +118,11 @@ class Alarm:
             deadlines.insert(self)
 
     def limit_to(self, seconds: float) -> None:
-        """From now on no time that is set ends later than in `seconds`, until `unlimit`."""
+        """No alarm that is set from now on ends later than in `seconds`, until `unlimit`."""
         self.limit = self._time() + seconds
 
     def unlimit(self) -> None:
-        """The next time that is set ends when it says."""
+        """Removes the limit of `limit_to` from alarms that are set from now on."""
         self.limit = NEVER
 
     def left(self) -> float:
@@ -130,7 +130,7 @@ class Alarm:
         return self.limit - self._time()
 
     def clear(self) -> None:
-        """Tell nobody; the next owner may set it."""
+        """Ends the alarm. Another owner may use it."""
         self.owner = None
         self._looker = None
         self.deadline = NEVER

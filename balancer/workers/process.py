@@ -116,7 +116,9 @@ class WorkerProcess:
         self._channel.close()
 
     async def _listeners(self) -> dict[str, socket.socket] | None:
-        """The own sockets by name; for a worker that stands by, those of the place that it takes, None if it drains."""
+        """The sockets to accept from, by name. A worker that stands by waits for a place first, and returns None if it
+        drains before it has one.
+        """
         start = self._start
         if not start.places:
             return _opened(start.sockets)

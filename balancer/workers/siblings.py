@@ -64,7 +64,7 @@ def _begins(row: FailingRow, before: Rows) -> bool:
 
 
 def _is_newest(row: FailingRow, known: Iterable[Rows]) -> bool:
-    """Whether nobody has told the step of `row`, or a later one."""
+    """Whether the step of `row` is later than every `known` step of its endpoint. False without a step."""
     if row.step is None:
         return False
     place = row.backend, row.endpoint

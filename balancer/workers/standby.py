@@ -49,7 +49,7 @@ class Standby:
             pause = self._times.proof if is_taken else self._times.longest_pause
 
     def take(self) -> Supervised | None:
-        """The process, if it is ready. It is the caller's from then on."""
+        """Hands the process that stands by over to the caller; None if it is not ready."""
         worker = self._worker
         if worker is None or not _is_ready(worker):
             return None

@@ -26,7 +26,7 @@ from balancer.model.secrecy import shown_fields
 from balancer.runtime.priority import give_way
 from balancer.runtime.shares import FairShares
 from balancer.workers.fleet import NoAnswer
-from ingress.admin.doors import PORT_MOST, USUAL_TIMES, DoorTimes, open_doors
+from ingress.admin.doors import PORT_MOST, open_doors
 from ingress.admin.guarding import for_operators
 from ingress.admin.overview.viewers import TooManyViewers, Viewer
 from ingress.admin.overview.watching import parts_of
@@ -117,7 +117,7 @@ def build_admin(source: AdminSource, overview: OverviewPages, *, debug_remote: b
 
 
 async def start_admin(
-    app: web.Application, *, host: str, port: int, bound: int = PORT_MOST, times: DoorTimes = USUAL_TIMES
+    app: web.Application, *, host: str, port: int, bound: int = PORT_MOST
 ) -> tuple[web.AppRunner, int]:
     """Serves `app`. Returns what `cleanup()` stops, and the port in use (`port` 0: any free one).
 
@@ -125,7 +125,7 @@ async def start_admin(
     """
     listener = listen(host, port, purpose="admin")
     found = port_of(listener)
-    return await open_doors(app, listener, bound=bound, times=times), found
+    return await open_doors(app, listener, bound=bound), found
 
 
 class _Pages:

@@ -89,7 +89,7 @@ class Inventory:
         """What this replica knows of the places of Gateways beside their Services."""
 
     def holding_back(self, secrets: Mapping[_Key, Secret | None]) -> Inventory:
-        """An inventory of these objects, but with `secrets` in place of those Secrets; None: as if there was none yet.
+        """A view of this inventory in which each Secret of `secrets` is replaced; None: it is missing in the view.
 
         For reading only, and until the next event.
         """

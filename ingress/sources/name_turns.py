@@ -27,14 +27,14 @@ class NameTurns(Generic[_LookUp]):
         self._queues.setdefault(namespace, deque()).append(look_up)
 
     def remove(self, namespace: str, look_up: _LookUp) -> None:
-        """`look_up` does not wait any more, if it does."""
+        """`look_up` waits no more. Without effect if it did not wait."""
         queue = self._queues.get(namespace)
         if queue is not None and look_up in queue:
             queue.remove(look_up)
             self._tidy(namespace)
 
     def take(self) -> _LookUp | None:
-        """The look-up that begins now. None if none waits, or if those that wait have no place."""
+        """The look-up that begins now; None if none waits whose namespace may hold another place."""
         namespace = next((each for each in self._queues if self._places.take(each)), None)
         if namespace is None:
             return None

@@ -25,10 +25,10 @@ _BRANCHES = frozenset("*+?{|")
 
 
 class _HeldBeginning:
-    """What is held at one beginning, and the beginnings below it: those that are longer and begin with it.
+    """The units that tenants hold at one beginning of paths: a node of a tree, in which longer beginnings are below.
 
-    `below` is sorted, and none of them lies below another. `heaviest` says for each tenant what the heaviest line below
-    weighs to it, without what is held here; under the empty name for tenants who hold nothing below.
+    `below` are the nodes of the next longer beginnings, sorted. `heaviest` is, by tenant, the weight of the heaviest
+    line of nodes below this one; under the empty name for tenants who hold nothing below.
     """
 
     __slots__ = ("beginning", "below", "heaviest", "total", "units")
@@ -41,27 +41,27 @@ class _HeldBeginning:
         self.heaviest: dict[str, int] = {"": 0}
 
     def weight(self, tenant: str) -> int:
-        """What is held here weighs twice to its tenant: it is taken, and others must be left as much."""
+        """The weight of this node to `tenant`: own units count twice, because as many must stay free for others."""
         return self.total + self.units[tenant]
 
     def heaviest_below(self, tenant: str) -> int:
         return self.heaviest.get(tenant, self.heaviest[""])
 
     def next(self, beginning: str) -> _HeldBeginning | None:
-        """The one of `below` with which `beginning` begins."""
+        """The node of `below` with whose beginning `beginning` begins; None if there is none."""
         place = bisect_right(self.below, beginning, key=_beginning_of) - 1
         found = self.below[place] if place >= 0 else None
         return found if found is not None and beginning.startswith(found.beginning) else None
 
     def beginning_with(self, beginning: str) -> slice:
-        """The part of `below` that begins with `beginning`."""
+        """The nodes of `below` whose beginnings begin with `beginning`, as a part of the list."""
         first = last = bisect_left(self.below, beginning, key=_beginning_of)
         while last < len(self.below) and self.below[last].beginning.startswith(beginning):
             last += 1
         return slice(first, last)
 
     def insert(self, held: _HeldBeginning) -> None:
-        """Places `held` below this one, and what begins with it below `held`."""
+        """Makes `held` a node below this one, and moves nodes whose beginnings begin with its own below `held`."""
         place = self.beginning_with(held.beginning)
         held.below = self.below[place]
         self.below[place] = [held]
@@ -69,7 +69,7 @@ class _HeldBeginning:
             held.know(each)
 
     def know(self, below: _HeldBeginning) -> None:
-        """Counts the lines through `below`, of which something was taken."""
+        """Updates `heaviest` after units were taken at the node `below`, or below that."""
         for tenant in self.heaviest.keys() | below.heaviest.keys() | below.units.keys():
             weight = below.weight(tenant) + below.heaviest_below(tenant)
             self.heaviest[tenant] = max(self.heaviest_below(tenant), weight)
@@ -112,7 +112,7 @@ class _Pool:
             above.know(below)
 
     def _line(self, beginning: str) -> list[_HeldBeginning]:
-        """Everything that is held at `beginning` and above it, the shortest first."""
+        """The nodes from the root to that of `beginning`, or to the last one above it."""
         line = [self._root]
         while line[-1].beginning != beginning and (found := line[-1].next(beginning)) is not None:
             line.append(found)

@@ -150,7 +150,8 @@ class RouteMaker:
     def host(self, claimed: HostClaim) -> Host:
         """One host. A certificate of its own means TLS, too. The same one as in the last translation if it is equal."""
         certificate = self._certificate(claimed.name, claimed.certificate)
-        made = self._memory.last(claimed.key)
+        key = claimed.key
+        made = self._memory.last(key)
         given = (claimed, certificate, self._shared)
         if made is None or made.given != given or not self._leads_there_again(made):
             notes = FindingNotes()
@@ -160,8 +161,9 @@ class RouteMaker:
             if made is not None and made.host == host:
                 host = made.host
             made = MadeHost(host, given, tuple(self._backends.asked), _policies_of(host), notes.notes)
-        self._memory.keep(claimed.key, made)
-        repeat(made.findings, self._findings)
+        self._memory.keep(key, made)
+        if made.findings:
+            repeat(made.findings, self._findings)
         return made.host
 
     def _leads_there_again(self, made: MadeHost) -> bool:

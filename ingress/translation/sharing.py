@@ -23,7 +23,7 @@ def fair_shares(wanted: Mapping[str, int], total: int) -> dict[str, int]:
 
 
 def fairly_held(asked: Iterable[tuple[str, Key]], *, before: Collection[Key], most: int) -> frozenset[Key]:
-    """The objects that may be held; `asked` says which namespace asks for which object, the most senior first.
+    """The objects that may be held. `asked` has pairs of a namespace and an object that it asks for, most senior first.
 
     Each namespace keeps what was held `before`, and gets the rest of its fair share of `most` by seniority; one object
     in any case. A share becomes smaller when others ask, but nothing is taken away for that. So all namespaces together

@@ -78,12 +78,12 @@ class Notice(msgspec.Struct, frozen=True, order=True):
 
     @property
     def topic(self) -> _Topic:
-        """What it is about, whatever its text."""
+        """The object and the reason. Notices of one topic differ in their text."""
         return *self.subject, self.uid, self.reason
 
     @property
     def end(self) -> Notice:
-        """The notice that it is over."""
+        """The notice to write when this one is no longer true."""
         note, harm = f"No longer so: {self.note}", HARM[Severity.COSMETIC]
         return msgspec.structs.replace(self, note=note, harm=harm, lasts=False, is_over=True)
 
@@ -132,9 +132,7 @@ class Notices:
         self._wait(sorted((*waiting, *new), key=lambda notice: notice.harm))
 
     def take(self, now: float) -> Notice | None:
-        """The next notice to say, or None if nothing may be said at `now`. The notice counts as said, even if writing
-        fails.
-        """
+        """The next notice to write, None if none may be written at `now`. It counts as written, even if that fails."""
         if self._all.wait_seconds(now) > 0.0:
             return None
         while self._waiting:
@@ -154,7 +152,7 @@ class Notices:
         return self._all.wait_seconds(now) if self._waiting else None
 
     def _end(self, gone: Set[Notice], *, still: Set[_Topic], present: Callable[[Notice], bool]) -> None:
-        """Takes the notices that are no longer true. Those that were said may be said again from now on."""
+        """Queues the ends of notices that are `gone`, and forgets that those notices were written."""
         over = {notice.topic: notice.end for notice in gone if notice.lasts and notice in self._said}
         over = {topic: end for topic, end in over.items() if topic not in still}
         if over:

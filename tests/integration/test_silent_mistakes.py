@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from tests.fakes.stopwatch import Stopwatch
 from tests.integration.manifests import ingress, rule
 from tests.integration.manifests import path as path_to
 from tests.integration.running import Zonal, completed, running, until
@@ -179,10 +179,10 @@ async def test_a_service_that_loses_its_last_endpoint_says_so_until_it_returns(t
 
 async def lost_and_returned(place: Shop, zonal: Zonal, number: int) -> float:
     """The only endpoint turns unready and ready again; how many seconds it took to notice the first."""
-    before, started = zonal.stderr, time.monotonic()
+    before, watch = zonal.stderr, Stopwatch()
     none_ready(place)
     await has_findings(zonal, ["NoReadyEndpoint"])
-    seconds = time.monotonic() - started
+    seconds = watch.seconds
     assert (await get(zonal.http_port, HOST)).status == 503
     await until(lambda: len(zonal.access_lines) == 2 * number, seconds=_PATIENCE_SECONDS)
     assert json.loads(zonal.access_lines[-1])["error"] == "no_endpoint"

@@ -36,7 +36,10 @@ class LedHead(RequestHead, frozen=True, eq=False, gc=False):
 
 
 def led_to(request: RequestHead, verdict: NewPath, before: Go) -> LedHead:
-    """`request` as it is matched anew. Raises `Refusal` for a path with dot segments, or one that is too long."""
+    """`request` with the path of `verdict`, to be matched anew. `before` is what gates have changed about it.
+
+    Raises `Refusal` for a path with dot segments, or one that is too long.
+    """
     path = verdict.path
     if len(path) > _PATH_BYTES_MOST:
         raise Refusal(ErrorKind.TARGET_TOO_LONG, "a rewritten path that is too long")

@@ -49,7 +49,7 @@ _Judged = dict[BackendKey, tuple[Backend, ServiceFacts]]
 
 
 class Catalog:
-    """The Services of the last model that was followed, and those that routes name in vain.
+    """The Services of the last model that was followed, and those that routes name but that do not exist.
 
     `changes` are the last modes of each Service, the newest last. `zones` counts endpoints by zone and readiness.
     """

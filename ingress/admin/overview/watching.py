@@ -95,16 +95,14 @@ class Watching:
         source: OverviewSource,
         totals: Totals,
         *,
-        clock: Callable[[], float] = time.time,
         on_report: Callable[[FleetReport], None] = lambda _: None,
     ) -> None:
-        """`totals` may be shared with whoever reads the same tables. `clock` returns Unix time. `on_report` gets what
-        workers report: also without viewers when requests begin to leave a zone, and until they are back.
+        """`totals` may be shared with whoever reads the same tables. `on_report` gets what workers report: also
+        without viewers when requests begin to leave a zone, and until they are back.
         """
         self._source = source
         self._on_report = on_report
         self._evacuations = 0.0  # at the last report
-        self._clock = clock
         self._increments = Increments(totals)
         self._ledger = Ledger()
         self._lock = asyncio.Lock()
@@ -215,7 +213,7 @@ class Watching:
         for increments in self._increments.look(self._source.tables()):
             ledger.traffic.add(increments)
             yield
-        now = self._clock()
+        now = time.time()
         self._at = now
         yield from ledger.catalog.follow(self._source.served(), now=now)
         ledger.dry_runs.follow(ledger.catalog.services, ledger.traffic.services, now)

@@ -138,7 +138,7 @@ def undrain(**given: Any) -> None:
 
 
 def _refuse_unless_sensible(zone: str, known: Mapping[str, bool], drained: tuple[str, ...]) -> None:
-    """Raises `BadInput` for a zone that nobody knows, and for the last zone that is not drained."""
+    """Raises `BadInput` for a zone that no replica knows, and for the last known zone that is not drained."""
     from ingress.cli.kubectl.drains import zones_left
 
     if known and zone not in known:

@@ -44,7 +44,7 @@ class NodeLookups:
         self._tokens_at = 0.0
 
     def name(self, item: _Slice, names: Collection[str], *, now: float) -> bool:
-        """The endpoints of a slice name these nodes now. A slice that is gone names none.
+        """Notes the nodes that the endpoints of a slice name at `now`; none for a slice that is gone.
 
         Returns whether other nodes than before are named.
         """

@@ -12,7 +12,7 @@ import msgspec
 
 from ingress.translation.gateway.attaching import Attachment
 from ingress.translation.gateway.hostnames import covers
-from ingress.translation.gateway.route_reading import ReadParent, ReadRoute
+from ingress.translation.gateway.route_reading import ReadParent, ReadRoute, with_parents
 from ingress.translation.gateway.standings import Problem
 
 
@@ -25,7 +25,7 @@ def owned(routes: Iterable[ReadRoute]) -> Iterator[ReadRoute]:
     for read in routes:
         namespace = read.route.metadata.namespace
         parents = tuple(_allowed(parent, namespace, owners) for parent in read.parents)
-        yield read if parents == read.parents else msgspec.structs.replace(read, parents=parents)
+        yield read if parents == read.parents else with_parents(read, parents)
 
 
 def _allowed(parent: ReadParent, namespace: str, owners: dict[str, dict[str, str]]) -> ReadParent:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 import msgspec
 
@@ -164,6 +165,7 @@ class _GatewayReading:
         }
         around, present = self._surroundings(grouped), frozenset(self._present())
         read = [self._memory.read(each, around, read_route) for each in self._routes()]
+        read.sort(key=attrgetter("facts.seniority"))
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         zones = ZonePolicies(self._inventory, self._gateways)
@@ -171,21 +173,19 @@ class _GatewayReading:
             *(class_standing(each, self._inventory, present) for each in self._classes.values()),
             *self._owner_standings(grouped, _counted(routes)),
             *map(self._standing, (each for each in routes if each.parents)),
-            *policies.standings(_used(routes), self._options.controller),
+            *(policies.standings(_used(routes), self._options.controller) if policies.judged else ()),
             *zones.standings(routes, listeners, self._options.controller),
         )
         return ReadGateways(
             self._gateways,
             listeners,
             routes,
-            standings=tuple(
-                sorted(with_affected(standings, zones), key=lambda each: (each.kind, each.namespace, each.name))
-            ),
+            standings=tuple(sorted(with_affected(standings, zones), key=attrgetter("kind", "namespace", "name"))),
             exposures=tuple(self._exposures(listeners)),
             left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=frozenset().union(*(each.looked_for for each in read)) | self._own_services(),
-            policies={port: found for each in routes for port in each.ports if (found := policies.of(port))},
+            policies=_held(routes, policies),
             shown=dict(self._shown()),
             zones=zones,
         )
@@ -266,10 +266,10 @@ class _GatewayReading:
             return Problem("NotAllowed", said), Problem("NotAllowed", said)
         return None
 
-    def _routes(self) -> list[GatewayRoute]:
+    def _routes(self) -> Iterator[GatewayRoute]:
         kinds: tuple[type[GatewayRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
-        known: Iterable[GatewayRoute] = (each for kind in kinds for each in self._inventory.of(kind))
-        return sorted(known, key=lambda each: (_seniority(each.metadata), each.kind.value))
+        for kind in kinds:
+            yield from self._inventory.of(kind)
 
     def _owner_standings(
         self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]
@@ -340,15 +340,23 @@ def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
     found: Counter[str] = Counter()
     for each in routes:
         if each.refused is None:
-            found.update({attachment.listener.key for parent in each.parents for attachment in parent.attached})
+            for key in each.facts.listeners:
+                found[key] += 1
     return found
+
+
+def _held(routes: Iterable[ReadRoute], policies: BackendPolicies) -> dict[NamedPort, JudgedPolicy]:
+    """The policies of the ports of Services that routes name."""
+    if not policies.judged:
+        return {}
+    ports: frozenset[NamedPort] = frozenset().union(*(each.ports for each in routes))
+    return {port: found for port in ports if (found := policies.of(port)) is not None}
 
 
 def _used(routes: Iterable[ReadRoute]) -> dict[NamedPort, set[tuple[str, str]]]:
     """The Gateways, by namespace and name, whose routes name each port."""
     found: dict[NamedPort, set[tuple[str, str]]] = {}
     for each in routes:
-        gateways = {attachment.listener.gateway for parent in each.parents for attachment in parent.attached}
-        for port in each.ports if gateways else ():
-            found.setdefault(port, set()).update(gateways)
+        for port in each.ports if each.facts.gateways else ():
+            found.setdefault(port, set()).update(each.facts.gateways)
     return found

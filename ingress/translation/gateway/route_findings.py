@@ -12,6 +12,7 @@ from ingress.findings import Findings, Severity, quote
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, HttpRule, PathModifier, RequestRedirect
 from ingress.objects.kinds import subject_of
 from ingress.translation.gateway.attaching import Attachment
+from ingress.translation.gateway.route_facts import Name
 from ingress.translation.gateway.route_reading import ReadRoute
 
 _USUAL_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
@@ -20,11 +21,25 @@ _SCHEMES: Final[Mapping[str, str]] = {"HTTP": "http", "HTTPS": "https"}
 
 def note_routes(routes: Iterable[ReadRoute], findings: Findings) -> None:
     """Notes what is to be said about accepted routes, which come by age."""
-    accepted = [each for each in routes if each.refused is None and any(parent.attached for parent in each.parents)]
-    _note_shared(accepted, findings)
-    _note_shadowed(accepted, findings)
+    accepted = [each for each in routes if each.facts.names and each.refused is None]
+    shared = _shared_names(accepted)
+    _note_shared((each for each in accepted if not shared.isdisjoint(each.facts.names)), findings)
+    _note_shadowed(
+        (each for each in accepted if each.facts.has_matches or not shared.isdisjoint(each.facts.names)), findings
+    )
     for each in accepted:
-        _note_loops(each, findings)
+        if each.facts.redirects:
+            _note_loops(each, findings)
+
+
+def _shared_names(routes: Iterable[ReadRoute]) -> set[Name]:
+    """The names that several routes have. Most routes have none of these, and need not be looked at."""
+    known: set[Name] = set()
+    found: set[Name] = set()
+    for each in routes:
+        found.update(known.intersection(each.facts.names))
+        known.update(each.facts.names)
+    return found
 
 
 def _note_shared(routes: Iterable[ReadRoute], findings: Findings) -> None:
@@ -56,10 +71,9 @@ def _note_shadowed(routes: Iterable[ReadRoute], findings: Findings) -> None:
     for each in routes:
         if not isinstance(each.route, (HttpRoute, GrpcRoute)):
             continue
-        names = [(attached.listener.key, hostname) for attached, hostname in _names(each)]
         for number, matches in enumerate(each.places):
             places = [(place.path, place.kind, place.conditions) for place in matches]
-            keys = [(*name, *place) for name in names for place in places]
+            keys = [(*name, *place) for name in each.facts.names for place in places]
             by = [taken.get(key) for key in keys]
             if keys and all(by):
                 winner = next(one for one in by if one is not None).route

@@ -25,6 +25,7 @@ from ingress.translation.gateway.extensions import Extensions, read_extensions
 from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
+from ingress.translation.gateway.route_facts import RouteFacts, facts_of
 from ingress.translation.gateway.rules import grpc_rule_problem, http_rule_problem
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder, plain
 from ingress.translation.gateway.standings import Problem
@@ -64,6 +65,7 @@ class ReadRoute(msgspec.Struct, frozen=True):
     """
 
     route: GatewayRoute
+    facts: RouteFacts
     parents: tuple[ReadParent, ...]
     dropped: Mapping[int, str]
     resolved: Mapping[ServiceBackend, NamedPort | Problem]
@@ -97,9 +99,11 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         extensions = read_extensions(route.spec.rules, route.metadata.annotations, around.hooks)
         places = tuple(tuple(places_of(each)) for each in route.spec.rules)
     resolved = {plain(each): services.find(each, referrer_of(route)) for each in references_of(route)}
+    parents = tuple(_parents(route, around))
     return ReadRoute(
         route,
-        parents=tuple(_parents(route, around)),
+        facts_of(route, (each.attached for each in parents)),
+        parents,
         dropped={**{number: each.message for number, each in extensions.problems.items()}, **_dropped(route)},
         resolved=resolved,
         extensions=extensions,
@@ -107,6 +111,12 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         places=places,
         ports=frozenset(each for each in resolved.values() if isinstance(each, NamedPort)),
     )
+
+
+def with_parents(read: ReadRoute, parents: tuple[ReadParent, ...]) -> ReadRoute:
+    """The route with other attachments."""
+    facts = facts_of(read.route, (each.attached for each in parents))
+    return msgspec.structs.replace(read, parents=parents, facts=facts)
 
 
 def places_of(rule: HttpRule | GrpcRule) -> Iterator[MatchPlace]:

@@ -5,7 +5,7 @@ Each port is an entry point with a route configuration of its own, and each list
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -29,7 +29,8 @@ from ingress.translation.gateway.own_ports import left_over_configuration
 from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.relaying import relay_claims
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
-from ingress.translation.gateway.route_reading import ReadParent, ReadRoute
+from ingress.translation.gateway.route_facts import Name
+from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
@@ -170,43 +171,57 @@ class _Making:
 
     def hosts(self, bound: Mapping[str, ReadListener]) -> tuple[HostClaim, ...]:
         """The claims of all hosts of the listeners `bound`, by key."""
-        found: dict[tuple[str, str], list[tuple[tuple[int, ...], Claim]]] = {}
-        for age, read in enumerate(self._gateways.routes):
-            if read.oversized is not None:
-                continue
-            for listener, hostname in _names(read.parents, bound):
-                place = found.setdefault((listener, hostname), [])
-                place += [((*each.rank, age, each.number), each.claim) for each in self._of(read, bound[listener])]
-        return tuple(self._host(bound[key], name, found[key, name]) for key, name in sorted(found))
+        serving = {key: each for key, each in bound.items() if each.serves}
+        shared = {key: self._shared(each) for key, each in serving.items()}
+        found: dict[Name, list[ReadRoute]] = {}
+        for read in self._gateways.routes:
+            for name in read.facts.names if read.oversized is None else ():
+                if name[0] in serving:
+                    found.setdefault(name, []).append(read)
+        return tuple(self._host(serving[place[0]], place, found[place], shared[place[0]]) for place in sorted(found))
+
+    def _shared(self, listener: ReadListener) -> tuple[object, ...]:
+        """What the hosts of a listener have in common: the same object as last time if it is equal."""
+        alone = self._alone(listener)
+        common = self._common[listener.gateway]
+        given = (common, self._zones, alone, _demand(listener), listener.configuration)
+        return self._memory.one(f"hosts of {listener.key}", given)
+
+    def _alone(self, listener: ReadListener) -> ReadListener | None:
+        """The listener if a policy is for its requests only. All others of a Gateway share claims."""
+        return listener if self._zones.names_listener(listener) else None
+
+    def _said(self, read: ReadRoute) -> RouteSettings:
+        metadata = read.route.metadata
+        return self._overrides.get((read.route.kind.value, metadata.namespace, metadata.name), NO_SETTINGS)
 
     def _of(self, read: ReadRoute, listener: ReadListener) -> list[Ranked]:
-        """The claims of a route to a listener.
-
-        A policy of a listener is for its requests only, and all others of a Gateway share their claims.
-        """
-        metadata = read.route.metadata
-        place = (read.route.kind.value, metadata.namespace, metadata.name)
-        said = self._overrides.get(place, NO_SETTINGS)
-        alone = listener if self._zones.names_listener(listener) else None
-        key = (*place, listener.gateway, alone.key if alone is not None else "")
+        """The claims of a route to a listener."""
+        alone, said = self._alone(listener), self._said(read)
+        key = (read.facts.seniority, listener.gateway, alone.key if alone is not None else "")
         given = (read, said, self._common[listener.gateway], self._zones, alone)
-        zones_of = partial(self._zones.for_branch, listener, read)
-        return self._memory.claims.of(key, given, lambda: self._claims[listener.gateway].of(read, said, zones_of))
 
-    def _host(self, listener: ReadListener, name: str, ranked: list[tuple[tuple[int, ...], Claim]]) -> HostClaim:
-        in_order = tuple(claim for _, claim in sorted(ranked, key=itemgetter(0)))
-        given = (in_order, _demand(listener), listener.configuration)
-        return self._memory.hosts.of((listener.key, name), given, lambda: _host(listener, name, in_order))
+        def make() -> list[Ranked]:
+            return self._claims[listener.gateway].of(read, said, partial(self._zones.for_branch, listener, read))
+
+        return self._memory.claims.of(key, given, make)
+
+    def _host(
+        self, listener: ReadListener, place: Name, reads: list[ReadRoute], shared: tuple[object, ...]
+    ) -> HostClaim:
+        """The host at a place. `reads` are its routes, which come by age."""
+        said = list(map(self._said, reads)) if self._overrides else None
+
+        def make() -> HostClaim:
+            return _host(listener, place[1], _in_order([self._of(each, listener) for each in reads]))
+
+        return self._memory.hosts.of(place, (reads, said, shared), make)
 
 
-def _names(parents: Iterable[ReadParent], bound: Mapping[str, ReadListener]) -> dict[tuple[str, str], None]:
-    found: dict[tuple[str, str], None] = {}
-    for parent in parents:
-        for attachment in parent.attached:
-            key = attachment.listener.key
-            if key in bound and bound[key].serves:
-                found.update(dict.fromkeys((key, each) for each in attachment.hostnames))
-    return found
+def _in_order(ranked: Sequence[Sequence[Ranked]]) -> tuple[Claim, ...]:
+    """The claims of a host in the order in which they count: by rank, then by the age of their route."""
+    every = [((*each.rank, age, each.number), each.claim) for age, own in enumerate(ranked) for each in own]
+    return tuple(claim for _, claim in sorted(every, key=itemgetter(0)))
 
 
 def _host(listener: ReadListener, name: str, in_order: tuple[Claim, ...]) -> HostClaim:

@@ -133,18 +133,7 @@ def claims_of(
         tls = read_endpoint_tls(
             options.endpoint_tls, references=references, inventory=inventory, materials=materials, report=report
         )
-        fields = read_custom_fields(
-            options.custom_fields.fields_from,
-            references=references,
-            allowed=settings.fields.allowed.names,
-            inventory=inventory,
-            report=report,
-        )
-        options = msgspec.structs.replace(
-            options,
-            response_rules=(*fields, *options.response_rules),
-            stand_in=stand_in_claim(options.overrides, settings.errors, report),
-        )
+        options = _completed(options, settings, references=references, inventory=inventory, report=report)
     except Denied:
         options, tls = _closed(options), None
     sign_in, client_tls, auth = None, None, None
@@ -162,6 +151,29 @@ def claims_of(
     reader = _Reader(ingress.metadata, options, tls, sign_in, placing, references=references, settings=settings)
     claims = reader.claims(named)
     return claims if claims.is_canary else msgspec.structs.replace(claims, client_tls=client_tls)
+
+
+def _completed(
+    options: IngressOptions,
+    settings: ClusterSettings,
+    *,
+    references: References,
+    inventory: Inventory,
+    report: Report,
+) -> IngressOptions:
+    """`options` with what other objects hold: fields of a ConfigMap, the Service that stands in. Raises `Denied`."""
+    fields = read_custom_fields(
+        options.custom_fields.fields_from,
+        references=references,
+        allowed=settings.fields.allowed.names,
+        inventory=inventory,
+        report=report,
+    )
+    return msgspec.structs.replace(
+        options,
+        response_rules=(*fields, *options.response_rules),
+        stand_in=stand_in_claim(options.overrides, settings.errors, report),
+    )
 
 
 class _Reader:

@@ -32,7 +32,7 @@ class BackendMaker:
     __slots__ = ("_allow_local", "_settings", "_zones")
 
     def __init__(self, settings: BackendSettings, zones: BackendZones, *, allow_local: bool) -> None:
-        """`settings` are those of backends about which nobody says anything."""
+        """`settings` hold for backends whose Service and Ingresses say nothing else."""
         self._settings = settings
         self._zones = zones
         self._allow_local = allow_local

@@ -66,7 +66,7 @@ def endpoints_of(
 def placed_on_nodes(
     endpoints: tuple[Endpoint, ...], keys: Collection[str], inventory: Inventory
 ) -> tuple[Endpoint, ...]:
-    """`endpoints` with what their Nodes say: the labels with these keys, and whether the Node is said to go away."""
+    """`endpoints` with the labels of their Nodes that have these `keys`, and whether the Node is going away."""
     return tuple(_placed(endpoint, keys, inventory) for endpoint in endpoints)
 
 
@@ -198,7 +198,7 @@ def _models(entries: dict[tuple[str, int], _Entry]) -> Iterator[Endpoint]:
 
 @lru_cache(maxsize=4096)
 def _judge(text: str, address_type: str) -> tuple[str, str | None]:
-    """The canonical address, empty if it is not of its family, and why it is refused.
+    """The canonical form of `text`, empty if that is no `address_type`, and why it is refused; None if it is not.
 
     Cached, because the addresses of a Service come back with every change of its slices.
     """

@@ -27,10 +27,13 @@ class Asked(NamedTuple):
 
 
 class Seen:
-    """What became of all requests. `wrong` and `failed` are texts, a few of them."""
+    """What became of all requests. `wrong` and `failed` are texts, a few of them. `broken` counts the attempts for
+    routes that stay which got no answer, by how they ended.
+    """
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
+        self.broken: Counter[str] = Counter()
         self.seconds: list[float] = []
         self.wrong: list[str] = []
         self.failed: list[str] = []
@@ -105,7 +108,9 @@ class Clients:
                 async with asyncio.timeout(_ANSWER_SECONDS):
                     status, served_by = await self._exchange(self._place_of(replica, asked.listener), asked, attempt)
             except (OSError, EOFError, TimeoutError, ValueError) as error:
-                why += f"{type(error).__name__} at replica {replica} after {time.monotonic() - started:.1f} s; "
+                why += f"{_told(error)} at replica {replica} after {time.monotonic() - started:.1f} s; "
+                if asked.stays:
+                    self._seen.broken[_told(error)] += 1
                 continue
             after = self._versions_of(asked.route)
             versions = range(max(0, before.start - 1), after.stop)
@@ -114,14 +119,20 @@ class Clients:
 
     async def _exchange(self, place: tuple[str, int], asked: Asked, attempt: int) -> tuple[int, str]:
         kept = self._idle.setdefault(place, [])
-        reader, writer = kept.pop() if kept and not attempt else await asyncio.open_connection(*place)
+        is_kept = bool(kept) and not attempt
+        try:
+            reader, writer = kept.pop() if is_kept else await asyncio.open_connection(*place)
+        except OSError as error:
+            error.add_note("while it connected")
+            raise
         try:
             writer.write(f"GET / HTTP/1.1\r\nHost: h{asked.route}.test\r\n\r\n".encode())
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
             lines = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
             await reader.readexactly(int(lines.get("content-length", "0")))
-        except BaseException:
+        except BaseException as error:
             writer.transport.abort()
+            error.add_note("on a kept connection" if is_kept else "on a new connection")
             raise
         if lines.get("connection") == "close":
             with suppress(OSError):
@@ -129,3 +140,7 @@ class Clients:
         else:
             kept.append((reader, writer))
         return int(head.split(" ", 2)[1]), lines.get("x-route", "-1.-1")
+
+
+def _told(error: BaseException) -> str:
+    return " ".join((type(error).__name__, *getattr(error, "__notes__", ())))

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from tests.fakes.clients import RawClient, Response
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.faults.load import Ledger, Load, request_of
 from tests.features.faults.stage import Services, Stage, manifests
 from tests.integration.manifests import ManifestFolder
@@ -36,9 +37,9 @@ _SPARE_TABLES = 1  # of counters: a successor counts in another one than whom it
 
 
 class Strike(NamedTuple):
-    """A worker that was struck: when, what it held (ports of clients), and who else was there."""
+    """A worker that was struck: how long ago, what it held (ports of clients), and who else was there."""
 
-    at: float
+    watch: Stopwatch
     pid: int
     held: frozenset[int]
     others: frozenset[int]
@@ -88,14 +89,14 @@ class Crew(Stage):
         while state(pid) != "T":
             assert time.monotonic() < deadline
         others = frozenset(self.workers) - {pid}
-        return Strike(time.monotonic(), pid, frozenset(self.held_by(pid)), others)
+        return Strike(Stopwatch(), pid, frozenset(self.held_by(pid)), others)
 
     async def replaced(self, struck: Strike) -> float:
         """Wait until a new worker holds connections of clients; the seconds since the strike."""
         while not any(len(sockets(pid)) > self._own_sockets for pid in self.successors(struck)):
-            assert time.monotonic() - struck.at < _PATIENCE_SECONDS, self.zonal.stderr
+            assert struck.watch.within(_PATIENCE_SECONDS), self.zonal.stderr
             await asyncio.sleep(_POLL_SECONDS)
-        return time.monotonic() - struck.at
+        return struck.watch.seconds
 
     def successors(self, struck: Strike) -> list[int]:
         """The workers that were not there when one was struck."""

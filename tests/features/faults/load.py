@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tests.fakes.clients import RawClient, Response
 from tests.fakes.endpoints import Script, Visit
-from tests.fakes.stopwatch import Stopwatch
+from tests.fakes.stopwatch import Stopwatch, unhurried
 
 HOST = "app.test"
 LATE_SECONDS = 5.0
@@ -113,8 +113,8 @@ class Answered(NamedTuple):
 class Load:
     """Clients with kept connections, as many as are needed. `failures` say what went wrong, and when.
 
-    `limited` says when a request is late: by the clock, unless somebody puts another one here. `source` is the loopback
-    address from which the clients come; empty: any.
+    `limited` says when a request is late: by a `Stopwatch`, unless somebody puts another one here. `source` is the
+    loopback address from which the clients come; empty: any.
     """
 
     def __init__(self, port: int, *, prefix: str = "", fields: str = "", keeps: bool = True, source: str = "") -> None:
@@ -127,7 +127,7 @@ class Load:
         self._idle: list[RawClient] = []
         self.answers: list[Answered] = []
         self.failures: list[str] = []
-        self.limited: Limit = asyncio.timeout
+        self.limited: Limit = unhurried
 
     async def steady(self, *, rate: int, seconds: float) -> None:
         """Open loop: `rate` requests a second for `seconds`, whether or not the ones before were answered.

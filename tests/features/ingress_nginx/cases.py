@@ -12,12 +12,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from tests.features.ingress_nginx.differences import DIFFERENT
-
 Json = dict[str, Any]
 
 _FILE = Path(__file__).parents[2] / "cases" / "ingress_nginx.json"
-_PENDING = Path(__file__).with_name("pending.txt")
 
 # What makes a case wait. Cases that wait are played side by side.
 _WAITING_REQUESTS = frozenset({"apply", "keep", "pause", "raw", "wait"})
@@ -95,16 +92,3 @@ def start_of(case: Case) -> Start:
 def all_cases() -> tuple[Case, ...]:
     """Every case of the file."""
     return tuple(msgspec.convert(json.loads(_FILE.read_text(encoding="utf-8"))["cases"], list[Case]))
-
-
-@cache
-def pending() -> frozenset[str]:
-    """The ids of cases that are not expected to pass yet."""
-    return frozenset(_PENDING.read_text(encoding="utf-8").split())
-
-
-def excuse_of(case: Case) -> str:
-    """Why `case` is expected to fail; empty if the case must pass."""
-    if case.id in DIFFERENT:
-        return DIFFERENT[case.id]
-    return "pending" if case.id in pending() else ""

@@ -12,8 +12,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from tests.features.ingress_nginx.authorities import Authorities
-from tests.features.ingress_nginx.cases import Case, Json, Start, excuse_of, start_of
+from tests.features.ingress_nginx.cases import Case, Json, Start, start_of
 from tests.features.ingress_nginx.clients import Client, Seen
+from tests.features.ingress_nginx.differences import DIFFERENT
 from tests.features.ingress_nginx.judging import Jar, Turn, problems_of
 from tests.features.ingress_nginx.matching import matches
 from tests.features.ingress_nginx.stage import Stage, staged
@@ -59,7 +60,7 @@ async def _play_all(cases: Sequence[Case], open_stage: OpenStage) -> Problems:
     problems = {case_id: found for each in results for case_id, found in each.items()}
     for case in cases:
         for _ in range(_PLAYED_AGAIN if case.depends_on_time else 0):
-            if bool(problems[case.id]) is not bool(excuse_of(case)):
+            if bool(problems[case.id]) is (case.id not in DIFFERENT):
                 problems |= await _play_start(start_of(case), [case], open_stage)
     return problems
 
@@ -104,7 +105,7 @@ async def _play_request(
     deadline = time.monotonic()
     if "apply" in request:
         stage.apply(case, request["apply"])
-        deadline += _EXCUSED_SECONDS if excuse_of(case) else _CHANGE_SECONDS
+        deadline += _EXCUSED_SECONDS if case.id in DIFFERENT else _CHANGE_SECONDS
     while True:
         turn = Turn(stage, case.namespace, request, jar)
         await _send_all(client, turn)

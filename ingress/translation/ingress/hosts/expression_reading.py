@@ -59,7 +59,7 @@ class Readings:
         return self._known(namespace, (path, searched, rewriting), partial(read_expression, path, searched, rewriting))
 
     def refused(self, namespace: str, path: str, problem: str) -> ExpressionReading:
-        """The reading of a `path` that is not carried out, whatever it says."""
+        """The reading of a `path` that is refused because of `problem`, before it is read."""
         return self._known(namespace, (path, problem), partial(_refused, path, problem))
 
     def _known(

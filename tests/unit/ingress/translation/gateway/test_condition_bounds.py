@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.translation.gateway.condition_bounds import bounded, conditions_of
+from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.reading import ReadGateways
 from tests.unit.ingress.cluster import service
 from tests.unit.ingress.translation.gateway.objects import gateway, http_route, listener, read_all
@@ -16,10 +16,6 @@ def reading() -> ReadGateways:
     return read_all(
         gateway(listener(), listener("two", 8080)), big, http_route("b-small"), service("web", namespace="infra")
     )
-
-
-def test_conditions_count_for_each_name_of_each_listener() -> None:
-    assert [conditions_of(each) for each in reading().routes] == [4 * 4, 2]
 
 
 def test_routes_without_room_are_refused_and_smaller_ones_still_fit() -> None:

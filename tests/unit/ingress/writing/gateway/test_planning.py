@@ -7,7 +7,7 @@ import math
 from ingress.sources.events import BoundPort
 from ingress.translation.gateway.own_ports import ExposedPort, Exposure
 from ingress.translation.gateway.register import Register
-from ingress.writing.gateway.planning import REST_SECONDS, Departures, planned
+from ingress.writing.gateway.planning import LEAST_REST_SECONDS, REST_SECONDS, Departures, planned
 
 TARGETS = range(20000, 20004)
 
@@ -29,8 +29,9 @@ def plan(
     known: Register | None = None,
     before: tuple[BoundPort, ...] = (),
     resting: tuple[int, ...] = (),
+    rested: tuple[int, ...] = (),
 ) -> tuple[BoundPort, ...]:
-    return planned(exposures, known or Register(), before, TARGETS, frozenset(resting))
+    return planned(exposures, known or Register(), before, TARGETS, unfit=resting, rested=rested)
 
 
 def test_each_new_port_gets_a_number_of_its_own() -> None:
@@ -61,6 +62,31 @@ def test_there_are_no_more_than_are_bound_and_the_oldest_come_first() -> None:
 
 def test_a_number_that_rests_is_not_used() -> None:
     assert {each.target for each in plan(exposure("a", 1, 2), resting=(20000, 20001))} == {20002, 20003}
+
+
+def test_numbers_that_have_rested_longest_are_used_where_no_other_is_left() -> None:
+    resting = (20000, 20001, 20002)
+    assert {each.target for each in plan(exposure("a", 1), resting=resting, rested=(20001, 20000))} == {20003}
+    found = plan(exposure("a", 1, 2, 3, 4), resting=resting, rested=(20001, 20000))
+    assert {each.target for each in found} == {20003, 20001, 20000}
+    assert plan(exposure("a", 1, 2, 3, 4), before=found, resting=resting, rested=(20001, 20000)) == found
+
+
+def test_a_number_that_is_in_use_again_is_no_rested_one() -> None:
+    known = register(bound("z", 80, 20001))
+    assert plan(exposure("a", 1), known=known, resting=tuple(TARGETS), rested=(20001,)) == ()
+
+
+def test_a_number_may_be_used_in_need_after_a_minute() -> None:
+    departures, first, second = Departures(), bound("a", 80, 20000), bound("b", 80, 20001)
+    departures.note(register(first, second), 0.0)
+    departures.note(register(second), 1.0)
+    departures.note(register(), 2.0)
+    assert departures.rested(LEAST_REST_SECONDS + 0.5) == ()
+    assert departures.next_at(31.9, 30.0) == 32.0
+    assert departures.next_at(33.0, 30.0) == 1.0 + LEAST_REST_SECONDS
+    assert departures.rested(LEAST_REST_SECONDS + 1.5) == (20000,)
+    assert departures.rested(LEAST_REST_SECONDS + 2.0) == (20000, 20001)
 
 
 def test_a_number_rests_after_it_has_left_and_is_served_for_a_while() -> None:
