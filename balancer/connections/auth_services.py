@@ -152,8 +152,8 @@ class _Line:
 class _Question:
     """One request and its waiter, which gets the first answer and no other.
 
-    A waiter that was told is let go. The errors of aiohttp are in cycles that may outlive the request for minutes, and a
-    waiter keeps the whole view of its request.
+    A waiter that was told is let go. The errors of aiohttp are in cycles that may outlive the request for minutes, and
+    a waiter keeps the whole view of its request.
     """
 
     __slots__ = ("_tell", "request", "task")

@@ -199,22 +199,22 @@ async def test_a_service_that_is_not_there() -> None:
 
 async def test_whoever_was_told_is_let_go_although_the_error_is_in_a_cycle() -> None:
     class Waiter:
-        def __init__(self) -> None:
-            self.is_told = False
-
         def tell(self, answer: AuthAnswer | None) -> None:
-            self.is_told = True
+            told.append(answer)
 
+    async def ask() -> weakref.ref[Waiter]:
+        waiter = Waiter()
+        assert client.ask(request_to(f"{nobody.address}:{nobody.port}"), waiter.tell) is not None
+        return weakref.ref(waiter)
+
+    told: list[AuthAnswer | None] = []
     gc.disable()
     try:
         with refusing() as nobody:
             async with client_of() as client:
-                waiter = Waiter()
-                assert client.ask(request_to(f"{nobody.address}:{nobody.port}"), waiter.tell) is not None
-                await until(lambda: waiter.is_told and not client.busy)
-                known = weakref.ref(waiter)
-                del waiter
-                assert known() is None
+                waiter = await ask()
+                await until(lambda: told == [None] and not client.busy)
+                assert waiter() is None
     finally:
         gc.enable()
 
