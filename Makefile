@@ -82,8 +82,8 @@ demo: $(RUNS)
 # One file's tests stay in one process: they may share what is slow to start. Three processes fill two cores, because many
 # tests wait. What measures times or memory comes last, with one other such test beside it at most.
 test: lint types
-	@$(BIN)/python -m pytest --numprocesses 3 $(BY_FILE) -m 'not slow and not alone' $(SUITES) $(ARGS)
-	@$(BIN)/python -m pytest --numprocesses 2 $(BY_FILE) -m 'alone and not slow' $(ALONE) $(ARGS)
+	@$(BIN)/python -m tests.processes 3 $(SUITES) -- -m 'not slow and not alone' $(ARGS)
+	@$(BIN)/python -m tests.processes 2 $(ALONE) -- -m 'alone and not slow' $(ARGS)
 
 # A checkout runs the plain source, so that `make demo` and `make test` need no compiler. Installations are compiled.
 typed: $(READY)
@@ -93,7 +93,7 @@ wheels: $(WHEELS_READY)
 	@.venv-wheels/bin/python -m typed.wheels $(ARGS)
 
 unit: $(READY)
-	@$(BIN)/python -m pytest --numprocesses 2 $(BY_FILE) --hypothesis-profile=unit -m 'not slow and not alone' tests/unit $(ARGS)
+	@$(BIN)/python -m tests.processes 2 tests/unit -- --hypothesis-profile=unit -m 'not slow and not alone and not large' $(ARGS)
 
 test-typed: $(READY)
 	@$(BIN)/python -m typed --run $(ON_TYPED) --numprocesses 3

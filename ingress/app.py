@@ -22,6 +22,7 @@ from aiohttp import web
 from balancer.connections.limit_stores import url_in
 from balancer.connections.listeners import Port, descriptor_limit
 from balancer.connections.tls import self_signed
+from balancer.http2.engines import shortfall
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
@@ -80,7 +81,8 @@ class App:
         self._trust = trust
         key_secret = trust.credentials.row_secret if trust.credentials is not None else None
         self._fleet = _fleet(options, self._log_pipes, key_secret)
-        self._published = Published(self._fleet.publish, own=findings_of_build(build(), is_checkout=is_checkout()))
+        own = findings_of_build(build(), is_checkout=is_checkout(), shortfall=shortfall())
+        self._published = Published(self._fleet.publish, own=own)
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         self._hooks = HookFollowing(options.hooks)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-_RULES = "tests/unit"
+from tests.processes import RULES
 
 # Several suites may share the machine, so a slow example says nothing about the code. The gate takes the same examples
 # each time; `--hypothesis-profile=explore` takes others.
@@ -42,7 +42,7 @@ class _ByFile(LoadFileScheduling):  # type: ignore[misc]
     def _split_scope(self, nodeid: str) -> str:
         path = str(super()._split_scope(nodeid))
         folder, _, name = path.rpartition("/")
-        return folder if folder == _RULES else f"{folder}/{name}"
+        return folder if folder == RULES else f"{folder}/{name}"
 
 
 @pytest.hookimpl(optionalhook=True)

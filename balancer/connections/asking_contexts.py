@@ -76,7 +76,7 @@ class AskingContexts:
             self._contexts.drop(key)
 
     def is_ready(self, digest: str) -> bool:
-        """Whether the authority with this digest is read, or cannot be."""
+        """Whether the authority with this digest need not be read: it was, or the model does not hold it."""
         return digest in self._trusts or digest not in self._authorities
 
     async def read(self, digest: str) -> None:

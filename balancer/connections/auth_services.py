@@ -162,7 +162,7 @@ class _Question:
         self.is_told = False
 
     def answered(self, answer: AuthAnswer | None) -> None:
-        """Passes on the answer, None without one."""
+        """Tells the waiter the first answer; later ones are dropped. `answer` None: there is none."""
         if self.is_told:
             return
         self.is_told = True

@@ -36,7 +36,7 @@ class ContextRooms(NamedTuple):
 
 
 def context_rooms() -> ContextRooms:
-    """Room that nobody uses yet."""
+    """Empty rooms."""
     return ContextRooms(shown_room(), asking_room())
 
 
@@ -87,7 +87,7 @@ class ServerNames:
         self.listener_context = self._make_listener()
 
     def forget(self) -> None:
-        """Gives all room back. Nobody asks for a context any more."""
+        """Drops every context, so that others have the room. This object is not asked again."""
         self._contexts.clear()
         self._asking.clear()
 

@@ -115,7 +115,7 @@ def _held(chance: Chance, runtime: BackendRuntime, *, to: Destination, question:
 
 
 def _by_reason(chance: Chance, held: Sequence[Pick]) -> list[Prospect]:
-    """What requests get that any of these picks serves."""
+    """The prospects of requests that are held to one of the picks `held`, one for each reason."""
     by_reason: dict[tuple[Reason, Reason | None], list[Pick]] = {}
     for pick in held:
         foretold = pick.foretold.reason if pick.foretold is not None else None

@@ -43,9 +43,9 @@ def is_call(fields: Fields) -> bool:
     Not application/grpc-web, which is another protocol.
     """
     kind = field_value(fields, b"content-type")
-    if kind is None or kind == CONTENT_TYPE:
-        return kind is not None
-    return kind.startswith(CONTENT_TYPE) and kind[len(CONTENT_TYPE) :][:1] in (b"+", b";")
+    if kind is None or not kind.startswith(CONTENT_TYPE):
+        return False
+    return len(kind) == len(CONTENT_TYPE) or kind[len(CONTENT_TYPE) :][:1] in (b"+", b";")
 
 
 def is_call_in_http2(request: RequestHead) -> bool:

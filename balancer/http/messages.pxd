@@ -9,3 +9,6 @@ cdef class Repeated(Remembering):
 
 cdef class Written(Remembering):
     pass
+
+
+cpdef bytes field_value(tuple fields, bytes name)

@@ -6,7 +6,7 @@ has judged, replaced or added, and what an edit has hidden.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from functools import lru_cache
 
 from balancer.http.messages import Trailers
 from balancer.http.passing import like_dashes, name_onward, passes_as_trailer
@@ -26,15 +26,21 @@ def trailers_for_endpoint(trailers: Trailers, outgoing: Outgoing) -> Trailers:
     decided = {*outgoing.removed, *outgoing.replaced, *(name.lower() for name, _ in outgoing.added)}
     plain = {like_dashes(name) for name in decided}
     return tuple(
-        (name, value)
-        for name, value in trailers
-        if (lower := name.lower()).startswith(_OF_GRPC) or lower in announced
+        field
+        for field in trailers
+        if (lower := field[0].lower()).startswith(_OF_GRPC) or lower in announced
         if passes_as_trailer(lower) and like_dashes(lower) not in plain
-        if name_onward(name, outgoing.passing)
+        if name_onward(field[0], outgoing.passing)
     )
 
 
-def trailers_for_client(trailers: Trailers, hidden: Iterable[bytes]) -> Trailers:
+def trailers_for_client(trailers: Trailers, hidden: frozenset[bytes]) -> Trailers:
     """The trailers of a response without those whose names, in lower case, are `hidden` in its head."""
-    plain = {like_dashes(name) for name in hidden}
-    return tuple((name, value) for name, value in trailers if like_dashes(name.lower()) not in plain)
+    plain = _dashed(hidden)
+    kept = [field for field in trailers if like_dashes(field[0].lower()) not in plain]
+    return trailers if len(kept) == len(trailers) else tuple(kept)
+
+
+@lru_cache(maxsize=256)  # there are as many sets as edits of heads
+def _dashed(names: frozenset[bytes]) -> frozenset[bytes]:
+    return frozenset(map(like_dashes, names))

@@ -105,14 +105,12 @@ class Budgets:
         frames.walk(data)
         if self._is_server and frames.counts[HEADERS] - self.heard > self._unheard_most:
             self.is_spent = True
-        if not frames.has_rare:
-            return ""
-        frames.has_rare = False
-        return self._breach(frames)
+        return self._breach(frames) if frames.rare else ""
 
     def _renew(self, frames: Frames, now: float) -> None:
         self.until = now + self._limits.flood_seconds
         self._before = frames.counts.copy()
+        frames.rare = 0
         self._ours_before = self.ours
         self._opened_before = self.opened
         self._errors_before = self.errors
@@ -139,9 +137,13 @@ class Budgets:
     def _breach(self, frames: Frames) -> str:
         """Which budget `frames` have overdrawn; empty if none."""
         limits = self._limits
-        if frames.continuations > limits.continuations or frames.block_bytes > limits.header_block_bytes:
+        if frames.continuations and (
+            frames.continuations > limits.continuations or frames.block_bytes > limits.header_block_bytes
+        ):
             return "continuation"
         free, before, counts = limits.flood_frames, self._before, frames.counts
+        if frames.rare <= free:  # nearly always: then no type has more
+            return ""
         streams = counts[HEADERS] - before[HEADERS] + self.opened - self._opened_before
         ours = self.ours - self._ours_before
         for kind, allowance in _ALLOWANCES.items():

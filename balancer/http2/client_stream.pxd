@@ -3,7 +3,12 @@ cimport cython
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.streams cimport RequestStream
 from balancer.http2.engine cimport Engine
+from balancer.http2.fields cimport trailer_fields
 from balancer.http2.flushing cimport Flushed, Flusher
+from balancer.http2.responses cimport client_fields
+
+
+cdef int BYTES_A_WRITE
 
 
 cdef class Http2RequestStream
@@ -32,6 +37,8 @@ cdef class Http2RequestStream(RequestStream):
     cdef public RequestHeadLayout unbegun
     cpdef take(self, bytes data)
     cpdef take_end(self, tuple trailers)
+    @cython.locals(piece=bytes)
+    cpdef deliver(self)
     @cython.locals(ends=bint, left=tuple)
     cpdef respond(self, ResponseHeadLayout head, HeadEditLayout edit, bytes data, tuple trailers)
     cdef _give_back(self)

@@ -104,7 +104,7 @@ class Http2RequestStream(RequestStream):
         self.closed = False
         self.body_begun = False
         self.last = False
-        self.writing_paused = connection.is_stuck
+        self.writing_paused = self._connection.is_stuck  # the typed attribute needs no look-up
 
     # The side of the connection.
 
@@ -138,13 +138,14 @@ class Http2RequestStream(RequestStream):
         trailers = self._end
         self._end = None
         if data:
+            piece = data if isinstance(data, bytes) else bytes(data)
             self._waiting = b""
             self.body_begun = True
-            self._owed += len(data)
+            self._owed += len(piece)
             if trailers is None:
-                consumer.request_data(bytes(data))
+                consumer.request_data(piece)
             else:
-                consumer.request_rest(bytes(data), trailers)
+                consumer.request_rest(piece, trailers)
             self._give_back()
         elif trailers is not None:
             self.body_begun = True

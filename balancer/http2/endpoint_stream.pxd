@@ -4,6 +4,7 @@ from balancer.http.consumers cimport ResponseConsumer
 from balancer.http.layouts cimport RequestHeadLayout, ResponseHeadLayout
 from balancer.http.streams cimport EndpointStream, Outgoing
 from balancer.http2.engine cimport Engine
+from balancer.http2.fields cimport trailer_fields
 from balancer.http2.flushing cimport Flushed
 from balancer.http2.onward cimport endpoint_request_fields
 from balancer.http2.responses cimport ResponseReader

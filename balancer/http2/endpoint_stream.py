@@ -85,7 +85,7 @@ class Http2EndpointStream(EndpointStream):
         self._interims = 0
         self.number = 0
         self._began_at = 0.0
-        self.writing_paused = connection.is_stuck
+        self.writing_paused = self._connection.is_stuck  # the typed attribute needs no look-up
 
     # The exchange's side.
 

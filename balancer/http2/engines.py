@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from importlib import import_module
+from typing import NamedTuple
 
+from balancer import BUILD
 from balancer.http2.engine import SERVER, Engine
 from balancer.http2.events import EngineLimits
 from balancer.model.settings import Http2Settings
@@ -16,7 +18,15 @@ BINDING = "binding"
 """nghttp2 by the objects of its binding: what NGH2 is on the plain source, to compare with."""
 
 _BINDING = ("balancer.http2.ngh2_engine", "Ngh2Engine")
-_ENGINES = {NGH2: (("balancer.http2.native_engine", "NativeEngine"), _BINDING), BINDING: (_BINDING,), H2: ()}
+_NATIVE = ("balancer.http2.native_engine", "NativeEngine")
+_ENGINES = {NGH2: (_NATIVE, _BINDING) if BUILD else (_BINDING,), BINDING: (_BINDING,), H2: ()}
+
+
+class EngineChoice(NamedTuple):
+    """The class of engines that is taken, and why a faster one is not: empty if none was wanted."""
+
+    make: Callable[[bool, EngineLimits], Engine]
+    shortfall: str
 
 
 def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine:
@@ -25,21 +35,36 @@ def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine
     A compiled build asks nghttp2 itself. hyper-h2 takes the place of ngh2 where that cannot be imported, as on
     interpreters other than CPython.
     """
-    return _engine_of(library)(role, limits)
+    return _choice(library).make(role, limits)
+
+
+def shortfall() -> str:
+    """Why this process has a slower engine than the one that its build is made for; empty if it has that one.
+
+    Imports the engine.
+    """
+    return _choice(NGH2).shortfall
 
 
 @cache
-def _engine_of(library: str) -> Callable[[bool, EngineLimits], Engine]:
-    """The class of engines with a library."""
-    for module, name in _ENGINES[library]:
+def _choice(library: str) -> EngineChoice:
+    """What is taken for a library."""
+    return choose(_ENGINES[library])
+
+
+def choose(engines: Iterable[tuple[str, str]]) -> EngineChoice:
+    """The first of these classes, each by its module and its name, that can be imported; hyper-h2's if none can."""
+    lacking = ""
+    for module, name in engines:
         try:
             made: Callable[[bool, EngineLimits], Engine] = getattr(import_module(module), name)
-        except ImportError:
+        except ImportError as error:
+            lacking = lacking or str(error)
             continue
-        return made
+        return EngineChoice(made, lacking)
     from balancer.http2.h2_engine import H2Engine
 
-    return H2Engine
+    return EngineChoice(H2Engine, lacking)
 
 
 def make_server_engine(settings: Http2Settings) -> Engine:

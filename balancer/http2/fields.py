@@ -26,6 +26,15 @@ NAMES = {
     b"sec-fetch-mode sec-fetch-user sec-fetch-dest upgrade-insecure-requests".split()
 }
 """Names that most requests have: what is remembered of idle connections shares them."""
+NEVER_ALIKE = frozenset(
+    b"x-request-id x-correlation-id traceparent tracestate b3 x-b3-traceid x-b3-spanid x-amzn-trace-id "
+    b"x-cloud-trace-context grpc-timeout".split()
+)
+"""Names of fields whose values are others in each message. Engines say that they are never to be indexed.
+
+Each value would push another field out of the table of its connection. Before that, an encoder that finds entries by
+their names compares the new value with all earlier ones.
+"""
 _TRAILERS = b"trailers"
 
 
@@ -66,8 +75,5 @@ def trailer_fields(trailers: Trailers) -> Fields:
             break
     else:
         return trailers
-    return tuple(
-        field if field[0].islower() else (field[0].lower(), field[1])
-        for field in trailers
-        if field[0].lower() not in CONNECTION_FIELDS
-    )
+    passed = [field for field in trailers if field[0].lower() not in CONNECTION_FIELDS]
+    return tuple([field if field[0].islower() else (field[0].lower(), field[1]) for field in passed])

@@ -14,6 +14,7 @@ HEAD_BYTES = 9
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
 """Types of frames (RFC 9113 section 6)."""
 
+_HEAD_BYTES, _DATA, _HEADERS = HEAD_BYTES, DATA, HEADERS  # numbers of C in compiled code
 _END_HEADERS = 0x04
 _GOAWAY_HEAD = b"\x00\x00\x08\x07\x00\x00\x00\x00\x00"
 _STREAM_BITS = 2**31 - 1
@@ -26,8 +27,8 @@ KINDS = 11
 class Frames:
     """The frames of one peer.
 
-    `counts` has how many frames of each type have begun. `has_rare` says that one of them was neither DATA nor HEADERS;
-    whoever looks sets it back. `continuations` and `block_bytes` are those of the largest header block so far of those
+    `counts` has how many frames of each type have begun. `rare` has how many of those were neither DATA nor HEADERS
+    since somebody set it to 0. `continuations` and `block_bytes` are those of the largest header block so far of those
     with CONTINUATION. `amid_head` says which preface, header block or frame header has begun and is not whole: its
     place among the frames of the peer, 1 for the preface, and 0 if there is none.
     """
@@ -43,7 +44,7 @@ class Frames:
         "block_is_open",
         "continuations",
         "counts",
-        "has_rare",
+        "rare",
     )
 
     def __init__(self, preface: bytes) -> None:
@@ -53,7 +54,7 @@ class Frames:
         self._cut_kind = HEADERS  # the type of the frame that has come in part; the preface counts as one
         self.counts = [0] * KINDS
         self.block_is_open = False
-        self.has_rare = False
+        self.rare = 0
         self._pieces = 0  # the CONTINUATIONs of the open block
         self._block = 0  # the bytes of the open block
         self.continuations = 0
@@ -67,24 +68,23 @@ class Frames:
             data = self._begun + data
             self._begun = b""
         end = len(data)
-        counts = self.counts
-        kind = self._cut_kind
-        while at + HEAD_BYTES <= end:
-            size, kind = data[at] << 16 | data[at + 1] << 8 | data[at + 2], data[at + 3]
-            if kind:
-                counts[kind if kind < UNKNOWN else UNKNOWN] += 1
-                if kind == HEADERS:
-                    if not data[at + 4] & _END_HEADERS:
-                        self.block_is_open = True
-                        self._pieces = 0
-                        self._block = size
-                else:
-                    self.has_rare = True
-                    if kind == CONTINUATION:
-                        self._continue(data[at + 4], size)
+        octets = data  # which compiled code reads without an object for each
+        kind, heads, bodies = self._cut_kind, 0, 0
+        while at + _HEAD_BYTES <= end:  # so all that is read of a header lies inside
+            size = octets[at] << 16 | octets[at + 1] << 8 | octets[at + 2]
+            kind, flags = octets[at + 3], octets[at + 4]
+            if kind == _DATA:
+                bodies += 1
+            elif kind == _HEADERS:
+                heads += 1
+                if not flags & _END_HEADERS:
+                    self.block_is_open = True
+                    self._pieces = 0
+                    self._block = size
             else:
-                counts[DATA] += 1
-            at += HEAD_BYTES + size
+                self._take_rare(kind, flags, size)
+            at += _HEAD_BYTES + size
+        self._count(heads, bodies)
         if at < end:
             self._begun = data[at:]
             self._ahead = 0
@@ -94,6 +94,22 @@ class Frames:
             self._ahead = ahead
             self._cut_kind = kind
             self.amid_head = self._place(kind) if self.block_is_open or (ahead and kind in _OF_BLOCKS) else 0
+
+    def _count(self, heads: int, bodies: int) -> None:
+        """Counts so many HEADERS and DATA."""
+        counts = self.counts
+        if heads:
+            counts[HEADERS] += heads
+        if bodies:
+            counts[DATA] += bodies
+
+    def _take_rare(self, kind: int, flags: int, size: int) -> None:
+        """Counts a frame that is neither DATA nor HEADERS."""
+        counts = self.counts
+        counts[min(kind, UNKNOWN)] += 1
+        self.rare += 1
+        if kind == CONTINUATION:
+            self._continue(flags, size)
 
     def _place(self, kind: int) -> int:
         """The place of the frame that began last, which is of that `kind`; of a CONTINUATION, that of its HEADERS."""

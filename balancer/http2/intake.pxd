@@ -8,6 +8,13 @@ from balancer.http2.client_stream cimport Http2RequestStream, StreamCarrier
 from balancer.http2.outflow cimport Outflow
 from balancer.http2.requests cimport RequestReader
 
+cdef int CLOSED
+cdef int DATA
+cdef int HEAD
+cdef int RESET
+cdef int TRAILERS
+cdef int WINDOW
+
 
 cdef class RequestCarrier(StreamCarrier):
     cdef public bint secure
@@ -29,7 +36,7 @@ cdef class Intake:
     cdef public long requests
     cdef public RequestServer server
     cdef public dict streams
-    @cython.locals(stream=Http2RequestStream)
+    @cython.locals(stream=Http2RequestStream, event=tuple, kind=cython.int, number=long, fed=list)
     cpdef take(self, list events)
     cpdef pause_all(self)
     cpdef bint follow_windows(self, bint is_stuck) except -1
@@ -47,7 +54,7 @@ cdef class Intake:
     @cython.locals(stream=Http2RequestStream)
     cdef _take_closed(self, long number)
     cdef _take_of_connection(self, tuple event)
-    @cython.locals(stream=Http2RequestStream)
+    @cython.locals(stream=Http2RequestStream, kind=cython.int, outflow=Outflow)
     cdef _take_for(self, long number, tuple event, list fed)
     cdef _drop(self, long number, Py_ssize_t size)
     cdef _take_end(self, Http2RequestStream stream, tuple fields)

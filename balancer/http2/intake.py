@@ -136,7 +136,10 @@ class Intake:
                 self._take_for(number, event, fed)
         for stream in fed:
             stream.is_fed = False
-            self.guarded(stream.number, stream.deliver)
+            try:  # as `guarded` does, without a bound method for each request
+                stream.deliver()
+            except Exception:
+                self._fail(stream.number)
 
     def pause_all(self) -> None:
         """The client does not read."""

@@ -7,7 +7,8 @@ called the library looks.
 
 cimport cython
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_Resize
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 from posix.dlfcn cimport RTLD_NOW, dlopen, dlsym
@@ -42,13 +43,14 @@ from balancer.http2.events import (
     TRAILERS,
     WINDOW,
 )
-from balancer.http2.fields import NAMES
+from balancer.http2.fields import NAMES, NEVER_ALIKE
 from balancer.http2.frames import PREFACE, Frames, goaway_frame
 from balancer.http2.ngh2_settings import MANY, WINDOW_BYTES, settings_of
 
 VERSION = "0.3.0"
 """Of ngh2: the one whose nghttp2 (1.70.0) has the behaviour and the structs that are believed in here."""
 
+_make_tuple = tuple.__new__  # of a named tuple, whose own way is ten times as long
 cdef int BYTES_A_FRAME = _BYTES_A_FRAME
 cdef enum:
     OPEN = 0  # the states of a stream, as in `ngh2_engine`
@@ -74,6 +76,7 @@ cdef size_t _out_size = 0
 cdef size_t _out_used = 0
 cdef NameValue *_block = NULL  # the fields that are handed over; the library copies them
 cdef Py_ssize_t _block_size = 0
+cdef unsigned long long _odd_sizes = 0  # a bit for each size of a name in NEVER_ALIKE
 cdef dict _made = {}  # what the library is told, by the one part of it that a setting may change
 
 
@@ -97,11 +100,11 @@ cdef int _load() except -1:
     global _library
     cdef bytes path = _core.__file__.encode()
     if ngh2_version != VERSION:
-        raise ImportError("another version of ngh2, which nobody has tried")
+        raise ImportError(f"ngh2 is {ngh2_version}, and the engine was tried with {VERSION}")
     cdef int (*callbacks_new)(Callbacks **) noexcept
     _library = dlopen(path, RTLD_NOW)
     if _library == NULL:
-        raise ImportError("the library of ngh2 cannot be opened")
+        raise ImportError(f"{_core.__file__} of ngh2 cannot be opened")
     _bind(<void **>&session_send, b"nghttp2_session_send")
     _bind(<void **>&session_want_read, b"nghttp2_session_want_read")
     _bind(<void **>&session_want_write, b"nghttp2_session_want_write")
@@ -219,12 +222,13 @@ cdef bytes _taken():
     return said
 
 
-cdef Py_ssize_t _put(tuple fields) except -1:
-    """Puts fields where the library reads them. `fields` has to be kept until it has. Returns how many there are."""
+cdef Py_ssize_t _put(tuple fields, bint is_head) except -1:
+    """Puts fields where the library reads them. `fields` has to be kept until it has. Returns how many there are.
+
+    Of a head, those in NEVER_ALIKE are marked.
+    """
     global _block, _block_size
     cdef Py_ssize_t count = len(fields), at
-    cdef bytes name, value
-    cdef object field
     cdef NameValue *each
     if count > _block_size:
         each = <NameValue *>realloc(_block, max(count, <Py_ssize_t>FIELDS_A_BLOCK) * sizeof(NameValue))
@@ -233,21 +237,48 @@ cdef Py_ssize_t _put(tuple fields) except -1:
         _block = each
         _block_size = max(count, <Py_ssize_t>FIELDS_A_BLOCK)
     for at in range(count):
-        field = fields[at]
-        name, value = field
-        if name is None or value is None:
-            raise TypeError("each field must be a pair of bytes")
         each = &_block[at]
-        each.name = <uint8_t *>PyBytes_AS_STRING(name)
-        each.namelen = PyBytes_GET_SIZE(name)
-        each.value = <uint8_t *>PyBytes_AS_STRING(value)
-        each.valuelen = PyBytes_GET_SIZE(value)
-        each.flags = 0 if type(field) is tuple or not isinstance(field, NeverIndexedHeader) else NV_NO_INDEX
+        each.flags = _put_field(<object>PyTuple_GET_ITEM(fields, at), each)
+        if is_head and each.namelen < 64 and _odd_sizes >> each.namelen & 1 and fields[at][0] in NEVER_ALIKE:
+            each.flags = NV_NO_INDEX
     return count
 
 
-cdef inline bint _equals(bytes known, const uint8_t *data, size_t size) noexcept:
-    return <size_t>PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), data, size) == 0
+cdef inline int _put_field(field, NameValue *to) except -1:
+    """Puts a field there. Returns its flags."""
+    cdef object name, value
+    cdef bint is_plain = PyTuple_CheckExact(field)
+    if not isinstance(field, tuple) or PyTuple_GET_SIZE(field) != 2:
+        raise TypeError("each field must be a pair")
+    name = <object>PyTuple_GET_ITEM(field, 0)
+    value = <object>PyTuple_GET_ITEM(field, 1)
+    if not PyBytes_CheckExact(name) or not PyBytes_CheckExact(value):
+        raise TypeError("each field must be a pair of bytes")
+    to.name = <uint8_t *>PyBytes_AS_STRING(name)
+    to.namelen = PyBytes_GET_SIZE(name)
+    to.value = <uint8_t *>PyBytes_AS_STRING(value)
+    to.valuelen = PyBytes_GET_SIZE(value)
+    return 0 if is_plain or not isinstance(field, NeverIndexedHeader) else NV_NO_INDEX
+
+
+cdef int _note_sizes() except -1:
+    global _odd_sizes
+    for name in NEVER_ALIKE:
+        _odd_sizes |= <unsigned long long>1 << <int>len(name)
+    return 0
+
+
+cdef inline bint _equals(
+    field, const uint8_t *name, size_t name_size, const uint8_t *value, size_t value_size
+) noexcept:
+    """Whether a field, which is a pair of bytes, has this name and this value."""
+    cdef object one = <object>PyTuple_GET_ITEM(field, 0), other = <object>PyTuple_GET_ITEM(field, 1)
+    return (
+        <size_t>PyBytes_GET_SIZE(one) == name_size
+        and <size_t>PyBytes_GET_SIZE(other) == value_size
+        and memcmp(PyBytes_AS_STRING(other), value, value_size) == 0
+        and memcmp(PyBytes_AS_STRING(one), name, name_size) == 0
+    )
 
 
 @cython.final
@@ -307,6 +338,8 @@ cdef class NativeEngine(Engine):
     cdef bint _is_server, _is_known, _is_left, _is_closing, _over
     cdef list _events
     cdef dict _streams  # those that were reported, by number
+    cdef long _recent_number  # of the stream that was asked for last, most of which is asked for again
+    cdef _Stream _recent
     cdef dict _left  # bytes that came on streams that are closed, and were not given back
     cdef bytes _said
     cdef long _last
@@ -334,6 +367,7 @@ cdef class NativeEngine(Engine):
         self._why = b""
         self._alike = self._head = self._tail = ()
         self._over = False
+        self._recent_number = -1
 
     def __init__(self, role, limits):
         cdef MakeSession make
@@ -484,7 +518,7 @@ cdef class NativeEngine(Engine):
         cdef _Stream stream
         if self._over or self._is_server or not session_check_request_allowed(self._session):
             return 0
-        count = _put(fields)
+        count = _put(fields, True)
         provider.source.ptr = NULL
         provider.read_callback = _read_body
         number = submit_request2(self._session, NULL, _block, count, NULL if ends else &provider, NULL)
@@ -492,24 +526,41 @@ cdef class NativeEngine(Engine):
             if number == ERR_NOMEM:
                 raise MemoryError
             return 0
-        stream = _Stream.__new__(_Stream)
+        stream = self._begin_stream(number)
         stream.has_body = not ends
-        self._streams[number] = stream
         self._counts.opened += 1
         self.open_streams += 1
         return number
 
+    cdef _Stream _begin_stream(self, long number):
+        cdef _Stream stream = _Stream.__new__(_Stream)
+        self._streams[number] = stream
+        self._recent = stream
+        self._recent_number = number
+        return stream
+
+    cdef _Stream _stream(self, long number):
+        """A stream that was reported and is not gone, or None."""
+        cdef _Stream stream
+        if number == self._recent_number:
+            return self._recent
+        stream = self._streams.get(number)
+        if stream is not None:
+            self._recent = stream
+            self._recent_number = number
+        return stream
+
     cpdef interim(self, long stream, fields):
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         cdef Py_ssize_t count
         if known is None or not self._may_answer(stream, known):
             return
-        count = _put(fields)
+        count = _put(fields, False)
         if submit_headers(self._session, 0, stream, NULL, _block, count, NULL) == ERR_NOMEM:
             raise MemoryError
 
     cpdef respond(self, long stream, fields, bint ends):
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         cdef DataProvider provider
         cdef Py_ssize_t count
         cdef int result
@@ -518,7 +569,7 @@ cdef class NativeEngine(Engine):
         known.state = ANSWERED
         if not self._may_answer(stream, known):
             return
-        count = _put(fields)
+        count = _put(fields, True)
         provider.source.ptr = NULL
         provider.read_callback = _read_body
         result = submit_response2(self._session, stream, _block, count, NULL if ends else &provider)
@@ -537,7 +588,7 @@ cdef class NativeEngine(Engine):
         )
 
     cpdef data(self, long stream, bytes data, bint ends):
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         cdef Urgency urgency
         cdef Py_ssize_t size = len(data)
         if known is None:
@@ -588,7 +639,7 @@ cdef class NativeEngine(Engine):
 
     def room(self, long stream):
         """For `Uploads`, as the next two: what nghttp2 would frame at once."""
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         cdef Uploads uploads = self._uploads
         cdef long long window
         if self._over or known is None or session_get_stream_local_close(self._session, stream) < 0:
@@ -597,14 +648,14 @@ cdef class NativeEngine(Engine):
         return min(uploads.room, window - known.size)
 
     def send_piece(self, long stream, bytes data, bint ends):
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         cdef Uploads uploads = self._uploads
         uploads.room -= len(data)
         if known is not None:
             self._send(stream, known, data, ends)
 
     def send_end(self, long stream, tuple trailers):
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         if self._over or known is None or not known.has_body or known.ends:
             return
         known.trailers = trailers
@@ -614,11 +665,11 @@ cdef class NativeEngine(Engine):
 
     cpdef trailers(self, long stream, fields):
         cdef Uploads uploads = self._uploads
-        if not uploads.end(stream, fields) and stream in self._streams:
+        if self._is_server or not uploads.end(stream, fields):
             self.send_end(stream, fields)
 
     cpdef reset(self, long stream, long long code):
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         if known is None:
             return
         if code != PROTOCOL_ERROR:  # that is the answer to an error of the peer, and counts as such
@@ -631,7 +682,7 @@ cdef class NativeEngine(Engine):
         cdef Py_ssize_t owed
         if not size or self._over:
             return
-        known = self._streams.get(stream)
+        known = self._stream(stream)
         owed = known.owed if known is not None else self._left.get(stream, 0)
         if size > owed:
             raise ValueError("more is given back than came")
@@ -645,7 +696,7 @@ cdef class NativeEngine(Engine):
             del self._left[stream]
 
     cpdef long long queued(self, long stream) except -1:
-        cdef _Stream known = self._streams.get(stream)
+        cdef _Stream known = self._stream(stream)
         cdef Py_ssize_t kept = 0 if known is None else known.size
         cdef Uploads uploads = self._uploads
         return kept if self._is_server else kept + uploads.queued(stream)
@@ -695,20 +746,18 @@ cdef class NativeEngine(Engine):
             self._failure = "received header list exceeds configured count"
             return ERR_CALLBACK_FAILURE
         self._count = at + 1
-        if at < len(self._alike) and not is_secret:
-            field = self._alike[at]
-            if type(field) is tuple:
-                one, other = <tuple>field
-                if _equals(one, name, name_size) and _equals(other, value, value_size):
-                    if self._fields is not None:
-                        self._fields.append(field)
-                    return 0
+        if at < PyTuple_GET_SIZE(self._alike):
+            field = <object>PyTuple_GET_ITEM(self._alike, at)
+            if PyTuple_CheckExact(field) != is_secret and _equals(field, name, name_size, value, value_size):
+                if self._fields is not None:
+                    self._fields.append(field)
+                return 0
         if self._fields is None:
             self._fields = list(self._alike[:at])
         one = PyBytes_FromStringAndSize(<const char *>name, name_size)
         one = NAMES.get(one, one)
         other = PyBytes_FromStringAndSize(<const char *>value, value_size)
-        self._fields.append(NeverIndexedHeader(one, other) if is_secret else (one, other))
+        self._fields.append(_make_tuple(NeverIndexedHeader, (one, other)) if is_secret else (one, other))
         return 0
 
     cdef tuple _end_block(self):
@@ -751,7 +800,7 @@ cdef class NativeEngine(Engine):
         cdef bytes status
         if category == CAT_REQUEST:
             self._last = number
-            self._streams[number] = _Stream.__new__(_Stream)
+            self._begin_stream(number)
             self.open_streams += 1
             self._counts.heard += 1
             self._events.append((HEAD, number, fields, ends))
@@ -773,7 +822,7 @@ cdef class NativeEngine(Engine):
                 data = self._piece if type(self._piece) is bytes else bytes(self._piece)
             self._piece = None
         if data:
-            stream = self._streams.get(number)
+            stream = self._stream(number)
             if stream is not None:
                 stream.owed += len(data)
             else:
@@ -797,7 +846,7 @@ cdef class NativeEngine(Engine):
         return 0
 
     cdef _take_reset(self, int32_t number, uint32_t code):
-        cdef _Stream stream = self._streams.get(number)
+        cdef _Stream stream = self._stream(number)
         if stream is not None:
             if stream.state == OPEN and self._is_server:
                 self._counts.count_reset()
@@ -827,6 +876,9 @@ cdef class NativeEngine(Engine):
         """A stream is gone. One that nobody had heard of was malformed from its head on."""
         cdef _Stream stream = self._streams.pop(number, None)
         cdef Uploads uploads = self._uploads
+        if number == self._recent_number:
+            self._recent = None
+            self._recent_number = -1
         if not self._streams:
             self._streams.clear()  # gives its table back
         if self._piece_of == number:
@@ -946,7 +998,7 @@ cdef Py_ssize_t _read_body(
     cdef tuple trailers
     cdef int result
     try:
-        stream = engine._streams.get(number)
+        stream = engine._stream(number)
         if stream is None:
             return ERR_TEMPORAL_CALLBACK_FAILURE
         size = min(<Py_ssize_t>most, stream.size)
@@ -954,7 +1006,7 @@ cdef Py_ssize_t _read_body(
             flags[0] |= BODY_EOF
             if stream.trailers is not None:
                 trailers = stream.trailers
-                count = _put(trailers)
+                count = _put(trailers, False)
                 result = submit_trailer(session, number, _block, count)
                 if result < 0:
                     return _failed(engine, _error_text(result))
@@ -981,7 +1033,7 @@ cdef int _on_body(
     cdef NativeEngine engine = <NativeEngine>user
     cdef _Stream stream
     try:
-        stream = engine._streams.get(frame.hd.stream_id)
+        stream = engine._stream(frame.hd.stream_id)
         if stream is None or frame.data.padlen or stream.size < <Py_ssize_t>size:
             raise RuntimeError("a frame that nobody prepared")
         _reserve(size + 9)
@@ -1087,3 +1139,4 @@ cdef int _on_unsent(Session *session, const Frame *frame, int result, void *user
 
 
 _load()
+_note_sizes()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ngh2
-from ngh2 import Connection, NGH2Error, Priority, Role, Setting
+from ngh2 import Connection, Header, NeverIndexedHeader, NGH2Error, Priority, Role, Setting
 
 from balancer.http.messages import Fields
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
@@ -33,6 +33,7 @@ from balancer.http2.events import (
     EngineLimits,
     Event,
 )
+from balancer.http2.fields import NEVER_ALIKE
 from balancer.http2.frames import PREFACE, Frames, goaway_frame
 from balancer.http2.ngh2_settings import WINDOW_BYTES, configuration, settings_of
 from balancer.http2.uploads import Uploads
@@ -160,7 +161,7 @@ class Ngh2Engine(Engine):
 
     def request(self, fields: Fields, ends: bool) -> int:
         try:
-            stream = self._session.send_request(fields, end_stream=ends)
+            stream = self._session.send_request(_marked(fields), end_stream=ends)
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
@@ -177,7 +178,7 @@ class Ngh2Engine(Engine):
             return
         self._streams[stream] = _ANSWERED
         try:
-            self._session.send_response(stream, fields, end_stream=ends)
+            self._session.send_response(stream, _marked(fields), end_stream=ends)
         except NGH2Error:
             return
 
@@ -368,3 +369,8 @@ class Ngh2Engine(Engine):
         self._over = True
         self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
+
+
+def _marked(fields: Fields) -> list[Header]:
+    """The fields of a head as the library gets them."""
+    return [NeverIndexedHeader(*field) if field[0] in NEVER_ALIKE else field for field in fields]

@@ -1,6 +1,7 @@
 cimport cython
 
 from balancer.http.layouts cimport RequestHeadLayout
+from balancer.http2.fields cimport check_fields
 
 
 cdef class RequestReader:

@@ -3,6 +3,7 @@ cimport cython
 from balancer.http.layouts cimport HeadEditLayout, ResponseHeadLayout
 from balancer.http.memos cimport Memo, recalled
 from balancer.http.messages cimport Written
+from balancer.http2.fields cimport check_fields, trailers_of
 
 
 cdef class WrittenFields(Memo):

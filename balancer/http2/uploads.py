@@ -68,7 +68,7 @@ class Uploads:
 
     def queued(self, stream: int) -> int:
         """The bytes of a stream that wait here."""
-        body = self._kept.get(stream)
+        body = self._kept.get(stream) if self._kept else None
         return 0 if body is None else body.size
 
     def queued_in_all(self) -> int:

@@ -1,3 +1,5 @@
+cimport cython
+
 from balancer.http2.engine cimport Engine
 
 
@@ -10,3 +12,5 @@ cdef class Windows:
     cpdef wrote(self, stream)
     cpdef forget(self, stream)
     cpdef clear(self)
+    @cython.locals(wrote=list, fresh=list, freed=list)
+    cpdef tuple sort(self, bint is_stuck)

@@ -78,5 +78,6 @@ class Windows:
             for stream in left:
                 del waiting[stream]
             freed += left
-        waiting.update(dict.fromkeys(fresh))
+        if fresh:
+            waiting.update(dict.fromkeys(fresh))
         return fresh, freed

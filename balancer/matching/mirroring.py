@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from math import gcd
 
 from balancer.http.field_names import HTTPOXY, OF_ONE_REQUEST
 from balancer.http.messages import Field, RequestHead, field_value
@@ -80,24 +81,38 @@ class MirrorRequests:
 
 
 class BackendCopies:
-    """Makes the copies of one route for one backend. A copy of a copy is never made."""
+    """Makes the copies of one route for one backend. A copy of a copy is never made.
 
-    __slots__ = ("_denominator", "_editor", "_numerator", "_tenant", "backend")
+    Of as many requests in a row as the denominator of the share says, exactly the numerator's number have a copy, which
+    ones is left to chance. So even some hundred requests have nearly the share that was asked for.
+    """
+
+    __slots__ = ("_denominator", "_due", "_editor", "_left", "_numerator", "_tenant", "backend")
 
     def __init__(self, rule: BackendMirror, edits: tuple[RequestEdit, ...]) -> None:
         """`edits` are those of the route, which copies have as well."""
         self.backend = rule.backend
         self._tenant = rule.tenant
-        self._numerator = rule.numerator
-        self._denominator = rule.denominator
+        common = gcd(rule.numerator, rule.denominator)
+        self._numerator = rule.numerator // common
+        self._denominator = rule.denominator // common
+        self._left = 0  # requests of this row
+        self._due = 0  # copies of them
         self._editor = request_editor_of(edits)
 
     def is_due(self, request: RequestHead, random_below: Callable[[int], int]) -> bool:
-        """Whether a copy of this request is to be made."""
+        """Whether a copy of this request is to be made. Asked once for each request."""
         if field_value(request.fields, _COPY_NAME) is not None:
             return False
-        is_sure = self._numerator >= self._denominator
-        return is_sure or (self._numerator > 0 and random_below(self._denominator) < self._numerator)
+        if self._numerator >= self._denominator:
+            return True
+        if not self._left:
+            self._left = self._denominator
+            self._due = self._numerator
+        has_copy = random_below(self._left) < self._due
+        self._left -= 1
+        self._due -= has_copy
+        return has_copy
 
     def copy_of(
         self, asked: Asked, outgoing: Outgoing, authority: str, *, tls: Handshake | None = None, http2: bool = False

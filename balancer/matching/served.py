@@ -36,8 +36,8 @@ class Served:
     `rewriting` gives endpoints another target; None keeps that of the client. `apart` keeps requests from going the way
     of all others: a closed path, or hooks; None for nearly all routes. `stand_ins` is None if nothing stands in for the
     backend. `mirroring` is None if no URL gets copies, and `mirrors` make those for backends; `is_copied`: one of the
-    two does. `is_plain`: a request without a body goes to an endpoint as it came, apart from its Host: there is neither
-    a gate nor anything else of the above, but for editors.
+    two does. `is_plain`: a request whose gates let it pass unchanged goes to an endpoint as it came, apart from its
+    Host: there is nothing else of the above, but for editors.
     """
 
     __slots__ = (
@@ -78,8 +78,6 @@ class Served:
         self.stand_ins = stand_ins_of(route)
         self.is_plain = not (
             self.apart
-            or self.plain_gates
-            or self.secure_gates
             or self.junction
             or self.main.is_edited
             or self.connection

@@ -105,7 +105,7 @@ class ServerNameTable:
 
     @property
     def oldest(self) -> set[str]:
-        """Every version that a listener says is its oldest."""
+        """The oldest TLS versions that listeners demand."""
         return {each.oldest_tls for each in self._listeners.by_hostname.values() if each.oldest_tls}
 
     def find(self, server_name: str | None) -> Named:

@@ -3,6 +3,9 @@ cimport cython
 cdef double _FIRST
 cdef double _SECOND
 cdef double _THIRD
+cdef double _FOURTH
+cdef double _FIFTH
+cdef double _SIXTH
 
 
 cdef class Recorder:
@@ -10,6 +13,8 @@ cdef class Recorder:
     cdef public object _table
     cdef double[::1] _values
     cdef public Py_ssize_t _access_log_dropped, _worker_restarts
+    cpdef grpc(self, str namespace, str ingress, str service, long status)
+    cpdef _count(self, definition, tuple labels, double amount=*)
     @cython.locals(requests=Py_ssize_t, responses=Py_ssize_t, duration=Py_ssize_t, decisions=Py_ssize_t)
     @cython.locals(endpoint_duration=Py_ssize_t, sent=Py_ssize_t, received=Py_ssize_t, cost=Py_ssize_t, blind_cost=Py_ssize_t)
     cpdef exchange(self, tuple slots, double seconds, double endpoint_seconds, double request_bytes, double response_bytes, double dollars, double blind_dollars)

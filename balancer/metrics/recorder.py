@@ -48,9 +48,10 @@ HISTOGRAM_WIDTH: Final = SUM + 1
 NUMBERS: Final = {definition.name: number for number, definition in enumerate(DEFINITIONS)}
 """The number of each metric in a slot table. Writer and reader must be of the same version."""
 
-_FIRST, _SECOND, _THIRD = BUCKETS_SECONDS[:3]  # compared in place of a search, because most times are short
+# Compared in place of a search, because most times are short.
+_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH = BUCKETS_SECONDS[:6]
 _NO_SLOT: Final = -1
-_GRPC_STATUS_MOST: Final = 16  # grpc/doc/statuscodes.md
+_GRPC_STATUSES: Final = tuple(map(str, range(17)))  # grpc/doc/statuscodes.md
 
 # Endpoints choose statuses, so only statuses that IANA lists (as Python knows them) and our own 499 get a series.
 _LISTED_STATUSES: Final = frozenset([*map(int, HTTPStatus), 499])
@@ -82,8 +83,10 @@ ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
 
 def _bucket_of(seconds: float) -> int:
     """The place of the bucket for `seconds` in a histogram's slots."""
-    if seconds > _THIRD:
+    if seconds > _SIXTH:
         return bisect_left(BUCKETS_SECONDS, seconds)
+    if seconds > _THIRD:
+        return 3 if seconds <= _FOURTH else 4 if seconds <= _FIFTH else 5
     return 0 if seconds <= _FIRST else 1 if seconds <= _SECOND else 2
 
 
@@ -186,7 +189,7 @@ class Recorder:
 
     def grpc(self, namespace: str, ingress: str, service: str, status: int) -> None:
         """Counts one answer to a gRPC call. `status` may be any number that an endpoint sent."""
-        label = str(status) if status <= _GRPC_STATUS_MOST else "other"
+        label = _GRPC_STATUSES[status] if status < len(_GRPC_STATUSES) else "other"
         self._count(GRPC_RESPONSES, (namespace, ingress, service, label))
 
     def error(self, kind: str) -> None:

@@ -127,4 +127,4 @@ class FailingEndpoints:
 
 
 def _nobody() -> None:
-    """Nobody wants to know."""
+    """Does nothing: the `wake` of endpoints whose news nobody tells."""

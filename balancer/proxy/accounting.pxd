@@ -7,6 +7,7 @@ from balancer.metrics.recorder cimport Recorder
 from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy cimport lines
 from balancer.proxy.account cimport Account
+from balancer.zones.layouts cimport TariffLayout
 
 
 cdef class Accounting:
@@ -15,5 +16,5 @@ cdef class Accounting:
     cdef public Recorder recorder
     cdef public object _spans
     cpdef close(self, Account account, str from_zone, logging=*)
-    @cython.locals(pick=Pick, note=PickNote)
+    @cython.locals(pick=Pick, note=PickNote, tariff=TariffLayout, dollars=double, blind_dollars=double)
     cdef bint _count(self, Account account, str from_zone, double seconds) except -1

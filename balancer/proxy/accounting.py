@@ -97,7 +97,8 @@ class Accounting:
             foretold = pick.foretold
             if foretold is not None:
                 self._count_dry_run(account, foretold)
-            if (tariff := pick.tariff) is not FREE:
+            tariff = pick.tariff
+            if tariff is not FREE:
                 dollars = tariff.sent * sent + tariff.received * received
                 blind_dollars = tariff.blind_sent * sent + tariff.blind_received * received
             note, taken = pick.note, account.endpoint_seconds

@@ -1,6 +1,8 @@
 cimport cython
 from cpython cimport time
 
+from balancer.http cimport grpc
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport EndpointStream, Outgoing, Pool
 from balancer.matching.destinations cimport Destination
 from balancer.model.layouts cimport RoutePolicyLayout
@@ -10,11 +12,14 @@ from balancer.picking.budget cimport RetryBudget
 from balancer.picking cimport outcomes
 from balancer.picking.loads cimport Load
 from balancer.picking.members cimport Member, Pick
+from balancer.proxy cimport timing
 from balancer.proxy.account cimport Account
+from balancer.proxy.bodies cimport KeptBody
 from balancer.proxy.context cimport RequestContext
 from balancer.proxy.exchange cimport Exchange
 from balancer.proxy.exchange_owner cimport ExchangeOwner
 from balancer.proxy.forwarder cimport Forwarder
+from balancer.proxy.retries cimport keeps_body
 
 
 cdef class Attempts(ExchangeOwner):
@@ -31,6 +36,8 @@ cdef class Attempts(ExchangeOwner):
     @cython.locals(policy=RoutePolicyLayout)
     @cython.locals(runtime=BackendRuntime, load=Load, budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
     cpdef begin(self, RequestContext context, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
+    @cython.locals(request=RequestHeadLayout, policy=RoutePolicyLayout)
+    cdef bint _may_repeat_body(self) except -1
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
     cdef _exchange(self, EndpointStream endpoint)

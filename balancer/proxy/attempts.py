@@ -140,13 +140,7 @@ class Attempts(ExchangeOwner):
     def _may_repeat_body(self) -> bool:
         """Whether another endpoint may get the body of the request after it was sent to one."""
         request, policy = self._context.outgoing.request, self._context.policy
-        return keeps_body(
-            request.method,
-            body_bytes=request.body_bytes,
-            on=policy.retry_on,
-            tries=policy.tries,
-            refusable=self._http2,
-        )
+        return keeps_body(request.method, request.body_bytes, policy.retry_on, policy.tries, self._http2)
 
     def _attempt(self, pick: Pick, now: float) -> None:
         """Begins one attempt. The endpoint's health learns its outcome in any case."""

@@ -72,10 +72,11 @@ class RequestContext:
         self.supplies = supplies
         self.waiting = waiting
         self.stream = stream
-        self.view = supplies.live.view
-        self.account = Account(stream.origin.peer, request, time.perf_counter())
-        alarms = supplies.alarms
-        self.alarm = alarms.pop() if alarms else supplies.take_alarm()  # there is one nearly always
+        own = self.supplies  # the typed attribute needs no look-up, nor does the next one
+        self.view = own.live.view
+        self.account = Account(self.stream.origin.peer, request, time.perf_counter())
+        alarms = own.alarms
+        self.alarm = alarms.pop() if alarms else own.take_alarm()  # there is one nearly always
         self.editors: tuple[ResponseEditor, ...] = ()
         self.held: tuple[Callable[[], None], ...] = ()
         self.is_over = False

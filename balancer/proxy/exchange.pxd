@@ -1,10 +1,17 @@
+cimport cython
 from cpython cimport time
 
+from balancer.http cimport grpc
 from balancer.http.consumers cimport ResponseConsumer
-from balancer.http.streams cimport EndpointStream, RequestStream
+from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
+from balancer.http.streams cimport EndpointStream, Outgoing, RequestStream
+from balancer.http.trailers cimport trailers_for_client
+from balancer.live cimport View
 from balancer.proxy.account cimport Account
+from balancer.proxy.bodies cimport KeptBody, sent_of
 from balancer.proxy.context cimport RequestContext
 from balancer.proxy.exchange_owner cimport ExchangeOwner
+from balancer.runtime.deadlines cimport Alarm
 
 
 cdef class Exchange(ResponseConsumer):
@@ -17,7 +24,15 @@ cdef class Exchange(ResponseConsumer):
     cdef public ExchangeOwner _owner
     cdef public EndpointStream endpoint
     cdef public double _first_byte_at
+    @cython.locals(outgoing=Outgoing, request=RequestHeadLayout)
     cpdef begin(self)
+    @cython.locals(kept=KeptBody)
+    cdef bint _takes(self, bytes data) except -1
+    @cython.locals(kept=KeptBody)
+    cdef _end_request(self, tuple trailers, bytes data)
+    cdef _finish_request(self, tuple trailers, bytes data=*)
+    @cython.locals(view=View, edit=HeadEditLayout)
+    cpdef response_started(self, ResponseHeadLayout response, bytes data, tuple trailers)
     cdef _await_endpoint(self)
     cdef _arm(self)
     cdef _fail(self, kind)

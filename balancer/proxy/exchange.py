@@ -157,13 +157,15 @@ class Exchange(ResponseConsumer):
         if limit and account.request_bytes > limit:
             self.request_failed(Refusal(ErrorKind.BODY_TOO_LARGE, "a body over its limit"))
             return False
-        if context.kept is not None:
-            context.kept.add(data)
+        kept = context.kept
+        if kept is not None:
+            kept.add(data)
         return True
 
     def _end_request(self, trailers: Trailers, data: bytes) -> None:
-        if self._context.kept is not None:
-            self._context.kept.end(trailers)
+        kept = self._context.kept
+        if kept is not None:
+            kept.end(trailers)
         self._finish_request(trailers, data)
 
     def _finish_request(self, trailers: Trailers, data: bytes = b"") -> None:

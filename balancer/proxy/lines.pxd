@@ -4,6 +4,7 @@ from cpython cimport time
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.memos cimport Memo
 from balancer.logs.accesslines cimport JsonLine
+from balancer.matching.destinations cimport Destination
 from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy.account cimport Account
 
@@ -21,5 +22,7 @@ cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
 @cython.locals(pick=Pick)
 cdef bytes _first_line(JsonLine json, Account account, double seconds)
 cdef _keep_parts(str line, PickNote note)
+@cython.locals(to=Destination)
+cpdef names_of(Account account)
 cpdef Noted noted_of(RequestHeadLayout request)
 cdef str _inside(str text)

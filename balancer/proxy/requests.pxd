@@ -2,11 +2,13 @@ cimport cython
 from cpython cimport time
 
 from balancer.http.layouts cimport RequestHeadLayout
+from balancer.http.origin cimport Origin
 from balancer.http.streams cimport Outgoing, RequestStream
 from balancer.live cimport View
 from balancer.matching.destinations cimport Destination
 from balancer.matching.routing cimport RouteTable
-from balancer.matching.served cimport Match
+from balancer.matching.served cimport Match, Served
+from balancer.model.layouts cimport RoutePolicyLayout
 from balancer.proxy cimport answering
 from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting
@@ -18,8 +20,12 @@ from balancer.proxy.supplies cimport Supplies
 
 cdef class Request(RequestContext):
     cdef public object _go
+    @cython.locals(origin=Origin, view=View, routes=RouteTable, match=Match, served=Served)
     cpdef begin(self, RequestHeadLayout request)
+    @cython.locals(served=Served)
     cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)
+    @cython.locals(policy=RoutePolicyLayout)
+    cdef bint _holds_back(self, RequestHeadLayout request, Destination to, go) except -1
     cdef _forward(self, Outgoing outgoing, Destination to, double now, kept, intercepts)
     cpdef answer(self, kind, kept=*)
     cpdef end(self)

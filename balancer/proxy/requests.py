@@ -71,12 +71,11 @@ class Request(RequestContext):
         served = match.served
         account.destination = served.main
         self.editors = served.editors
-        if not served.is_plain:
-            if served.apart is not None:
-                return self._go_apart(request, match)
-            gates = served.secure_gates if origin.https else served.plain_gates
-            if gates:
-                return self._pass_gates(request, match, gates)
+        if served.apart is not None:
+            return self._go_apart(request, match)
+        gates = served.secure_gates if origin.https else served.plain_gates
+        if gates:
+            return self._pass_gates(request, match, gates)
         self._let_in(request, match, None)
 
     def _go_apart(self, request: RequestHead, match: Match) -> None:

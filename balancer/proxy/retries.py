@@ -43,7 +43,7 @@ def may_retry(error: AttemptError, *, method: bytes, on: Words = ("error", "time
     return error.sent is not Sent.BODY and (method in REPEATABLE or "non_idempotent" in on)
 
 
-def keeps_body(method: bytes, *, body_bytes: int | None, on: Words, tries: int, refusable: bool = False) -> bool:
+def keeps_body(method: bytes, body_bytes: int | None, on: Words, tries: int, refusable: bool = False) -> bool:
     """Whether to keep the body of a request, because the request may be repeated after it was sent.
 
     `body_bytes` is the length of the body, None while it is unknown. `tries` 0 is unlimited. `refusable`: the endpoint

@@ -6,64 +6,148 @@ The control process has a seat of its own. To the workers it is one more process
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import add, mul
+from typing import NamedTuple
 
+from balancer.sharing.columns import Column, Layer, RowReader, RowWriter
 from balancer.sharing.rows import RowTable, Talk, tag_of
 
 
-class _RelayedRow:
-    __slots__ = ("part", "parts_left", "talk", "totals")
+class Sighted(NamedTuple):
+    """What the workers saw of the things with these `tags`: running totals by column, and the states that they told."""
 
-    def __init__(self, talk: Talk, width: int) -> None:
-        self.talk = talk
-        self.totals = [0.0] * width
-        self.part: list[float] = []
-        self.parts_left = 0
+    tags: Sequence[int]
+    columns: Sequence[Column]
+    layers: Sequence[Layer]
 
 
 class RowRelay:
     """Rows about the things that are followed, each under the number of `tag_of`. `tags` are these numbers."""
 
-    __slots__ = ("_lines", "_parts", "_state", "_table", "tags")
+    __slots__ = ("_keys", "_reader", "_table", "_telling", "tags")
 
     def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1) -> None:
         """`state` is told while others have none. What came at once is told in so many `parts`, one a turn."""
-        self._parts = parts
         self._table = table
-        self._state = state
-        self._lines: dict[int, _RelayedRow] = {}
+        self._keys: dict[int, str] = {}
+        self._reader = RowReader(table, (), ())
+        self._telling = _Telling(table, state, parts)
         self.tags: frozenset[int] = frozenset()
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries rows about these things from now on. Totals of what is followed still go on."""
-        tags = {tag_of(key): key for key in keys}
-        width = self._table.width
-        self._lines = {
-            tag: self._lines.get(tag) or _RelayedRow(self._table.talk(key), width) for tag, key in sorted(tags.items())
-        }
-        self.tags = frozenset(self._lines)
+        followed = {tag_of(key): key for key in keys}
+        if followed.keys() == self._keys.keys():
+            return
+        known = dict(zip(self._keys, zip(*self._reader.columns, strict=True), strict=True))
+        nothing = (0.0,) * self._table.shape.totals
+        columns = [[*column] for column in zip(*(known.get(tag, nothing) for tag in followed), strict=True)]
+        self._keys = followed
+        self._reader = RowReader(self._table, [self._table.place(key) for key in followed.values()], columns)
+        self._telling.keep(followed)
+        self.tags = frozenset(followed)
 
-    def read(self, now: float) -> Mapping[int, Sequence[float]]:
-        """The running totals of what the workers saw, without those that saw nothing yet. `now`: the clock of picks."""
-        for line in self._lines.values():
-            news = line.talk.hear(now)
-            if any(news):
-                line.totals = [total + new for total, new in zip(line.totals, news, strict=True)]
-        return {tag: line.totals for tag, line in self._lines.items() if any(line.totals)}
+    def read(self, now: float) -> Sighted:
+        """What the workers saw. `now`: the clock of picks."""
+        layers = self._reader.read(now)
+        return Sighted(tuple(self._keys), self._reader.columns, layers)
 
-    def states(self, tag: int) -> list[tuple[float, Sequence[float]]]:
-        """The states that workers told of one thing, with their times."""
-        return self._lines[tag].talk.states()
-
-    def add(self, tag: int, news: Sequence[float]) -> None:
-        """Others saw this. Workers hear it in parts, in the turns to come."""
-        line = self._lines[tag]
-        rest = [value * line.parts_left for value in line.part] or [0.0] * len(news)
-        line.part = [(value + before) / self._parts for value, before in zip(news, rest, strict=True)]
-        line.parts_left = self._parts
+    def add(self, tags: Sequence[int], columns: Sequence[Column], factors: Sequence[float]) -> None:
+        """Others saw this of things that are followed, told by these factors. Workers hear it in parts, in the turns to
+        come.
+        """
+        if tags:
+            self._telling.add(tags, columns, factors, self._keys)
 
     def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
-        """Tells workers the next part of what others saw, with the states of others where there are some."""
-        for tag, line in self._lines.items():
-            if line.parts_left:
-                line.parts_left -= 1
-                line.talk.tell(states.get(tag, self._state), now, line.part)
+        """Tells workers the next part of what others saw, with the states of others where there are some.
+
+        `states` is another object whenever it has changed.
+        """
+        self._telling.turn(now, states)
+
+
+class _Telling:
+    """What workers are told: running totals of the things in `_order`, of which each turn adds a part."""
+
+    __slots__ = (
+        "_left",
+        "_order",
+        "_part",
+        "_parts",
+        "_state",
+        "_states",
+        "_table",
+        "_talks",
+        "_told",
+        "_totals",
+        "_writer",
+    )
+
+    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int) -> None:
+        self._table = table
+        self._state = state
+        self._parts = parts
+        self._left = 0
+        self._talks: dict[int, Talk] = {}
+        self._told: dict[int, tuple[float, ...]] = {}  # totals of things that were told before
+        self._order: list[int] = []
+        self._totals: list[list[float]] = []
+        self._part: list[list[float]] = []
+        self._states: Mapping[int, tuple[float, ...]] | None = None
+        self._writer = RowWriter((), table.shape)
+
+    def keep(self, followed: Mapping[int, str]) -> None:
+        """Nothing but these things is told from now on."""
+        self._arrange([tag for tag in self._order if tag in followed])
+        self._talks = {tag: talk for tag, talk in self._talks.items() if tag in followed}
+        self._told = {tag: totals for tag, totals in self._told.items() if tag in followed}
+
+    def add(
+        self, tags: Sequence[int], columns: Sequence[Column], factors: Sequence[float], keys: Mapping[int, str]
+    ) -> None:
+        """What is left of earlier news is told with these. `keys` are the names of the things."""
+        order = self._order if self._left else []
+        if order != tags:
+            known = frozenset(order)
+            fresh = [tag for tag in tags if tag not in known]
+            self._talks |= {tag: self._table.talk(keys[tag]) for tag in fresh if tag not in self._talks}
+            if fresh and [*order, *fresh] != self._order:
+                self._arrange([*order, *fresh])
+            if self._order != tags:
+                by_tag = [dict(zip(tags, column, strict=True)) for column in columns]
+                columns = [[*map(each.get, self._order, repeat(0.0))] for each in by_tag]
+        scales = [repeat(1.0 / factor / self._parts) for factor in factors]
+        part = [map(mul, column, scale) for column, scale in zip(columns, scales, strict=True)]
+        if self._left:
+            rest = repeat(self._left / self._parts)
+            part = [map(add, each, map(mul, before, rest)) for each, before in zip(part, self._part, strict=True)]
+        self._part = [[*each] for each in part]
+        self._left = self._parts
+
+    def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
+        """Tells the next part. `states` is another object whenever it has changed."""
+        if not self._left:
+            return
+        self._left -= 1
+        self._totals = [[*map(add, total, part)] for total, part in zip(self._totals, self._part, strict=True)]
+        if states is not self._states:
+            self._states = states
+            rows = map(states.get, self._order, repeat(self._state))
+            self._writer.hold([*zip(*rows, strict=True)])
+        self._writer.tell(now, self._totals)
+
+    def _arrange(self, order: list[int]) -> None:
+        """From now on these things are told."""
+        self._told |= zip(self._order, zip(*self._totals, strict=True), strict=True)
+        left = dict(zip(self._order, zip(*self._part, strict=True), strict=True)) if self._left else {}
+        self._order = order
+        self._totals = self._columns_of(self._told)
+        self._part = self._columns_of(left)
+        self._states = None
+        self._writer = RowWriter([self._talks[tag] for tag in order], self._table.shape)
+
+    def _columns_of(self, rows: Mapping[int, tuple[float, ...]]) -> list[list[float]]:
+        nothing = (0.0,) * self._table.shape.totals
+        return [[*column] for column in zip(*(rows.get(tag, nothing) for tag in self._order), strict=True)]

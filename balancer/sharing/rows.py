@@ -19,7 +19,7 @@ from balancer.sharing.guards import Buffer
 
 _WAYS: Final = 4
 _WORD_BYTES: Final = 8
-_TAG, _AT, _STATE = 0, 1, 2
+_TAG, AT, STATE = 0, 1, 2  # which word of a row is what; totals follow the state
 # A number that a float holds exactly.
 _TAG_BITS: Final = 52
 
@@ -39,11 +39,16 @@ class RowShape(NamedTuple):
     @property
     def words(self) -> int:
         """The words of a row."""
-        return _STATE + self.state + self.totals
+        return STATE + self.state + self.totals
+
+    @property
+    def row_bytes(self) -> int:
+        """The size of a row."""
+        return self.words * _WORD_BYTES
 
     def table_bytes(self, seats: int) -> int:
         """The size of the table for `seats` processes. Pages that are never touched cost nothing."""
-        return self.sets * _WAYS * seats * self.words * _WORD_BYTES
+        return self.sets * _WAYS * seats * self.row_bytes
 
 
 def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int) -> None:
@@ -63,10 +68,18 @@ def tag_of(key: str) -> int:
     return (hashed >> (64 - _TAG_BITS)) or 1
 
 
-class RowTable:
-    """The memory as one process sees it, from its seat."""
+class RowPlace(NamedTuple):
+    """Where rows about one thing may lie: from the word `first` on. `tag` is in those that are about the thing."""
 
-    __slots__ = ("_holders", "_seat", "_seats", "_secret", "_shape", "_words")
+    tag: float
+    first: int
+    tenant: str
+
+
+class RowTable:
+    """The memory as one process sees it, from its seat. `shape` is that of its rows."""
+
+    __slots__ = ("_holders", "_seat", "_seats", "_secret", "_words", "shape")
 
     def __init__(
         self, buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int, secret: bytes = b""
@@ -81,33 +94,50 @@ class RowTable:
         if len(octets) < size:
             raise ValueError("the memory is too short for its seats")
         self._words = octets.cast("d")
-        self._shape = shape
+        self.shape = shape
         self._seats = seats
         self._seat = seat
         self._secret = secret
         self._holders: dict[int, str] = {}
 
-    @property
-    def width(self) -> int:
-        """How many totals a row has."""
-        return self._shape.totals
+    def place(self, key: str) -> RowPlace:
+        """Where rows about `key` lie, which begins with a namespace and a slash."""
+        hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES, key=self._secret).digest(), "big")
+        first = hashed % self.shape.sets * _WAYS * self._seats * self.shape.words
+        return RowPlace(float((hashed >> (64 - _TAG_BITS)) or 1), first, key.partition("/")[0])
 
     def talk(self, key: str) -> Talk:
         """What this process tells about `key`, which begins with a namespace and a slash, and hears of the others."""
-        hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES, key=self._secret).digest(), "big")
-        tag = float((hashed >> (64 - _TAG_BITS)) or 1)
-        width = self._shape.words
-        step = self._seats * width
-        first = hashed % self._shape.sets * _WAYS * step
-        ways = [range(way, way + step, width) for way in range(first, first + _WAYS * step, step)]
-        own = tuple(rows[self._seat] for rows in ways)
+        place = self.place(key)
+        rows = self._rows(place)
+        own = tuple(rows[self._seat :: self._seats])
         return Talk(
             self._words,
-            tag,
-            self._shape,
-            own=_OwnRows(self._words, own, self._holders, key.partition("/")[0]),
-            others=tuple(row for rows in ways for seat, row in enumerate(rows) if seat != self._seat),
+            place.tag,
+            self.shape,
+            own=_OwnRows(self._words, own, self._holders, place.tenant),
+            others=tuple(row for row in rows if row not in own),
         )
+
+    def tags_at(self, place: RowPlace) -> bytes:
+        """The tags of all rows that may be about a thing, to be compared with those of another time."""
+        rows = self._rows(place)
+        return self._words[rows.start : rows.stop : rows.step].tobytes()
+
+    def others_about(self, place: RowPlace) -> tuple[int, ...]:
+        """Where other processes have rows about a thing now."""
+        words, rows = self._words, self._rows(place)
+        found = (number for number, row in enumerate(rows) if words[row] == place.tag)
+        return tuple(rows[number] for number in found if number % self._seats != self._seat)
+
+    def row(self, start: int) -> memoryview[float]:
+        """The words of the row that begins there."""
+        return self._words[start : start + self.shape.words]
+
+    def _rows(self, place: RowPlace) -> range:
+        """The rows of all ways and seats."""
+        words = self.shape.words
+        return range(place.first, place.first + _WAYS * self._seats * words, words)
 
 
 class _OwnRows:
@@ -126,7 +156,7 @@ class _OwnRows:
         """A row; None while things that are in use have all of them, and no namespace has two more than this one."""
         words, holders = self._words, self._holders
         found = next(
-            (row for row in self._rows if not words[row] or words[row + _AT] < now - _ABANDONED_SECONDS),
+            (row for row in self._rows if not words[row] or words[row + AT] < now - _ABANDONED_SECONDS),
             None,
         )
         if found is None:
@@ -141,9 +171,12 @@ class _OwnRows:
 
 
 class Talk:
-    """What the processes say about one thing. A process without room for a row of its own hears, and is not heard."""
+    """What the processes say about one thing, which has `tag`.
 
-    __slots__ = ("_known", "_look_at", "_others", "_own", "_row", "_shape", "_tag", "_totals", "_words")
+    A process without room for a row of its own hears, and is not heard.
+    """
+
+    __slots__ = ("_known", "_look_at", "_others", "_own", "_row", "_shape", "_totals", "_words", "tag")
 
     def __init__(
         self,
@@ -156,7 +189,7 @@ class Talk:
     ) -> None:
         """`own` are the rows that this process may use, `others` the rows where others may write about the same."""
         self._words = words
-        self._tag = tag
+        self.tag = tag
         self._shape = shape
         self._own = own
         self._others = others
@@ -167,18 +200,35 @@ class Talk:
 
     def tell(self, state: Sequence[float], now: float, news: Sequence[float] = ()) -> None:
         """Tells the others the present state, and what was seen since the last call."""
-        words, row = self._words, self._row
-        if row is None or words[row] != self._tag:
-            row = self._own.claimed(now)
-            self._row = row
-            if row is None:
-                return
-        totals = self._totals
+        row = self._own_row(now)
+        if row is None:
+            return
+        words, totals = self._words, self._totals
         for number, value in enumerate(news):
             totals[number] += value
         # Word by word or all at once: 64-bit machines copy aligned words whole.
-        words[row + _AT : row + self._shape.words] = array("d", (now, *state, *totals))
-        words[row + _TAG] = self._tag  # last, so that others never read the totals of somebody else
+        words[row + AT : row + self._shape.words] = array("d", (now, *state, *totals))
+        words[row + _TAG] = self.tag  # last, so that others never read the totals of somebody else
+
+    def put(self, source: memoryview[float], now: float) -> memoryview[float] | None:
+        """Tells a whole row that was made elsewhere, and returns it, to be written as long as it has the tag.
+
+        None: there is no room.
+        """
+        row = self._own_row(now)
+        if row is None:
+            return None
+        whole = self._words[row : row + self._shape.words]
+        whole[AT:] = source[AT:]
+        whole[_TAG] = self.tag  # last
+        return whole
+
+    def _own_row(self, now: float) -> int | None:
+        row = self._row
+        if row is None or self._words[row] != self.tag:
+            row = self._own.claimed(now)
+            self._row = row
+        return row
 
     def hear(self, now: float) -> Sequence[float]:
         """What the others saw since the last call, in sum. What a row holds when it is found is not news."""
@@ -187,7 +237,7 @@ class Talk:
         words = self._words
         sums: Sequence[float] = [0.0] * self._shape.totals
         for row, before in self._known.items():
-            if words[row] != self._tag:
+            if words[row] != self.tag:
                 continue
             totals = self._read(row)
             news = [after - earlier for after, earlier in zip(totals, before, strict=True)]
@@ -198,18 +248,16 @@ class Talk:
 
     def states(self) -> list[tuple[float, Sequence[float]]]:
         """The state of each of those who were heard, with the time at which it was told."""
-        words, end = self._words, _STATE + self._shape.state
+        words, end = self._words, STATE + self._shape.state
         return [
-            (words[row + _AT], words[row + _STATE : row + end].tolist())
-            for row in self._known
-            if words[row] == self._tag
+            (words[row + AT], words[row + STATE : row + end].tolist()) for row in self._known if words[row] == self.tag
         ]
 
     def _look(self, now: float) -> None:
-        words, tag = self._words, self._tag
+        words, tag = self._words, self.tag
         self._look_at = now + _LOOK_SECONDS
         found = [row for row in self._others if words[row] == tag]
         self._known = {row: self._known.get(row) or self._read(row) for row in found}
 
     def _read(self, row: int) -> list[float]:
-        return list(self._words[row + _STATE + self._shape.state : row + self._shape.words])
+        return list(self._words[row + STATE + self._shape.state : row + self._shape.words])

@@ -30,6 +30,7 @@ from balancer.explain.drafts import Draft
 from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
+from balancer.http2.engines import shortfall
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -156,6 +157,8 @@ class Worker:
         self._clients = Clients(idle_grace_seconds=times.idle_grace_seconds)
         self._draining = False
         self._reception = self._made_reception(recorder, transports)
+        if lacking := shortfall():
+            _LOG.warning("HTTP/2 takes more CPU than it has to: %s", lacking)
         self._reception.use(self.live.view.model.entry_points)
 
     def _gate_tools(self, counting: Counting) -> GateTools:

@@ -49,14 +49,17 @@ _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster
 
 
 def _say_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
-    """Prints the version, and which build of the data plane runs."""
+    """Prints the version, which build of the data plane runs, and what its engine of HTTP/2 lacks."""
     if not is_asked or context.resilient_parsing:
         return
     from importlib.metadata import version
 
+    from balancer.http2.engines import shortfall
     from balancer.runtime.build import build_told
 
     click.echo(f"zonal, version {version('zonal-ingress')} ({build_told()})")
+    if lacking := shortfall():
+        click.echo(f"HTTP/2 takes more CPU than it has to: {lacking}")
     context.exit()
 
 

@@ -6,23 +6,36 @@ from balancer.runtime.build import PLAIN
 from ingress.findings import Finding, Severity
 
 REASON = "PureBuild"
+SLOW_ENGINE = "SlowHttp2Engine"
 
 
-def findings_of_build(build: str, *, is_checkout: bool) -> tuple[Finding, ...]:
-    """A finding if an installation runs the plain source. A checkout is meant to run it.
+def findings_of_build(build: str, *, is_checkout: bool, shortfall: str) -> tuple[Finding, ...]:
+    """A finding if an installation runs the plain source, and one if HTTP/2 has a slower engine than it could have.
 
+    A checkout is meant to run the plain source. `shortfall` says why the engine is slower, and is empty if it is not.
     Requests get the same answers, so no alert watches for the severity.
     """
-    if build != PLAIN or is_checkout:
-        return ()
-    return (
-        Finding(
-            kind="Build",
-            namespace="",
-            name="data-plane",
-            reason=REASON,
-            message="The plain source runs. Install the wheel for this platform, and leave ZONAL_PURE unset.",
-            effect="requests take two to three times the CPU of the compiled build",
-            severity=Severity.COSMETIC,
-        ),
-    )
+    findings: tuple[Finding, ...] = ()
+    if build == PLAIN and not is_checkout:
+        findings += (
+            _finding(
+                "data-plane",
+                REASON,
+                "The plain source runs. Install the wheel for this platform, and leave ZONAL_PURE unset.",
+                "requests take two to three times the CPU of the compiled build",
+            ),
+        )
+    if shortfall:
+        findings += (
+            _finding(
+                "http2-engine",
+                SLOW_ENGINE,
+                f"{shortfall}. Install the version of ngh2 that zonal's wheel requires.",
+                "requests over HTTP/2 take a third more CPU, or more",
+            ),
+        )
+    return findings
+
+
+def _finding(name: str, reason: str, message: str, effect: str) -> Finding:
+    return Finding("Build", "", name, reason, message, effect, Severity.COSMETIC)

@@ -47,14 +47,14 @@ class MessageRefused(Exception):
         self.refusal = refusal
 
 
-class Picks(msgspec.Struct, frozen=True, array_like=True):
+class Picks(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The requests of a Service (`namespace/name`) for which a replica picked an endpoint."""
 
     service: _Name
     total: Total
 
 
-class SpentRow(msgspec.Struct, frozen=True, array_like=True):
+class SpentRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What a replica was asked and let pass of a client of a limit. `limit` and `key` are numbers below 2**64."""
 
     limit: Annotated[int, Meta(ge=1)]
@@ -63,7 +63,7 @@ class SpentRow(msgspec.Struct, frozen=True, array_like=True):
     passed: Total
 
 
-class SeenRow(msgspec.Struct, frozen=True, array_like=True):
+class SeenRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What the workers of a replica saw of one thing (`tag`, below 2**52): running totals, and a state if it has one.
 
     Under `loads` the totals are the six of `balancer.sharing.peers.Seen`, and the state a share of 10,000 and a
@@ -76,7 +76,7 @@ class SeenRow(msgspec.Struct, frozen=True, array_like=True):
     state: Annotated[tuple[Total, ...], Meta(max_length=2)] = ()
 
 
-class FailureRow(msgspec.Struct, frozen=True, array_like=True):
+class FailureRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """How an endpoint (`address:port`) of a backend does at a replica: failures in a row, and whether it answered since
     the first of them, or since others suspect it.
     """
@@ -87,14 +87,14 @@ class FailureRow(msgspec.Struct, frozen=True, array_like=True):
     answers: bool
 
 
-class LeftRow(msgspec.Struct, frozen=True, array_like=True):
+class LeftRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A zone that requests of a backend leave at a replica, because its answers fail."""
 
     backend: _Name
     zone: Annotated[str, Meta(min_length=1, max_length=63)]
 
 
-class HealthRow(msgspec.Struct, frozen=True, array_like=True):
+class HealthRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The answers of a replica to requests for a namespace, and how many of them failed for want of an endpoint's."""
 
     namespace: Annotated[str, Meta(min_length=1, max_length=63)]
@@ -102,7 +102,7 @@ class HealthRow(msgspec.Struct, frozen=True, array_like=True):
     failed: Total
 
 
-class FlowRow(msgspec.Struct, frozen=True, array_like=True):
+class FlowRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The requests of a replica from its zone to a zone: how many, how many answers were errors, and bytes of bodies to
     and from endpoints. Only shown.
     """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
-from typing import Final
+from typing import Final, NamedTuple
 
 from balancer.picking.failing import EndpointPlace
 from ingress.replicas.messages import FailureRow, FlowRow, Message, SeenRow
@@ -20,6 +21,20 @@ class ReplicaState(Enum):
     UP = "up"
     SILENT = "silent"
     DISTRUSTED = "distrusted"
+
+
+class SeenNews(NamedTuple):
+    """What the workers of another replica saw since the message before: by how much the totals of these things have
+    grown, by column, and the rows that say so.
+    """
+
+    tags: Sequence[int] = ()
+    columns: Sequence[Sequence[int]] = ()
+    rows: Sequence[SeenRow] = ()
+
+
+NOTHING_SEEN: Final = SeenNews()
+"""No row has come."""
 
 
 class OtherReplica:
@@ -59,9 +74,9 @@ class OtherReplica:
         self.left: frozenset[LeftZone] = frozenset()
         self.health = Health()
         self.loads: dict[int, SeenRow] = {}
-        self.load_news: dict[int, SeenRow] = {}
+        self.load_news = NOTHING_SEEN
         self.zones: dict[int, SeenRow] = {}
-        self.zone_news: dict[int, SeenRow] = {}
+        self.zone_news = NOTHING_SEEN
         self.distrusted_until = float("-inf")
 
     def state(self, now: float) -> ReplicaState:

@@ -13,7 +13,7 @@ from typing import Final
 from ingress.replicas.facts import ReplicaSeen
 from ingress.replicas.messages import FLOWS_MOST, MessageRefusal, MessageRefused, decode
 from ingress.replicas.other_replica import OtherReplica, ReplicaState
-from ingress.replicas.plausibility import judge, seen_news, spent_news
+from ingress.replicas.plausibility import judge, spent_news
 from ingress.replicas.readiness import Health
 
 REPLICAS_MOST: Final = 64
@@ -100,11 +100,13 @@ class OtherReplicas:
             member = OtherReplica()
             self._members[identity] = member  # known from here on, so that nonsense has a consequence
         message = decode(data)
-        judge(member, message, now)
+        judged = judge(member, message, now)
         member.picks.update((row.service, row.total) for row in message.picks)
         member.news = spent_news(member, message)
-        member.load_news = seen_news(member.loads, message.loads)
-        member.zone_news = seen_news(member.zones, message.zones)
+        member.load_news = judged.loads
+        member.loads.update(zip(judged.loads.tags, judged.loads.rows, strict=True))
+        member.zone_news = judged.zones
+        member.zones.update(zip(judged.zones.tags, judged.zones.rows, strict=True))
         if message.failing is not None:
             member.failing = {(row.backend, row.endpoint): row for row in message.failing}
         if message.left is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from operator import sub
-from typing import Final
+from collections.abc import Collection, Mapping, Sequence
+from itertools import product
+from operator import attrgetter, sub
+from typing import Final, NamedTuple
 
 from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, SeenRow
-from ingress.replicas.other_replica import OtherReplica
+from ingress.replicas.other_replica import NOTHING_SEEN, OtherReplica, SeenNews
 from ingress.replicas.sightings import LOADS, ZONES, Columns
 
 SERVICES_MOST: Final = 8192
@@ -20,71 +21,87 @@ _REQUESTS_A_SECOND_MOST: Final = 1_000_000.0
 # What came in less time than this is judged as if it came in so many seconds.
 _JUDGED_SECONDS_LEAST: Final = 1.0
 
+_TAG, _TOTALS, _STATE = (attrgetter(name) for name in ("tag", "totals", "state"))
 
-def judge(member: OtherReplica, message: Message, now: float) -> None:
+
+class Judged(NamedTuple):
+    """What is new in the rows of workers in a message that counts."""
+
+    loads: SeenNews
+    zones: SeenNews
+
+
+def judge(member: OtherReplica, message: Message, now: float) -> Judged:
     """Raises `MessageRefused` for a message that cannot follow what `member` told before."""
     is_first = member.heard_at == float("-inf")
     if not is_first and message.number <= member.last.number:
         raise MessageRefused(MessageRefusal.REPLAYED)
-    if len(member.picks) + sum(row.service not in member.picks for row in message.picks) > SERVICES_MOST:
-        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     requests_most = _REQUESTS_A_SECOND_MOST * max(now - member.heard_at, _JUDGED_SECONDS_LEAST)
-    _judge_seen(member.loads, message.loads, LOADS, requests_most)
-    _judge_seen(member.zones, message.zones, ZONES, requests_most)
+    loads = seen_news(member.loads, message.loads, LOADS, requests_most)
+    zones = seen_news(member.zones, message.zones, ZONES, requests_most)
     for spent in message.spent:
         if spent.passed > spent.asked or max(spent.limit, spent.key) >= _NUMBERS:
             raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
         asked_before, _ = member.spent.get((spent.limit, spent.key), (spent.asked, 0))
         if spent.asked - asked_before > requests_most:
             raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-    if len(member.health.totals.keys() | {row.namespace for row in message.health}) > SERVICES_MOST:
+    if any(row.failed > row.answers for row in message.health):
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-    for health in message.health:
-        answers, _ = member.health.totals.get(health.namespace, (health.answers, 0))
-        _judge_total(answers, health.answers, requests_most)
-        if health.failed > health.answers:
-            raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-    for row in message.picks:
-        _judge_total(member.picks.get(row.service, row.total), row.total, requests_most)
+    if message.health:
+        answers = {name: total for name, (total, _) in member.health.totals.items()}
+        _judge_totals(answers, [(row.namespace, row.answers) for row in message.health], requests_most)
+    _judge_totals(member.picks, [(row.service, row.total) for row in message.picks], requests_most)
+    return Judged(loads, zones)
 
 
-def _judge_total(before: int, after: int, requests_most: float) -> None:
+def _judge_totals(known: Mapping[str, int], told: Collection[tuple[str, int]], requests_most: float) -> None:
     """What came before a row is told for the first time is no news, so such a row may have any total."""
-    if after < before:
+    if not told:
+        return
+    names, totals = zip(*told, strict=True)
+    if len(known) + len(frozenset(names).difference(known)) > SERVICES_MOST:
+        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+    news = [*map(sub, totals, map(known.get, names, totals))]
+    if min(news) < 0:
         raise MessageRefused(MessageRefusal.FALLING)
-    if after - before > requests_most:
+    if max(news) > requests_most:
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
 
 
-def _judge_seen(known: Mapping[int, SeenRow], rows: Iterable[SeenRow], columns: Columns, requests_most: float) -> None:
-    for row in rows:
-        if len(row.totals) != len(columns.totals) or len(row.state) not in (0, len(columns.state)):
-            raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-        before = known.get(row.tag)
-        if before is not None and not columns.are_plausible(grown(before, row), requests_most):
-            raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+def seen_news(
+    known: Mapping[int, SeenRow], rows: Sequence[SeenRow], columns: Columns, requests_most: float
+) -> SeenNews:
+    """What was seen since the rows that are `known`, by column. What a first row holds is no news.
 
-
-def seen_news(known: dict[int, SeenRow], rows: Iterable[SeenRow]) -> dict[int, SeenRow]:
-    """What was seen since the rows that are `known`, which take over `rows`. What a first row holds is no news.
-
-    A row that falls is about something that was gone in between, so it begins anew.
+    A row that falls is about something that was gone in between, so it begins anew. Rows beyond the bound are left out.
+    Raises `MessageRefused` for what cannot be.
     """
-    news = {}
-    for row in rows:
-        before = known.get(row.tag)
-        if before is None and len(known) >= SERVICES_MOST:
-            continue
-        known[row.tag] = row
-        if before is not None:
-            news[row.tag] = SeenRow(row.tag, grown(before, row), row.state)
-    return news
+    if not rows:
+        return NOTHING_SEEN
+    rows = _within_bound(known, rows)
+    widths, states = {*map(len, map(_TOTALS, rows))}, {*map(len, map(_STATE, rows))}
+    tags = [*map(_TAG, rows)]
+    if widths != {len(columns.totals)} or not states <= {0, len(columns.state)} or len({*tags}) < len(tags):
+        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+    before = zip(*map(_TOTALS, map(known.get, tags, rows)), strict=True)
+    after = zip(*map(_TOTALS, rows), strict=True)
+    news = [[*map(sub, *pair)] for pair in zip(after, before, strict=True)]
+    if min(map(min, news)) < 0:
+        fallen = [number for number, row in enumerate(zip(*news, strict=True)) if min(row) < 0]
+        for column, number in product(news, fallen):
+            column[number] = 0
+    if not columns.are_plausible(news, requests_most):
+        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+    return SeenNews(tags, news, rows)
 
 
-def grown(before: SeenRow, after: SeenRow) -> tuple[int, ...]:
-    """What the totals have grown by; nothing if one of them falls."""
-    by = tuple(map(sub, after.totals, before.totals))
-    return by if min(by) >= 0 else (0,) * len(by)
+def _within_bound(known: Mapping[int, SeenRow], rows: Sequence[SeenRow]) -> Sequence[SeenRow]:
+    room = SERVICES_MOST - len(known)
+    if room >= len(rows):
+        return rows
+    fresh = [row for row in rows if row.tag not in known]
+    left_out = {row.tag for row in fresh[max(0, room) :]}
+    return [row for row in rows if row.tag not in left_out]
 
 
 def spent_news(member: OtherReplica, message: Message) -> dict[tuple[int, int], tuple[int, int]]:

@@ -6,15 +6,16 @@ clock: times are seconds of the clock of picks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
-from operator import add, itemgetter, mul, truediv
+from collections.abc import Collection, Iterable, Sequence
+from itertools import compress, repeat
+from operator import add, attrgetter, mul, truediv
 from typing import Final, NamedTuple
 
 from balancer.sharing.peers import Seen
-from balancer.sharing.relay import RowRelay
+from balancer.sharing.relay import RowRelay, Sighted
 from balancer.sharing.zone_peers import PLACES
 from ingress.replicas.messages import SeenRow
+from ingress.replicas.other_replica import SeenNews
 
 READ_SECONDS: Final = 0.5
 """How often rows of the own workers are read."""
@@ -24,25 +25,26 @@ _MICROS: Final = 1_000_000.0
 _FRESH_SECONDS: Final = 1.5
 # One request takes no longer than that, so totals that say so are wrong.
 _SECONDS_MOST: Final = 3600.0
+_STATE = attrgetter("state")
 
 
 class Columns(NamedTuple):
-    """What the totals and the state of a row mean: by which factors they are told."""
+    """What the totals and the state of a row mean: by which factors they are told. Counts are told as they are."""
 
     totals: tuple[float, ...]
     state: tuple[float, ...] = ()
 
-    def are_plausible(self, news: Sequence[int], requests_most: float) -> bool:
-        """Whether these totals can have come at once, if no more than so many requests did."""
-        counts = _counts_of(self.totals)(news)
-        most, micros = max(counts), sum(news) - sum(counts)
-        return most <= requests_most and micros <= (most + 1) * _SECONDS_MOST * _MICROS * len(counts)
-
-
-@lru_cache(maxsize=8)
-def _counts_of(totals: tuple[float, ...]) -> Callable[[Sequence[int]], tuple[int, ...]]:
-    """Picks out of totals those that are told as they are, which are counts. There are at least two."""
-    return itemgetter(*(place for place, factor in enumerate(totals) if factor == 1.0))
+    def are_plausible(self, news: Sequence[Sequence[int]], requests_most: float) -> bool:
+        """Whether totals of rows, by column, can have grown by that at once, if no more than so many requests came."""
+        counts = [column for column, factor in zip(news, self.totals, strict=True) if factor == 1.0]
+        times = [column for column, factor in zip(news, self.totals, strict=True) if factor != 1.0]
+        if max(map(max, counts)) > requests_most:
+            return False
+        most = _SECONDS_MOST * _MICROS * len(counts)
+        if max(map(max, times)) * len(times) <= most:
+            return True  # nearly always
+        rows = zip(zip(*counts, strict=True), zip(*times, strict=True), strict=True)
+        return all(sum(micros) <= (max(requests) + 1) * most for requests, micros in rows)
 
 
 LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS))
@@ -66,8 +68,8 @@ class SightingSharing:
         self._relay = relay
         self._columns = columns
         self._read_at = float("-inf")
-        self._heard: dict[int, list[float]] = {}
-        self._states: dict[tuple[str, int], tuple[float, tuple[float, ...]]] = {}
+        self._heard: list[SeenNews] = []
+        self._states: dict[str, list[tuple[float, SeenNews]]] = {}
         self._means: dict[int, tuple[float, ...]] = {}
         self.rows: dict[int, SeenRow] = {}
         self.taken: dict[int, int] = {}
@@ -78,64 +80,103 @@ class SightingSharing:
         tags = self._relay.tags
         self.taken = {tag: count for tag, count in self.taken.items() if tag in tags}
 
-    def hear(self, identity: str, news: Mapping[int, SeenRow], now: float) -> None:
-        """Takes what another replica saw since its last message, by tag."""
-        columns, heard = self._columns, self._heard
-        for tag in news.keys() & self._relay.tags:
-            row = news[tag]
-            self.taken[tag] = self.taken.get(tag, 0) + row.totals[0]
-            seen = [*map(truediv, row.totals, columns.totals)]
-            before = heard.get(tag)
-            heard[tag] = seen if before is None else [*map(add, before, seen)]
-            if len(row.state) == len(columns.state):
-                self._states[identity, tag] = now, tuple(map(truediv, row.state, columns.state))
+    def hear(self, identity: str, news: SeenNews, now: float) -> None:
+        """Takes what another replica saw since its last message."""
+        if not self._relay.tags or not news.tags:
+            return
+        if self._columns.state:
+            self._states.setdefault(identity, []).append((now, news))
+        self._heard.append(news)
 
     def turn(self, now: float, *, up: Collection[str], counts: bool) -> None:
         """Reads what own workers saw, and tells them what others saw, if it `counts`.
 
         `up` are the replicas of the own zone. Without any nothing is done.
         """
+        heard = self._heard
+        self._heard = []
         if not up:
             self.rows = {}
-            self._heard.clear()
+            self._states.clear()
             return
+        for news in heard:
+            self._take(news, counts=counts)
         if now - self._read_at >= READ_SECONDS:
             self._read_at = now
-            tags = self._relay.tags
-            self.rows = {tag: self._row(tag, totals, now) for tag, totals in self._relay.read(now).items()}
-            self._states = {
-                (identity, tag): state
-                for (identity, tag), state in self._states.items()
-                if identity in up and now - state[0] <= _FRESH_SECONDS and tag in tags
-            }
-            self._means = self._mean_states()
+            self.rows = self._own_rows(now)
+            self._means = self._mean_states(up, now)
         if counts:
-            for tag, seen in self._heard.items():
-                self._relay.add(tag, seen)
             self._relay.turn(now, self._means)
-        self._heard.clear()
 
-    def _row(self, tag: int, totals: Sequence[float], now: float) -> SeenRow:
-        told = tuple(map(round, map(mul, totals, self._columns.totals)))
-        return SeenRow(tag, told, self._own_state(tag, now) if self._columns.state else ())
+    def _take(self, news: SeenNews, *, counts: bool) -> None:
+        tags, columns, followed = news.tags, news.columns, self._relay.tags
+        if not followed.issuperset(tags):
+            chosen = [tag in followed for tag in tags]
+            tags, columns = [*compress(tags, chosen)], [[*compress(column, chosen)] for column in columns]
+        if not tags:
+            return
+        self.taken.update(zip(tags, map(add, map(self.taken.get, tags, repeat(0)), columns[0]), strict=True))
+        if counts:
+            self._relay.add(tags, columns, self._columns.totals)
 
-    def _own_state(self, tag: int, now: float) -> tuple[int, ...]:
-        """The mean of the states that own workers told lately and that know something."""
-        known = [state for at, state in self._relay.states(tag) if now - at <= _FRESH_SECONDS and state[-1] > 0.0]
-        columns = zip(*known, strict=True)
-        return tuple(
-            round(sum(column) / len(known) * factor)
-            for column, factor in zip(columns, self._columns.state, strict=False)
-        )
+    def _own_rows(self, now: float) -> dict[int, SeenRow]:
+        """What own workers saw, without things of which they saw nothing yet."""
+        sighted = self._relay.read(now)
+        columns = [
+            [*(map(int, column) if by == 1.0 else map(round, map(mul, column, repeat(by))))]
+            for column, by in zip(sighted.columns, self._columns.totals, strict=True)
+        ]
+        told = zip(sighted.tags, zip(*columns, strict=True), self._own_states(sighted, now), strict=True)
+        return {tag: SeenRow(tag, totals, state) for tag, totals, state in told if any(totals)}
 
-    def _mean_states(self) -> dict[int, tuple[float, ...]]:
+    def _own_states(self, sighted: Sighted, now: float) -> Iterable[tuple[int, ...]]:
+        """The means of the states that own workers told lately and that know something."""
+        factors, count = self._columns.state, len(sighted.tags)
+        if not factors:
+            return repeat((), count)
+        workers, sums = [0.0] * count, [[0.0] * count for _ in factors]
+        for numbers, at, state in sighted.layers:
+            knows = [now - since <= _FRESH_SECONDS and last > 0.0 for since, last in zip(at, state[-1], strict=True)]
+            _add(workers, numbers, knows)
+            for column, words in zip(sums, state, strict=True):
+                _add(column, numbers, [*map(mul, words, knows)])
+        most = [*map(max, workers, repeat(1))]
+        told = [
+            map(round, map(mul, map(truediv, column, most), repeat(by)))
+            for column, by in zip(sums, factors, strict=True)
+        ]
+        return (state if known else () for known, state in zip(workers, zip(*told, strict=True), strict=True))
+
+    def _mean_states(self, up: Collection[str], now: float) -> dict[int, tuple[float, ...]]:
         """The mean state of the others, by tag."""
-        sums: dict[int, tuple[float, ...]] = {}
-        counts: dict[int, int] = {}
-        for (_, tag), (_, state) in self._states.items():
-            if state and state[-1] > 0.0:
-                before = sums.get(tag)
-                sums[tag] = state if before is None else tuple(map(add, before, state))
-                if before is not None:
-                    counts[tag] = counts.get(tag, 1) + 1
-        return sums | {tag: tuple(value / count for value in sums[tag]) for tag, count in counts.items()}
+        self._states = {
+            identity: [each for each in told if now - each[0] <= _FRESH_SECONDS]
+            for identity, told in self._states.items()
+            if identity in up
+        }
+        if not self._columns.state or not self._states:
+            return {}
+        tags, factors = [*self._relay.tags], self._columns.state
+        nothing = (0,) * len(factors)
+        known, sums = [0] * len(tags), [[0] * len(tags) for _ in factors]
+        for told in self._states.values():
+            newest: dict[int, tuple[int, ...]] = {}
+            for _, news in told:
+                newest.update(zip(news.tags, map(_STATE, news.rows), strict=True))
+            columns = [*zip(*(newest.get(tag) or nothing for tag in tags), strict=True)]
+            knows = [last > 0 for last in columns[-1]]
+            known = [*map(add, known, knows)]
+            sums = [[*map(add, before, map(mul, column, knows))] for before, column in zip(sums, columns, strict=True)]
+        heard = [*compress(tags, known)]
+        by = [[*map(mul, compress(known, known), repeat(factor))] for factor in factors]
+        means = [map(truediv, compress(column, known), each) for column, each in zip(sums, by, strict=True)]
+        return dict(zip(heard, zip(*means, strict=True), strict=True))
+
+
+def _add(sums: list[float], numbers: Sequence[int], values: Sequence[float]) -> None:
+    """Adds values to the sums with these numbers."""
+    if len(numbers) == len(sums):
+        sums[:] = map(add, sums, values)  # nearly always: each worker knows each thing
+        return
+    for number, value in zip(numbers, values, strict=True):
+        sums[number] += value

@@ -78,12 +78,12 @@ class Notice(msgspec.Struct, frozen=True, order=True):
 
     @property
     def topic(self) -> _Topic:
-        """What it is about, whatever its text."""
+        """The object and the reason. Notices of one topic differ in their text."""
         return *self.subject, self.uid, self.reason
 
     @property
     def end(self) -> Notice:
-        """The notice that it is over."""
+        """The notice to write when this one is no longer true."""
         note, harm = f"No longer so: {self.note}", HARM[Severity.COSMETIC]
         return msgspec.structs.replace(self, note=note, harm=harm, lasts=False, is_over=True)
 

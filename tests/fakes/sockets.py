@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import socket
 import struct
@@ -11,7 +12,16 @@ from contextlib import ExitStack, suppress
 
 PATIENCE_SECONDS = 30  # a machine with other things to do may take seconds for what takes milliseconds
 _POLL_SECONDS = 0.002
+_FIRST_PORT, _RANGES, _RANGE = 12_000, 8, 2_500  # ports of a range
 _QUIET_POLLS = 40  # a loopback transfer that still moves never rests for 80 ms
+
+
+def own_ports() -> range:
+    """The ports that this process may try. Processes that run tests beside each other have ids in a row, so they try
+    different ones.
+    """
+    first = _FIRST_PORT + os.getpid() % _RANGES * _RANGE
+    return range(first, first + _RANGE)
 
 
 def free_ports(count: int) -> list[int]:
@@ -22,7 +32,7 @@ def free_ports(count: int) -> list[int]:
     with ExitStack() as held:
         ports: list[int] = []
         while len(ports) < count:
-            candidate = random.randrange(12_000, 32_000)
+            candidate = random.choice(own_ports())
             with suppress(OSError):
                 held.enter_context(socket.create_server(("", candidate)))
                 ports.append(candidate)

@@ -14,14 +14,17 @@ from pathlib import Path
 
 _MOST_WAITING_SECONDS = 60.0  # so that what never comes ends a test on any machine
 _LOOK_SECONDS = 0.1
+_FIRST_LINE_BYTES = 256
+_STOLEN = 8  # the column of the first line of /proc/stat (proc(5))
 
 
 class Stopwatch:
     """The seconds since it was made, without those in which this process and its descendants waited for a processor.
 
     What a test waits for passes through these processes one after the other, so the sum of their waiting is what the
-    machine has added. On an idle machine the sum is next to nothing, and a limit is as strict as on a clock. Where
-    Linux does not say how long threads have waited, the seconds are those of the clock.
+    machine has added, and so is the time in which other virtual machines had its processors. On an idle machine the sum
+    is next to nothing, and a limit is as strict as on a clock. Where Linux does not say how long threads have waited,
+    the seconds are those of the clock.
     """
 
     def __init__(self) -> None:
@@ -62,10 +65,13 @@ async def _end_late(limit: asyncio.Timeout, watch: Stopwatch, seconds: float) ->
 
 
 def _waits() -> Iterator[tuple[str, float]]:
-    """The threads of this process and its descendants, each with the seconds in which it could have run but waited.
+    """The threads of this process and its descendants, each with the seconds in which it could have run but waited; and
+    what other machines took.
 
     Source: Documentation/scheduler/sched-stats.rst of Linux, /proc/<pid>/schedstat.
     """
+    with suppress(OSError), open("/proc/stat", "rb", buffering=0) as file:
+        yield "stolen", stolen_seconds(file.read(_FIRST_LINE_BYTES))
     pids = [str(os.getpid())]
     for pid in pids:
         with suppress(OSError):
@@ -74,3 +80,9 @@ def _waits() -> Iterator[tuple[str, float]]:
                     _, waited, _ = (thread / "schedstat").read_bytes().split()
                     yield str(thread), int(waited) / 1e9
                     pids += (thread / "children").read_text().split()
+
+
+def stolen_seconds(said: bytes) -> float:
+    """How long virtual processors waited for real ones, by the first line of /proc/stat; 0 if it does not say that."""
+    columns = said.partition(b"\n")[0].split()
+    return int(columns[_STOLEN]) / os.sysconf("SC_CLK_TCK") if len(columns) > _STOLEN else 0.0

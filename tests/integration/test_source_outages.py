@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ingress.sources.kubernetes.reflecting import ReflectorTimes
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.apiserver.requests import Call
 from tests.fakes.sockets import until
+from tests.fakes.stopwatch import Stopwatch
 from tests.integration.manifests import service
 from tests.integration.sourcing import OPTIONS, Following, fill, following
 
@@ -42,11 +42,11 @@ async def synced(server: ApiServer, cluster: Following) -> None:
 
 async def resumed(server: ApiServer, cluster: Following) -> float:
     """Wait until all is watched again and nothing is wrong; the seconds it took."""
-    began_at = time.monotonic()
+    watch = Stopwatch()
     await until(lambda: server.open_watches == FOLLOWED)
     await until(lambda: cluster.inventory.findings == ())
     await until(lambda: cluster.inventory.service("shop", "late") is not None)
-    return time.monotonic() - began_at
+    return watch.seconds
 
 
 async def is_away_and_warms_up(

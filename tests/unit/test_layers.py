@@ -136,6 +136,7 @@ CORE = (
     "balancer.relays.room",
     "balancer.relays.states",
     "balancer.sharing.books",
+    "balancer.sharing.columns",
     "balancer.sharing.counting",
     "balancer.sharing.flight_table",
     "balancer.sharing.guards",

@@ -14,7 +14,7 @@ _WAITING_MOST = 8  # seconds of events
 
 
 class TooManyViewers(Exception):
-    """Nobody else may look now."""
+    """As many pages are open as may be."""
 
 
 class Viewer:

@@ -32,13 +32,17 @@ class ExposedPort(msgspec.Struct, frozen=True):
 
 
 class Exposure(msgspec.Struct, frozen=True):
-    """What the Service of a Gateway should be. `external_ips` are the addresses that it asks for and may have."""
+    """What the Service of a Gateway should be. `external_ips` are the addresses that it asks for and may have.
+
+    `uid` is that of the Gateway; empty if it has none, as in a folder.
+    """
 
     gateway: GatewayKey
     ports: tuple[ExposedPort, ...] = ()
     labels: Mapping[str, str] = {}
     annotations: Mapping[str, str] = {}
     external_ips: tuple[str, ...] = ()
+    uid: str = ""
 
 
 class OwnPorts:
@@ -106,6 +110,7 @@ class OwnPorts:
             infrastructure.labels,
             infrastructure.annotations,
             tuple(sorted({each.value for each in gateway.spec.addresses if self._may_have(each.value)})),
+            gateway.metadata.uid,
         )
 
     def addresses(self, gateway: Gateway) -> tuple[tuple[Address, ...], Problem | None]:

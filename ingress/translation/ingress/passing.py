@@ -49,7 +49,7 @@ class TlsPassing(msgspec.Struct, frozen=True):
 
 
 def read_passing(annotations: Mapping[str, str], settings: ClusterSettings, report: Report) -> TlsPassing:
-    """What follows for an Ingress that asks for it."""
+    """What becomes of the hosts of an Ingress whose `annotations` ask that TLS passes. Notes why TLS may not."""
     if not settings.passes_tls:
         ended = Refusals(ignored=settings.ignored_annotations, closed_effect=_ENDED, report=report)
         ended.note(

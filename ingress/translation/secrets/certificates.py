@@ -117,7 +117,7 @@ class Certificates:
 
     @property
     def materials(self) -> Materials:
-        """What has read them."""
+        """What remembers certificates and keys that were read before."""
         return self._shelf.materials
 
     def used(self) -> tuple[Certificate, ...]:

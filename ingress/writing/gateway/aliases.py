@@ -1,7 +1,8 @@
 """Decides which aliases of Gateways are made, changed and deleted. Pure.
 
 An alias is a Service in the namespace of a Gateway that stands for the DNS name of the Gateway's own Service, so that
-who lives there needs no name of ours. It has the labels and annotations that the Gateway asks for.
+who lives there needs no name of ours. It has the labels and annotations that the Gateway asks for, and goes with it,
+even if nobody of ours is there any more: the Gateway is its owner, which the Service in our namespace cannot have.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.objects.kinds import Service
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.translation.gateway.own_ports import Exposure
@@ -26,6 +28,8 @@ from ingress.writing.gateway.services import (
     service_write,
     without_carried,
 )
+
+_API: Final = f"{GATEWAY_GROUP}/v1"
 
 ALIAS_ANNOTATION: Final = "zonal-ingress.io/alias-of"
 """On an alias: the Gateway that it is for, as `namespace/name`."""
@@ -75,8 +79,14 @@ def _document(exposure: Exposure, options: GatewayServices) -> Document:
     }
     labels = {**exposure.labels, GATEWAY_LABEL: gateway_label(name)}
     annotations = {**exposure.annotations, ALIAS_ANNOTATION: f"{namespace}/{name}", **carried(exposure)}
-    digest = hashlib.sha256(msgspec.json.encode([spec, labels, annotations], order="sorted")).hexdigest()[:16]
-    metadata: Document = {"name": own, "labels": labels, "annotations": {**annotations, DIGEST: digest}}
+    owners = [{"apiVersion": _API, "kind": "Gateway", "name": name, "uid": exposure.uid}] if exposure.uid else []
+    digest = hashlib.sha256(msgspec.json.encode([spec, labels, annotations, owners], order="sorted")).hexdigest()[:16]
+    metadata: Document = {
+        "name": own,
+        "labels": labels,
+        "annotations": {**annotations, DIGEST: digest},
+        "ownerReferences": owners,
+    }
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
@@ -89,4 +99,7 @@ def _is_made_of(alias: Service, wanted: Document) -> bool:
 
 
 def _patch(alias: Service, wanted: Document) -> Document:
-    return {"metadata": without_carried(alias, wanted["metadata"]), "spec": wanted["spec"]}
+    metadata = wanted["metadata"]
+    assert isinstance(metadata, dict)
+    owners = {"ownerReferences": metadata["ownerReferences"]}
+    return {"metadata": {**without_carried(alias, metadata), **owners}, "spec": wanted["spec"]}

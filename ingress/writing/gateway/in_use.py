@@ -54,3 +54,8 @@ class JudgementsInUse:
     def waits(self) -> bool:
         """Whether a newer judgement waits for workers."""
         return self._next is not None
+
+    def are_served(self, generation: int) -> bool:
+        """Whether none waits, where all workers serve `generation`."""
+        self.current(generation)
+        return not self.waits()

@@ -24,7 +24,7 @@ from ingress.translation.tcp_services import reserved_targets
 from ingress.writing.calling import JSON, MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.aliases import due_aliases
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
-from ingress.writing.gateway.looking import look_without_end
+from ingress.writing.gateway.looking import look_without_end, until_soon
 from ingress.writing.gateway.planning import Departures, planned
 from ingress.writing.gateway.services import ServiceForm, ServiceWrite, due_services
 from ingress.writing.gateway.surroundings import PlanSurroundings
@@ -120,6 +120,11 @@ class GatewayKeeper:
         pace, now = self._pace, time.monotonic()
         if self._cluster.leading():
             await self._surroundings.look(now)
+        await until_soon(
+            lambda: self._judgements.are_served(self._cluster.in_use()),
+            seconds=pace.quiet_seconds,
+            pause_seconds=pace.use_seconds,
+        )
         judgement = self._judgements.current(self._cluster.in_use())
         pause_seconds = pace.use_seconds if self._judgements.waits() else pace.interval_seconds
         if self._services is None:

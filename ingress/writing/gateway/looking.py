@@ -38,3 +38,13 @@ async def look_without_end(
             async with asyncio.timeout(pause_seconds):
                 await woken.wait()
         await asyncio.sleep(quiet_seconds)
+
+
+async def until_soon(is_true: Callable[[], bool], *, seconds: float, pause_seconds: float) -> None:
+    """Waits until `is_true`, but no longer than so many seconds. Asks again after each pause."""
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + seconds
+    while not is_true():
+        if loop.time() >= ends_at:
+            return
+        await asyncio.sleep(pause_seconds)

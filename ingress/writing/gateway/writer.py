@@ -22,7 +22,7 @@ from ingress.writing.calling import Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.contests import Key
 from ingress.writing.gateway.due import DueWrites, ObjectWrite
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
-from ingress.writing.gateway.looking import look_without_end
+from ingress.writing.gateway.looking import look_without_end, until_soon
 from ingress.writing.gateway.managers import other_manager
 from ingress.writing.patching import FIELD_MANAGER, Patcher
 from ingress.writing.statuses import PatchOutcome
@@ -123,6 +123,11 @@ class GatewayStatusWriter:
 
     async def _look(self) -> float:
         """Writes what is due. Returns the seconds until the next look."""
+        await until_soon(
+            lambda: self._judgements.are_served(self._cluster.in_use()),
+            seconds=self._pace.quiet_seconds,
+            pause_seconds=self._pace.use_seconds,
+        )
         judgement = self._judgements.current(self._cluster.in_use())
         inventory, now = self._cluster.inventory(), time.monotonic()
         if not self._cluster.leading() or judgement is None or not self._knows_all(inventory, now):

@@ -16,6 +16,7 @@ from typing import Final
 from balancer.sharing.memory import alone
 from balancer.sharing.rows import tag_of
 from ingress.replicas.messages import HealthRow, Picks, SeenRow, encode
+from ingress.replicas.other_replica import SeenNews
 from ingress.replicas.others import OtherReplicas
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 from ingress.replicas.port import Teller, open_port
@@ -116,7 +117,8 @@ def _turning(rows: _Rows) -> float:
     memory = alone()
     sharing = SightingSharing(memory.among_replicas.relays.loads, LOADS)
     sharing.follow(rows.keys)
-    news = {tag_of(key): SeenRow(tag_of(key), (1,) * 6, (250, 20_000)) for key in rows.keys}
+    tags = [tag_of(key) for key in rows.keys]
+    news = SeenNews(tags, [[1] * len(tags)] * 6, [SeenRow(tag, (1,) * 6, (250, 20_000)) for tag in tags])
     ticks = round(READ_SECONDS / TICK_SECONDS)
 
     def half_a_second(now: float) -> None:

@@ -59,7 +59,9 @@ class Fleet:
                     for other in replicas:
                         if other is not one:
                             known = one.known.setdefault(other.name, {})
-                            one.sharing.hear(other.name, seen_news(known, other.sharing.rows.values()), now)
+                            rows = [*other.sharing.rows.values()]
+                            one.sharing.hear(other.name, seen_news(known, rows, LOADS, math.inf), now)
+                            known.update(other.sharing.rows)
             for each in replicas:
                 each.sharing.turn(now, up=names, counts=True)
         if tells:

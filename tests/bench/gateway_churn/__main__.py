@@ -38,6 +38,7 @@ def figures(outcome: Outcome) -> dict[str, object]:
     seconds = sorted(outcome.seen.seconds) or [0.0]
     return {
         "requests": dict(outcome.seen.outcomes),
+        "broken attempts": dict(outcome.seen.broken),
         "p50_ms": round(seconds[len(seconds) // 2] * 1000, 1),
         "p99_ms": round(seconds[len(seconds) * 99 // 100] * 1000, 1),
         "changes": dict(outcome.changes),

@@ -27,10 +27,13 @@ class Asked(NamedTuple):
 
 
 class Seen:
-    """What became of all requests. `wrong` and `failed` are texts, a few of them."""
+    """What became of all requests. `wrong` and `failed` are texts, a few of them. `broken` counts the attempts for
+    routes that stay which got no answer, by how they ended.
+    """
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
+        self.broken: Counter[str] = Counter()
         self.seconds: list[float] = []
         self.wrong: list[str] = []
         self.failed: list[str] = []
@@ -106,6 +109,8 @@ class Clients:
                     status, served_by = await self._exchange(self._place_of(replica, asked.listener), asked, attempt)
             except (OSError, EOFError, TimeoutError, ValueError) as error:
                 why += f"{_told(error)} at replica {replica} after {time.monotonic() - started:.1f} s; "
+                if asked.stays:
+                    self._seen.broken[_told(error)] += 1
                 continue
             after = self._versions_of(asked.route)
             versions = range(max(0, before.start - 1), after.stop)

@@ -30,8 +30,8 @@ from balancer.http2.frames import PREFACE
 from tests.features.fuzz.framing import HELLO, FrameMaker
 
 _ASKED = (1, 3, 5)
-_REST = ((b":scheme", b"http"), (b":authority", b"app.test"), (b":path", b"/"))
-_OK = ((b":status", b"200"), (b"server", b"x"))
+_REST = ((b":scheme", b"http"), (b":authority", b"app.test"), (b":path", b"/"), (b"x-request-id", b"7" * 32))
+_OK = ((b":status", b"200"), (b"server", b"x"), (b"x-request-id", b"7" * 32))
 _TRAILERS = ((b"grpc-status", b"0"),)
 _NARROW = EngineLimits(header_list_bytes=200, header_fields=4, connection_window=65_535, stream_window=20_000)
 _LIMITS = (EngineLimits(), _NARROW)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.apiserver import ApiServer
+from tests.fakes.sockets import own_ports
 from tests.features.gateway.cases import Case, Json, Step
 from tests.features.gateway.documents import Cluster
 from tests.features.gateway.stage import GatewayStage
@@ -275,7 +276,7 @@ async def staged_api(
 def free_range(count: int) -> tuple[int, int]:
     """The first and the last of so many ports in a row that were free a moment ago."""
     while True:
-        first = random.randrange(20_000, 32_000)
+        first = random.choice(own_ports()[:-count])
         try:
             for number in range(first, first + count):
                 socket.create_server(("127.0.0.1", number)).close()

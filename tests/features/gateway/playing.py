@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 
+from tests.fakes.stopwatch import Stopwatch
 from tests.features.gateway.cases import Case, Json, Step
 from tests.features.gateway.clients import ask
 from tests.features.gateway.documents import Cluster
@@ -140,8 +141,8 @@ async def _turn(stage: GatewayStage, request: Json, streams: Streams) -> Turn:
 
 async def _copies(stage: GatewayStage, wanted: Sequence[Json], seen: Sequence[Seen]) -> None:
     """Waits a moment for the copies that are still on their way."""
-    deadline = time.monotonic() + 1.0
-    while time.monotonic() < deadline:
+    watch = Stopwatch()
+    while watch.within(1.0):
         got = [each for one in seen for each in stage.endpoints.got.get(one.probe, ())]
         names = [f"{each.namespace}/{each.service}" for each in got]
         if all(isinstance(each["count"], list) or names.count(each["backend"]) >= each["count"] for each in wanted):

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,9 @@ from typed.trial import Refused, trial, tried
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
-_ARGUMENTS = ["-p", "no:cacheprovider", "tests"]
-_HOOKS = Path(__file__).parents[3] / "zonal_hooks"
+# Each of some twenty runs of pytest would import what the tests here do not need.
+_NOT_NEEDED = ("cacheprovider", "xdist", "xdist.looponfail", "hypothesispytest", "aiohttp", "zonal_hooks")
+_ARGUMENTS = [*chain.from_iterable(("-p", f"no:{name}") for name in _NOT_NEEDED), "tests"]
 _TEST = """
 import balancer.one
 def test_one():
@@ -66,7 +68,6 @@ def _environment(place: Path) -> tuple[str, Path]:
     subprocess.run((sys.executable, "-m", "venv", "--without-pip", str(place)), check=True)
     (site,) = place.glob("lib/*/site-packages")
     (site / "packages.pth").write_text(sysconfig.get_path("purelib"))
-    (site / "zonal_hooks").symlink_to(_HOOKS)  # whose fixture pytest finds by what is installed
     return str(place / "bin" / "python"), site
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.fakes.stopwatch import Stopwatch, unhurried
+from tests.fakes.stopwatch import Stopwatch, stolen_seconds, unhurried
 
 _SPINS = """\
 import os, time
@@ -38,6 +38,12 @@ def test_sleep_counts() -> None:
     time.sleep(0.2)  # what is measured
     assert watch.seconds > 0.1
     assert not watch.within(0.1)
+
+
+def test_what_other_machines_took_is_a_column_of_the_kernel() -> None:
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert stolen_seconds(b"cpu  9 9 9 9 9 9 9 %d 0 0\ncpu0 9 9 9 9 9 9 9 9 0 0\n" % (2 * ticks)) == 2.0
+    assert stolen_seconds(b"cpu  9 9 9 9\n") == 0.0
 
 
 async def test_a_limit_ends_what_lasts_longer_and_nothing_else() -> None:

@@ -81,6 +81,7 @@ LARGE: dict[str, Callable[[int], Ingress]] = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("shape", LARGE)
 def test_the_time_of_a_judgement_grows_no_faster_than_the_object(shape: str) -> None:
     few, many = (body(document(LARGE[shape](count))) for count in (300, 2400))

@@ -74,7 +74,7 @@ def _root(host: SettledHost) -> PlaceClaim | None:
 
 
 def _is_found_in_root(claim: PlaceClaim) -> bool:
-    """Few expressions can be, so that few are compiled."""
+    """Whether the expression of `claim` matches the path `/`. Only one that can is compiled."""
     return beginning(claim.path) == "/" and compile_caseless(claim.expression).search(b"/")
 
 

@@ -79,6 +79,7 @@ async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
         assert at.notes == []
 
 
+@pytest.mark.large
 async def test_handshakes_that_never_end_make_room_for_others_of_their_client() -> None:
     async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
         for _ in range(30):

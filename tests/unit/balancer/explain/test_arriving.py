@@ -36,10 +36,12 @@ def shop_with_gateway(*hosts: str) -> View:
         ((), "http://gateway.test/", None),
         ((), "https://gateway.test:8080/", None),
         ((), "http://shop.test:8080/", None),
-        (("gateway.test",), "http://gateway.test:8080/", "shop/cart"),
+        (("gateway.test",), "http://gateway.test:8080/", "shop/next"),
+        (("gateway.test",), "http://gateway.test/", "shop/cart"),
+        (("shop.test",), "http://shop.test:8080/", "shop/cart"),
     ],
 )
-def test_a_host_that_no_ingress_names_is_asked_for_at_other_entry_points_of_its_port(
+def test_a_host_is_asked_for_at_the_entry_points_of_its_port_before_that_of_ingresses(
     hosts: tuple[str, ...], url: str, service: str | None
 ) -> None:
     assert explained(shop_with_gateway(*hosts), url=url).service == service

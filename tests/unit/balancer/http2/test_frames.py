@@ -27,6 +27,7 @@ def test_the_same_frames_are_counted_in_every_cut(cuts: list[int]) -> None:
     for begin, end in pairwise(borders):
         frames.walk(STREAM[begin:end])
     assert [frames.counts[kind] for kind in (DATA, HEADERS, PING, CONTINUATION, 10)] == [1, 1, 1, 2, 2]
+    assert frames.rare == 5
     assert frames.amid_head == 0
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+from ngh2 import NeverIndexedHeader
+
 from balancer.http2.engine import SERVER
-from balancer.http2.events import DATA, FAULT, EngineLimits
+from balancer.http2.engines import BINDING, NGH2
+from balancer.http2.events import DATA, FAULT, HEAD, EngineLimits
+from balancer.http2.fields import NEVER_ALIKE
 from balancer.http2.ngh2_engine import Ngh2Engine
 from tests.unit.balancer.http2.pairs import GET, OK, POST, Pair
 
@@ -70,3 +75,17 @@ def test_an_engine_that_has_nothing_to_say_knows_it() -> None:
     assert not pair.server.has_bytes()
     pair.server.respond(stream, OK, True)
     assert pair.server.has_bytes()
+
+
+@pytest.mark.parametrize("library", [NGH2, BINDING])
+def test_fields_that_are_others_in_each_message_are_never_indexed(library: str) -> None:
+    """Each would push a field out of the table that comes again."""
+    odd = tuple((name, b"1" * 32) for name in sorted(NEVER_ALIKE))
+    pair = Pair(client=library, server=library)
+    stream = pair.client.request((*GET, (b"x-alike", b"1"), *odd), True)
+    asked = [event[2] for event in pair.pump()[1] if event[0] == HEAD]
+    pair.server.respond(stream, (*OK, *odd), True)
+    answered = [event[2] for event in pair.pump()[0] if event[0] == HEAD]
+    for fields in (*asked, *answered):
+        assert {name for name, *_ in fields if name in NEVER_ALIKE} == NEVER_ALIKE
+        assert {field[0] for field in fields if isinstance(field, NeverIndexedHeader)} == NEVER_ALIKE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import msgspec
 import pytest
 
@@ -80,11 +82,21 @@ def test_an_address_of_this_pod_or_its_cloud_is_told(host: str, local: bool) -> 
     assert requests(f"http://{host}/", allow_local=False).may_send is not local
 
 
-def test_a_share_of_requests_is_due_for_a_copy() -> None:
+@pytest.mark.parametrize(("numerator", "denominator", "row"), [(3, 4, 4), (20, 100, 5), (35, 100, 20), (1, 3, 3)])
+def test_of_each_row_of_requests_a_share_is_due_for_a_copy(numerator: int, denominator: int, row: int) -> None:
     request = question_of("http://shop.test/").request
-    copies = BackendCopies(BackendMirror(BackendKey("shop/b:80"), "shop", 3, 4), ())
-    lots = iter(range(4))
-    assert [copies.is_due(request, lambda _: next(lots)) for _ in range(4)] == [True, True, True, False]
+    copies = BackendCopies(BackendMirror(BackendKey("shop/b:80"), "shop", numerator, denominator), ())
+    chance = random.Random(1)
+    rows = [[copies.is_due(request, chance.randrange) for _ in range(row)] for _ in range(50)]
+    assert {sum(each) for each in rows} == {row * numerator // denominator}
+    assert len({tuple(each) for each in rows}) > 2  # which ones is left to chance
+
+
+@pytest.mark.parametrize(("numerator", "due"), [(0, False), (100, True)])
+def test_none_and_all_requests_need_no_chance(numerator: int, due: bool) -> None:
+    request = question_of("http://shop.test/").request
+    copies = BackendCopies(BackendMirror(BackendKey("shop/b:80"), "shop", numerator, 100), ())
+    assert {copies.is_due(request, lambda _: 0) for _ in range(9)} == {due}
 
 
 def test_no_more_backends_get_copies_than_allowed() -> None:

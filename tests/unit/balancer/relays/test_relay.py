@@ -202,6 +202,7 @@ async def test_a_drain_waits_and_then_ends_streams() -> None:
         assert (await scene.line())["error"] == "stream_drained"
 
 
+@pytest.mark.large
 async def test_what_nobody_reads_is_counted_before_the_end() -> None:
     async with ScriptedEndpoint(echo) as endpoint, relaying(to(endpoint)) as scene:
         reader, writer = await scene.connect()

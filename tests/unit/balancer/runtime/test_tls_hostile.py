@@ -37,6 +37,7 @@ async def test_what_cannot_be_encrypted_amid_a_message_of_the_peer_waits(tmp_pat
         assert it.protocol.calls == ["made", "pause", "resume"]
 
 
+@pytest.mark.large
 async def test_a_peer_that_demands_answers_and_reads_none_has_to_wait(tmp_path: Path) -> None:
     async with line(secrets=tmp_path / "secrets") as it:
         it.own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # less has to be demanded

@@ -66,6 +66,7 @@ def test_requests_in_flight_are_given_back_and_dropped_with_their_worker() -> No
     assert first.enter(b"a") is not None
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("rate", [MINUTELY, Rate(1, 1, 0)], ids=["minute", "second"])
 def test_fifty_thousand_addresses_are_limited_each_in_memory_that_does_not_grow(rate: Rate) -> None:
     replica = Replica()

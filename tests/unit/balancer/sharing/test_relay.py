@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from balancer.sharing.peer_table import PeerTable, peer_table_bytes
 from balancer.sharing.peers import Seen
+from balancer.sharing.relay import RowRelay
 from balancer.sharing.rows import tag_of
 
 KEY = "shop/cart:80 zone-a"
@@ -16,6 +19,10 @@ def tables() -> list[PeerTable]:
     return [PeerTable(memory, start=0, seats=SEATS, seat=seat) for seat in range(SEATS)]
 
 
+def add(relay: RowRelay, news: list[float]) -> None:
+    relay.add([TAG], [[value] for value in news], [1.0] * 6)
+
+
 def test_what_all_workers_saw_is_read_as_running_totals() -> None:
     one, two, control = tables()
     relay = control.relay()
@@ -24,19 +31,22 @@ def test_what_all_workers_saw_is_read_as_running_totals() -> None:
     for now in (1.0, 2.5, 4.0):
         for number, worker in enumerate(workers, 1):
             worker.exchange(Seen(picks=number, local_seconds=0.5), share=0.25, baseline=0.01, now=now)
-        totals = relay.read(now)
-    assert list(totals[TAG]) == [6.0, 0.0, 0.0, 2.0, 0.0, 0.0], "what came before the first look is no news"
-    assert [state for _, state in relay.states(TAG)] == [[0.25, 0.01], [0.25, 0.01]]
+        sighted = relay.read(now)
+    assert sighted.tags == (TAG,)
+    totals = [*map(list, sighted.columns)]
+    assert totals == [[6.0], [0.0], [0.0], [2.0], [0.0], [0.0]], "what came before the first look is no news"
+    states = [(*layer.at, *(word for column in layer.state for word in column)) for layer in sighted.layers]
+    assert states == [(4.0, 0.25, 0.01)] * 2, "one layer for each worker"
 
 
 def test_workers_hear_what_others_saw_in_parts_and_once() -> None:
     one, _, control = tables()
     relay, worker = control.relay(), one.peers(KEY)
     relay.follow([KEY])
-    relay.add(TAG, [0.0] * 6)
+    add(relay, [0.0] * 6)
     relay.turn(1.0, {})
     worker.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
-    relay.add(TAG, [10.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+    add(relay, [10.0, 0.0, 0.0, 0.0, 0.0, 5.0])
     heard = []
     for turn in range(8):
         relay.turn(3.0 + turn / 10, {TAG: (0.5, 0.02)})
@@ -50,10 +60,10 @@ def test_what_comes_before_the_parts_have_ended_is_added() -> None:
     one, _, control = tables()
     relay, worker = control.relay(), one.peers(KEY)
     relay.follow([KEY])
-    relay.add(TAG, [10.0] * 6)
+    add(relay, [10.0] * 6)
     relay.turn(1.0, {})
     worker.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
-    relay.add(TAG, [2.0] * 6)
+    add(relay, [2.0] * 6)
     heard = 0.0
     for turn in range(6):
         relay.turn(2.0 + turn / 10, {})
@@ -67,6 +77,44 @@ def test_nothing_is_carried_about_what_is_not_followed() -> None:
     one.peers("shop/pay:80 zone-a").exchange(Seen(picks=1), share=0.0, baseline=0.0, now=1.0)
     relay.follow([KEY])
     assert relay.tags == {TAG}
-    assert relay.read(2.0) == {}
+    assert not any(map(any, relay.read(2.0).columns))
     relay.follow([])
     assert relay.tags == frozenset()
+
+
+def test_totals_go_on_when_other_things_are_followed_as_well() -> None:
+    one, _, control = tables()
+    relay, others = control.relay(), "shop/pay:80 zone-a"
+    relay.follow([KEY])
+    worker, pay = one.peers(KEY), one.peers(others)
+    for now in (1.0, 2.5):
+        worker.exchange(Seen(picks=1), share=0.0, baseline=0.0, now=now)
+        relay.read(now)
+    relay.follow([others, KEY])
+    for now in (4.0, 5.5):
+        for each in (worker, pay):
+            each.exchange(Seen(picks=1), share=0.0, baseline=0.0, now=now)
+        sighted = relay.read(now)
+    assert dict(zip(sighted.tags, sighted.columns[0], strict=True)) == {TAG: 2.0, tag_of(others): 1.0}
+
+
+def test_news_of_several_things_come_together_and_by_their_factors() -> None:
+    one, _, control = tables()
+    relay = control.relay()
+    keys = [f"shop/{name}:80 zone-a" for name in ("cart", "pay", "mail")]
+    tags, workers = [*map(tag_of, keys)], [one.peers(key) for key in keys]
+    relay.follow(keys)
+    relay.add(tags, [[0] * 3] * 6, [1.0] * 6)
+    relay.turn(1.0, {})
+    for worker in workers:
+        worker.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
+    relay.add(tags[:2], [[10, 20]] * 6, [1.0] * 5 + [10.0])
+    relay.turn(1.1, {})
+    relay.add(tags[1:], [[20, 30]] * 6, [1.0] * 5 + [10.0])
+    heard = [[0.0, 0.0] for _ in keys]
+    for turn in range(7):
+        relay.turn(3.0 + turn / 10, {})
+        for sums, worker in zip(heard, workers, strict=True):
+            seen = worker.exchange(Seen(), share=0.0, baseline=0.0, now=3.0 + turn / 10).seen
+            sums[:] = sums[0] + seen.picks, sums[1] + seen.away_seconds
+    assert heard == [pytest.approx(each) for each in ([10.0, 1.0], [40.0, 4.0], [30.0, 3.0])]

@@ -84,6 +84,7 @@ async def refuses(port: int) -> bool:
 _LAST = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(("secure", "count"), [(False, 2000), (True, 100)])
 async def test_nothing_is_left_of_connections_that_have_ended(secure: bool, count: int) -> None:
     """And nothing of it waits for the garbage collector, which costs more the more there is."""

@@ -269,6 +269,7 @@ def test_the_least_possible_share_is_what_a_linear_programme_says(
     assert least_leaving(demands, capacities) == pytest.approx(least)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -284,6 +285,7 @@ def test_in_simulated_time_no_zone_melts_and_nothing_leaves_in_vain(scenario: Sc
     assert [goal for goal in missed if "direction" not in goal] == []
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("name", "run"),
     [

@@ -86,6 +86,7 @@ def test_a_proxy_that_takes_all_in_turn_pays_what_the_blind_one_does(
     assert sum(tariff.blind_dollars(GIGABYTE, GIGABYTE) for tariff in ready) == pytest.approx(paid)
 
 
+@pytest.mark.large
 def test_a_million_requests_add_up_to_the_cent() -> None:
     """In the slots that requests are counted in, against exact arithmetic: from bytes to gigabytes in one series."""
     table = SlotTable(bytearray(64 * 1024))

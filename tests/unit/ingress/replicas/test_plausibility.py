@@ -6,7 +6,8 @@ import pytest
 
 from ingress.replicas.messages import HealthRow, Message, MessageRefusal, MessageRefused, SeenRow, encode
 from ingress.replicas.others import OtherReplicas
-from ingress.replicas.plausibility import SERVICES_MOST, grown, seen_news
+from ingress.replicas.plausibility import SERVICES_MOST, seen_news
+from ingress.replicas.sightings import LOADS
 
 TAG = 7
 
@@ -35,16 +36,30 @@ def test_what_cannot_follow_is_refused(then: dict[str, object], refusal: Message
     assert refused.value.refusal is refusal
 
 
+def news(known: dict[int, SeenRow], *rows: SeenRow) -> list[tuple[int, ...]]:
+    """By how much each row has grown; the rows are known from then on."""
+    found = seen_news(known, rows, LOADS, 1_000_000.0)
+    known.update(zip(found.tags, found.rows, strict=True))
+    return [*zip(*found.columns, strict=True)]
+
+
 def test_a_row_that_falls_begins_anew() -> None:
     known: dict[int, SeenRow] = {}
-    assert seen_news(known, [SeenRow(TAG, (5, 5, 5, 5, 5, 5))]) == {}, "what a first row holds is no news"
-    assert seen_news(known, [SeenRow(TAG, (6, 5, 5, 5, 5, 5), (1, 2))])[TAG] == SeenRow(TAG, (1, 0, 0, 0, 0, 0), (1, 2))
-    assert seen_news(known, [SeenRow(TAG, (0,) * 6)])[TAG].totals == (0,) * 6
-    assert seen_news(known, [SeenRow(TAG, (2,) * 6)])[TAG].totals == (2,) * 6
-    assert grown(SeenRow(TAG, (3, 3)), SeenRow(TAG, (4, 2))) == (0, 0)
+    other = SeenRow(TAG + 1, (1,) * 6)
+    assert news(known, SeenRow(TAG, (5,) * 6), other) == [(0,) * 6] * 2, "what a first row holds is no news"
+    assert news(known, SeenRow(TAG, (6, 5, 5, 5, 5, 5), (1, 2))) == [(1, 0, 0, 0, 0, 0)]
+    grown = SeenRow(TAG + 1, (2,) * 6)
+    assert news(known, SeenRow(TAG, (7, 5, 5, 5, 5, 4)), grown) == [(0,) * 6, (1,) * 6], "one word falls"
+    assert news(known, SeenRow(TAG, (9, 5, 5, 5, 5, 4))) == [(2, 0, 0, 0, 0, 0)]
 
 
 def test_rows_are_bounded() -> None:
     known = {tag: SeenRow(tag, (0,) * 6) for tag in range(1, SERVICES_MOST + 1)}
-    seen_news(known, [SeenRow(SERVICES_MOST + 1, (0,) * 6)])
+    assert news(known, SeenRow(SERVICES_MOST + 1, (9,) * 6), SeenRow(1, (3,) * 6)) == [(3,) * 6], "known ones go on"
     assert len(known) == SERVICES_MOST
+
+
+def test_a_thing_is_told_once_in_a_message() -> None:
+    row = SeenRow(TAG, (1,) * 6)
+    with pytest.raises(MessageRefused):
+        seen_news({TAG: SeenRow(TAG, (0,) * 6)}, [row, row], LOADS, 1_000_000.0)

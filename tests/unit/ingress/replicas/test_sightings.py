@@ -9,11 +9,18 @@ from balancer.sharing.peers import Heard, Peers, Seen
 from balancer.sharing.rows import tag_of
 from balancer.sharing.zone_peers import PLACES, ZoneSeen
 from ingress.replicas.messages import SeenRow
+from ingress.replicas.other_replica import SeenNews
 from ingress.replicas.plausibility import seen_news
 from ingress.replicas.sightings import LOADS, ZONES, SightingSharing
 
 KEY = "shop/cart:80 zone-a"
 TAG = tag_of(KEY)
+MOST = 1_000_000.0
+
+
+def news_of(row: SeenRow) -> SeenNews:
+    """All of a row is news."""
+    return SeenNews([row.tag], [[total] for total in row.totals], [row])
 
 
 class Replica:
@@ -30,7 +37,9 @@ class Replica:
         return self.worker.exchange(Seen(picks=picks, local_seconds=picks / 100), share=0.5, baseline=0.02, now=now)
 
     def hears(self, rows: dict[int, SeenRow], now: float) -> None:
-        self.sharing.hear("other", seen_news(self.known, rows.values()), now)
+        news = seen_news(self.known, [*rows.values()], LOADS, MOST)
+        self.known |= rows
+        self.sharing.hear("other", news, now)
 
 
 def conversation(one: Replica, other: Replica, seconds: int, *, counts: bool = True) -> list[Heard]:
@@ -84,7 +93,7 @@ def test_without_others_in_the_zone_nothing_is_read_or_told() -> None:
 
 def test_what_nobody_follows_is_not_taken() -> None:
     one = Replica()
-    one.sharing.hear("other", {7: SeenRow(7, (1,) * 6)}, 1.0)
+    one.sharing.hear("other", news_of(SeenRow(7, (1,) * 6)), 1.0)
     one.sharing.turn(1.0, up={"other"}, counts=True)
     assert one.sees(0, 1.0) == Heard()
 
@@ -102,10 +111,10 @@ def test_answers_of_a_zone_are_carried_as_well() -> None:
     assert told.totals[0] == 3
     assert told.totals[-1] == 250_000
     assert told.state == ()
-    sharing.hear("other", {TAG: told}, 3.0)
+    sharing.hear("other", news_of(told), 3.0)
     sharing.turn(3.0, up={"other"}, counts=True)
     assert worker.exchange(ZoneSeen(), 4.0) == ZoneSeen(), "a row is found when it has something to tell"
-    sharing.hear("other", {TAG: told}, 5.0)
+    sharing.hear("other", news_of(told), 5.0)
     sharing.turn(5.0, up={"other"}, counts=True)
     assert worker.exchange(ZoneSeen(), 5.1) == seen
     assert worker.newest(5.1) is not None
@@ -120,4 +129,4 @@ def test_answers_of_a_zone_are_carried_as_well() -> None:
     ],
 )
 def test_more_requests_or_time_than_can_have_come_are_not_plausible(news: tuple[int, ...], is_plausible: bool) -> None:
-    assert LOADS.are_plausible(news, 100) is is_plausible
+    assert LOADS.are_plausible([[0, total] for total in news], 100) is is_plausible

@@ -41,6 +41,7 @@ def test_documents_are_plain_values() -> None:
     assert parse(b'{"a": [1, null]}', is_json=True) == [{"a": [1, None]}]
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("nested", ["[", "{a: ", "- ", "? ", "[{a: ", "&x [", "!!seq ["])
 def test_nesting_that_crashes_the_parser_is_refused(nested: str) -> None:
     # A process of its own, because what is tested against is a segmentation fault.
@@ -98,6 +99,7 @@ def test_a_million_values_are_too_many() -> None:
     assert parse(b'{"a": "' + b"x" * (FILE_BYTES - 9) + b'"}', is_json=True)
 
 
+@pytest.mark.large
 def test_a_long_text_is_read() -> None:
     assert yaml("a: '" + "x" * (FILE_BYTES - 9) + "'\n") == [{"a": "x" * (FILE_BYTES - 9)}]
 
@@ -111,6 +113,7 @@ def test_what_is_longer_than_a_number_is_text(number: str) -> None:
     assert yaml("a: !!float " + number) == [{"a": number}]
 
 
+@pytest.mark.large
 def test_numbers_that_collide_as_keys_are_refused() -> None:
     colliding = [f"{i * (2**61 - 1)}: x" for i in range(1, 20_000)]
     assert yaml("{" + ",".join(colliding[:1000]) + "}")

@@ -214,6 +214,7 @@ async def test_slow_bodies_keep_no_whole_one_out(folder: Path) -> None:
         assert answer.startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.large
 async def test_for_more_bodies_than_there_is_room_for_the_oldest_goes(folder: Path) -> None:
     async with (
         webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,

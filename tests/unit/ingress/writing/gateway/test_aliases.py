@@ -57,6 +57,17 @@ def test_a_change_takes_away_what_is_no_longer_asked_for() -> None:
     assert (document["metadata"]["labels"]["team"], document["metadata"]["annotations"]["note"]) == (None, None)
 
 
+def test_the_gateway_owns_its_alias_and_one_made_anew_owns_it_as_well() -> None:
+    write = made(Exposure(GATEWAY, uid="g1"))
+    document: Any = msgspec.json.decode(write.body)
+    owner = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "name": "gw", "uid": "g1"}
+    assert document["metadata"]["ownerReferences"] == [owner]
+    assert due_aliases([Exposure(GATEWAY, uid="g1")], [alias(write)], OPTIONS) == ()
+    (patch,) = due_aliases([Exposure(GATEWAY, uid="g2")], [alias(write)], OPTIONS)
+    changed: Any = msgspec.json.decode(patch.body)
+    assert (patch.verb, changed["metadata"]["ownerReferences"]) == ("PATCH", [{**owner, "uid": "g2"}])
+
+
 def test_an_alias_that_was_changed_by_hand_leads_back() -> None:
     known = alias(made())
     elsewhere = msgspec.structs.replace(known, spec=msgspec.structs.replace(known.spec, external_name="bad.test"))

@@ -44,3 +44,11 @@ def test_a_judgement_of_the_same_model_is_in_use_at_once() -> None:
     assert judgements.current(1) is not None
     judgements.offer(later)
     assert judgements.current(1) is later
+
+
+def test_all_are_served_when_none_waits_for_workers() -> None:
+    judgements = JudgementsInUse()
+    assert judgements.are_served(0)
+    judgements.offer(Judgement(generation=2))
+    assert not judgements.are_served(1)
+    assert judgements.are_served(2)

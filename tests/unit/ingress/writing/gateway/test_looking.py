@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from ingress.writing.gateway.looking import look_without_end
+from ingress.writing.gateway.looking import look_without_end, until_soon
 from tests.fakes.sockets import until
 
 LONG_SECONDS = 3600.0
@@ -36,3 +36,12 @@ async def test_a_look_comes_after_its_pause_or_when_somebody_wakes(caplog: pytes
     looking.cancel()
     with suppress(asyncio.CancelledError):
         await looking
+
+
+async def test_what_comes_soon_is_waited_for_and_no_longer() -> None:
+    answers = [False, False, True]
+    await until_soon(lambda: answers.pop(0), seconds=LONG_SECONDS, pause_seconds=0.0)
+    assert answers == []
+    answers = [False, False]
+    await until_soon(lambda: answers.pop(0), seconds=0.0, pause_seconds=LONG_SECONDS)
+    assert answers == [False]

@@ -255,6 +255,7 @@ def test_a_target_whose_host_a_request_could_choose_closes_its_path(target: str)
     assert answers(result, "/api/x") == "503"
 
 
+@pytest.mark.large
 def test_a_namespace_with_too_many_characters_closes_its_own_expressions_alone() -> None:
     long = "abcdefgh" * 120
     greedy = [to(f"/{number:03}{long}/.*", "cart") for number in range(300)]

@@ -158,6 +158,7 @@ def test_an_alias_redirects_to_https_if_a_certificate_or_tls_is_for_it() -> None
     assert hosts(result)["bare.test"].certificate is None
 
 
+@pytest.mark.large
 def test_names_and_paths_together_are_bounded() -> None:
     paths = [path(f"/{number}") for number in range(7000)]
     annotations = nginx(server_alias="a.test, b.test, c.test")

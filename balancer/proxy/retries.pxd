@@ -1,0 +1,1 @@
+cpdef bint keeps_body(bytes method, body_bytes, tuple on, long tries, bint refusable=*) except -1
