@@ -107,26 +107,39 @@ class Due(msgspec.Struct, frozen=True):
 class _ObjectMemory(msgspec.Struct):
     """What is remembered of one object.
 
-    `settled` is the version and status for which nothing is due; `answered` the version that needs no other write
-    before the watch reports what became of it. `said` is what was written last.
+    `settled` is the version and status for which nothing is due, and `quiet` the object and the status themselves,
+    where nothing else can be due, either: most objects are the same as at the last look, and thousands are looked at.
+    `answered` is the version that needs no other write before the watch reports what became of it. `said` is what was
+    written last.
     """
 
     uid: str
+    quiet: tuple[KubernetesObject, Status | None] | None = None
     settled: tuple[str, Status | None] | None = None
     answered: str = ""
     said: tuple[Status | None] | None = None
     not_before: float = 0.0
     turn: int = 0
 
+    def is_quiet(self, item: KubernetesObject, status: Status | None) -> bool:
+        """Whether nothing is due because these are the same objects as at the last look."""
+        return self.quiet is not None and self.quiet[0] is item and self.quiet[1] is status
+
+    def rest(self, item: KubernetesObject, status: Status | None) -> None:
+        """Notes that nothing is due for them. The finalizer of a GatewayClass depends on other objects as well."""
+        self.quiet = None if isinstance(item, GatewayClass) else (item, status)
+
 
 class DueWrites:
     """Remembers what was judged and written. One for the life of a process."""
 
-    __slots__ = ("_controller", "_memories", "_turn", "contests")
+    __slots__ = ("_controller", "_judged", "_memories", "_turn", "_wanted", "contests")
 
     def __init__(self, controller: str) -> None:
         self._controller = controller
         self._memories: dict[Key, _ObjectMemory] = {}
+        self._judged: Judgement | None = None
+        self._wanted: dict[Key, Status] = {}
         self._turn = 0
         self.contests = Contests()
 
@@ -145,18 +158,19 @@ class DueWrites:
         times.
         """
         self._turn += 1
-        wanted = {(each.kind, each.namespace, each.name): each.status for each in judgement.standings}
+        wanted = self._statuses_of(judgement)
         used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
         found: list[tuple[int, ObjectWrite]] = []
         known: set[Key] = set()
         next_at = math.inf
-        for item in _reported(inventory, versions):
-            key = (item.kind.value, *key_of(item))
+        for key, item in _reported(inventory, versions):
             known.add(key)
+            status, memory = wanted.get(key), self._memories.get(key)
+            if memory is not None and memory.is_quiet(item, status):
+                continue
             memory = self._memory(key, item.metadata.uid)
             if inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
                 continue
-            status = wanted.get(key)
             write = self._write(item, status, memory, version=versions[item.kind], written_at=written_at)
             if write is None and isinstance(item, GatewayClass) and status is not None:
                 write = self._finalizer(item, memory, version=versions[item.kind], is_used=item.metadata.name in used)
@@ -168,8 +182,9 @@ class DueWrites:
                 next_at = min(next_at, may_at)
             else:
                 found.append((memory.turn, write))
-        for key in self._memories.keys() - known:
-            del self._memories[key]
+        if len(self._memories) > len(known):
+            for key in self._memories.keys() - known:
+                del self._memories[key]
         found.sort(key=lambda each: (-each[0], each[1].key))
         return Due(tuple(write for _, write in found), next_at)
 
@@ -197,6 +212,12 @@ class DueWrites:
         kind = Kind(key[0])
         return path_of(kind, key[1], version=versions[kind])
 
+    def _statuses_of(self, judgement: Judgement) -> Mapping[Key, Status]:
+        if judgement is not self._judged:
+            self._judged = judgement
+            self._wanted = {(each.kind, each.namespace, each.name): each.status for each in judgement.standings}
+        return self._wanted
+
     def _memory(self, key: Key, uid: str) -> _ObjectMemory:
         memory = self._memories.get(key)
         if memory is None or memory.uid != uid:
@@ -210,10 +231,12 @@ class DueWrites:
         if not isinstance(item, Reported) or memory.answered == metadata.resource_version:
             return None
         if memory.settled is not None and memory.settled == (metadata.resource_version, status):
+            memory.rest(item, status)
             return None
         fields = self._fields(item, status, written_at)
         if fields is None:
             memory.settled = metadata.resource_version, status
+            memory.rest(item, status)
             memory.turn = 0
             return None
         path = f"{path_of(item.kind, metadata.namespace, version=version)}/{metadata.name}/status"
@@ -243,7 +266,8 @@ class DueWrites:
         return ObjectWrite(item.kind, "", metadata.name, metadata.resource_version, path, fields, is_finalizer=True)
 
 
-def _reported(inventory: Inventory, versions: Mapping[Kind, str]) -> Iterator[KubernetesObject]:
+def _reported(inventory: Inventory, versions: Mapping[Kind, str]) -> Iterator[tuple[Key, KubernetesObject]]:
     for record in _KINDS:
         if versions.get(record.kind):
-            yield from inventory.of(record)
+            kind = record.kind.value
+            yield from (((kind, each.metadata.namespace, each.metadata.name), each) for each in inventory.of(record))

@@ -221,3 +221,17 @@ def test_groups_name_the_right_that_is_needed() -> None:
         scene.carry_out(each)
     (finalizer,) = scene.due().writes
     assert (finalizer.group, finalizer.path.endswith("/gatewayclasses/zonal")) == ("gatewayclasses", True)
+
+
+def test_what_is_quiet_is_due_again_with_another_status_and_with_another_object() -> None:
+    scene = whole()
+    scene.settle()
+    judged = judgement_of(scene.inventory)
+    assert scene.due(10.0, judged) == scene.due(11.0, judged) == Due()
+    without = msgspec.structs.replace(
+        judged, standings=tuple(each for each in judged.standings if each.kind != "HTTPRoute")
+    )
+    assert names(scene.due(12.0, without)) == ["HTTPRoute infra/route"]
+    assert scene.due(13.0, judged) == Due()
+    scene.put({**route(), "status": {"parents": []}})
+    assert names(scene.due(14.0)) == ["HTTPRoute infra/route"]
