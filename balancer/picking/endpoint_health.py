@@ -35,7 +35,8 @@ class TroubleRecord:
 
     `failures` are those in a row; the endpoint had given `row_began` good answers when the row began, at
     `row_began_at`. `why` None: it is not ejected. `ejections` is how often it was, lately; until `counted_until` a
-    further one counts as the last one, which has not lasted its time. `failed_checks` are active checks in a row. `stepped_at` is when it was ejected or came back last, here or in another worker. No other request
+    further one counts as the last one, which has not lasted its time. `failed_checks` are active checks in a row.
+    `stepped_at` is when it was ejected or came back last, here or in another worker. No other request
     probes it before `probe_until`. Other replicas suspect it until `suspected_until`; it had given `suspected_answers`
     when that began, and `doubted_answers` when another worker of this replica met a failure. `told` is what that one
     met, while the endpoint is doubted.
