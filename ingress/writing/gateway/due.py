@@ -133,13 +133,14 @@ class _ObjectMemory(msgspec.Struct):
 class DueWrites:
     """Remembers what was judged and written. One for the life of a process."""
 
-    __slots__ = ("_controller", "_judged", "_memories", "_turn", "_wanted", "contests")
+    __slots__ = ("_controller", "_judged", "_memories", "_resting", "_turn", "_wanted", "contests")
 
     def __init__(self, controller: str) -> None:
         self._controller = controller
         self._memories: dict[Key, _ObjectMemory] = {}
         self._judged: Judgement | None = None
         self._wanted: dict[Key, Status] = {}
+        self._resting: dict[int, KubernetesObject] = {}  # those for which nothing is due by this judgement, by identity
         self._turn = 0
         self.contests = Contests()
 
@@ -158,15 +159,17 @@ class DueWrites:
         times.
         """
         self._turn += 1
+        is_new = judgement is not self._judged
         wanted = self._statuses_of(judgement)
         used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
         found: list[tuple[int, ObjectWrite]] = []
         known: set[Key] = set()
         next_at = math.inf
-        for key, item in _reported(inventory, versions):
+        for key, item in _reported(inventory, versions, self._resting):
             known.add(key)
             status, memory = wanted.get(key), self._memories.get(key)
             if memory is not None and memory.is_quiet(item, status):
+                self._resting[id(item)] = item
                 continue
             memory = self._memory(key, item.metadata.uid)
             if inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
@@ -182,7 +185,7 @@ class DueWrites:
                 next_at = min(next_at, may_at)
             else:
                 found.append((memory.turn, write))
-        if len(self._memories) > len(known):
+        if is_new:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
                 del self._memories[key]
         found.sort(key=lambda each: (-each[0], each[1].key))
@@ -215,6 +218,7 @@ class DueWrites:
     def _statuses_of(self, judgement: Judgement) -> Mapping[Key, Status]:
         if judgement is not self._judged:
             self._judged = judgement
+            self._resting = {}
             self._wanted = {(each.kind, each.namespace, each.name): each.status for each in judgement.standings}
         return self._wanted
 
@@ -266,8 +270,12 @@ class DueWrites:
         return ObjectWrite(item.kind, "", metadata.name, metadata.resource_version, path, fields, is_finalizer=True)
 
 
-def _reported(inventory: Inventory, versions: Mapping[Kind, str]) -> Iterator[tuple[Key, KubernetesObject]]:
+def _reported(
+    inventory: Inventory, versions: Mapping[Kind, str], resting: Mapping[int, KubernetesObject]
+) -> Iterator[tuple[Key, KubernetesObject]]:
+    """The objects whose statuses we write, without those that rest."""
     for record in _KINDS:
         if versions.get(record.kind):
             kind = record.kind.value
-            yield from (((kind, each.metadata.namespace, each.metadata.name), each) for each in inventory.of(record))
+            for each in [item for item in inventory.of(record) if resting.get(id(item)) is not item]:
+                yield (kind, each.metadata.namespace, each.metadata.name), each
