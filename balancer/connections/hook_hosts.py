@@ -84,15 +84,14 @@ class HookHost:
 
     __slots__ = (
         "_absences",
+        "_begin",
         "_calls",
-        "_codes",
         "_ended",
         "_fails",
         "_frames",
         "_is_closed",
         "_is_open",
         "_launch",
-        "_limits",
         "_loop",
         "_next",
         "_room",
@@ -112,9 +111,9 @@ class HookHost:
         """`absences` are those of the loop: what the process says during one is read before it counts as overrun."""
         self._absences = absences
         self._loop = asyncio.get_running_loop()
-        self._codes = codes
+        asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in codes)
+        self._begin = framed(Begin(asked, limits))
         self._ended = ended
-        self._limits = limits
         self._calls: dict[int, IsolatedCall] = {}
         self._room = FairShares(_PENDING_MOST)
         self._waiting: list[bytes] | None = []  # until the process has begun for the first time
@@ -180,8 +179,7 @@ class HookHost:
         if failed:
             return self._end(_UNAVAILABLE)
         self._loop.add_reader(self._socket, self._read)
-        asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in self._codes)
-        self._send(framed(Begin(asked, self._limits)))
+        self._send(self._begin)
 
     def _end(self, verdict: Failed) -> None:
         """Ends the process, and with it every call."""
