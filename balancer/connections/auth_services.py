@@ -155,29 +155,37 @@ class _Line:
 
 
 class _Question:
-    """One request and its waiter, which gets the first answer and no other."""
+    """One request and its waiter, which gets the first answer and no other.
 
-    __slots__ = ("_tell", "is_told", "request", "task")
+    A waiter that was told is let go. The errors of aiohttp are in cycles that may outlive the request for minutes, and
+    a waiter keeps the whole view of its request.
+    """
+
+    __slots__ = ("_tell", "request", "task")
 
     task: asyncio.Task[None]
 
     def __init__(self, request: AuthRequest, tell: Told) -> None:
         self.request = request
-        self._tell = tell
-        self.is_told = False
+        self._tell: Told | None = tell
+
+    @property
+    def is_told(self) -> bool:
+        return self._tell is None
 
     def answered(self, answer: AuthAnswer | None) -> None:
         """Tells the waiter the first answer; later ones are dropped. `answer` None: there is none."""
-        if self.is_told:
+        tell = self._tell
+        if tell is None:
             return
-        self.is_told = True
+        self._tell = None
         try:
-            self._tell(answer)
+            tell(answer)
         except Exception:
             _LOG.exception("the answer of an auth service could not be judged")
-            self._tell(None)
+            tell(None)
 
     def cancel(self) -> None:
         """Cancels the request: its client has left."""
-        self.is_told = True
+        self._tell = None
         self.task.cancel()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -195,6 +197,28 @@ async def test_a_service_that_is_not_there() -> None:
     with refusing() as nobody:
         async with client_of() as client:
             assert await asked(client, request_to(f"{nobody.address}:{nobody.port}")) is None
+
+
+async def test_whoever_was_told_is_let_go_although_the_error_is_in_a_cycle() -> None:
+    class Waiter:
+        def tell(self, answer: AuthAnswer | None) -> None:
+            told.append(answer)
+
+    async def ask() -> weakref.ref[Waiter]:
+        waiter = Waiter()
+        assert client.ask(request_to(f"{nobody.address}:{nobody.port}"), waiter.tell) is not None
+        return weakref.ref(waiter)
+
+    told: list[AuthAnswer | None] = []
+    gc.disable()
+    try:
+        with refusing() as nobody:
+            async with client_of() as client:
+                waiter = await ask()
+                await until(lambda: told == [None] and not client.busy)
+                assert waiter() is None
+    finally:
+        gc.enable()
 
 
 async def test_a_name_without_an_address(names: Names) -> None:
