@@ -32,19 +32,23 @@ UNWATCHED: Final = Watch()
 
 Tell = Callable[[Verdict], None]
 
+Left = Callable[[float], float]
+"""How many seconds of a wait are left, at a time of the loop; 0: it is over."""
+
 _TIMEOUT: Final = Failed("timeout", "it had no answer in time")
 
 
 class Running:
     """A call that waits. `tell` is called once with its verdict, never before `begin` has returned this object."""
 
-    __slots__ = ("_alarm", "_coroutine", "_task", "_tell", "verdict")
+    __slots__ = ("_alarm", "_coroutine", "_left", "_task", "_tell", "verdict")
 
     def __init__(self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch) -> None:
         self.verdict: Verdict | None = None
         self._coroutine = coroutine
         self._tell: Tell | None = None
         self._alarm: asyncio.TimerHandle | None = None
+        self._left: Left | None = None
         loop = asyncio.get_running_loop()
         steps = _Steps(_steps(coroutine, message, watch))
         if sys.version_info >= (3, 12):
@@ -54,9 +58,10 @@ class Running:
         if self._task.done():
             self.verdict = self._task.result()
 
-    def wait(self, seconds: float, message: Message, tell: Tell) -> None:
-        """Waits for at most `seconds`, then tells."""
+    def wait(self, seconds: float, message: Message, tell: Tell, left: Left | None = None) -> None:
+        """Waits for at most `seconds`, then tells. `left` may give more time when they are over."""
         self._tell = tell
+        self._left = left
         self._alarm = asyncio.get_running_loop().call_later(seconds, self._expire, message)
         self._task.add_done_callback(self._done)
 
@@ -70,6 +75,10 @@ class Running:
             self._coroutine.close()  # the task will never begin it
 
     def _expire(self, message: Message) -> None:
+        loop = asyncio.get_running_loop()
+        if self._left is not None and (more := self._left(loop.time())):
+            self._alarm = loop.call_later(more, self._expire, message)
+            return
         tell = self._tell
         message.end()
         self.cancel()

@@ -19,7 +19,9 @@ from balancer.connections.names import Names
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.gate import Told
 from balancer.matching.gates.external_auth.requests import AuthRequest
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.runtime.shares import FairShares
+from balancer.runtime.waiting import Bounded
 
 if TYPE_CHECKING:
     from balancer.connections.auth_sessions import AuthSession
@@ -33,9 +35,9 @@ _STOP_SECONDS = 1.0  # for connections to close
 class AuthLimits(msgspec.Struct, frozen=True):
     """What one worker spends on auth services.
 
-    An answer must come within `deadline_seconds`, waiting included. Of one tenant `at_once` requests are with one
-    service, and `waiting` more wait for it. `in_all` is for all services of all tenants, and one tenant gets at most as
-    many places as stay free.
+    An answer must come within `deadline_seconds`, waiting included; time in which the loop did not turn is not. Of one
+    tenant `at_once` requests are with one service, and `waiting` more wait for it. `in_all` is for all services of all
+    tenants, and one tenant gets at most as many places as stay free.
     """
 
     deadline_seconds: float = 10.0
@@ -50,14 +52,17 @@ _LIMITS = AuthLimits()
 class AuthClient:
     """Speaks to auth services. Made inside a running loop."""
 
-    def __init__(self, limits: AuthLimits = _LIMITS, *, called: str = "auth service") -> None:
-        """The log calls a service `called`."""
+    def __init__(
+        self, limits: AuthLimits = _LIMITS, *, called: str = "auth service", absences: Absences = NEVER_ABSENT
+    ) -> None:
+        """The log calls a service `called`. `absences` are those of the loop."""
         self._limits = limits
+        self._absences = absences
         self._called = called
         self._loop = asyncio.get_running_loop()
         self._lines: dict[tuple[str, str], _Line] = {}
         self._places = FairShares(limits.in_all)
-        self._names = Names()
+        self._names = Names(absences=absences)
         self._module: ModuleType | None = None
         self._sessions: dict[bool, AuthSession] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -107,7 +112,7 @@ class AuthClient:
     async def _serve(self, question: _Question, line: _Line) -> None:
         request = question.request
         try:
-            async with asyncio.timeout(self._limits.deadline_seconds), line.free:
+            async with Bounded(self._limits.deadline_seconds, self._absences), line.free:
                 session = await self._session(request.allow_local)
                 await session.ask(request, question.answered)
         except OSError as error:  # TimeoutError is one
@@ -150,29 +155,37 @@ class _Line:
 
 
 class _Question:
-    """One request and its waiter, which gets the first answer and no other."""
+    """One request and its waiter, which gets the first answer and no other.
 
-    __slots__ = ("_tell", "is_told", "request", "task")
+    A waiter that was told is let go. The errors of aiohttp are in cycles that may outlive the request for minutes, and
+    a waiter keeps the whole view of its request.
+    """
+
+    __slots__ = ("_tell", "request", "task")
 
     task: asyncio.Task[None]
 
     def __init__(self, request: AuthRequest, tell: Told) -> None:
         self.request = request
-        self._tell = tell
-        self.is_told = False
+        self._tell: Told | None = tell
+
+    @property
+    def is_told(self) -> bool:
+        return self._tell is None
 
     def answered(self, answer: AuthAnswer | None) -> None:
         """Tells the waiter the first answer; later ones are dropped. `answer` None: there is none."""
-        if self.is_told:
+        tell = self._tell
+        if tell is None:
             return
-        self.is_told = True
+        self._tell = None
         try:
-            self._tell(answer)
+            tell(answer)
         except Exception:
             _LOG.exception("the answer of an auth service could not be judged")
-            self._tell(None)
+            tell(None)
 
     def cancel(self) -> None:
         """Cancels the request: its client has left."""
-        self.is_told = True
+        self._tell = None
         self.task.cancel()

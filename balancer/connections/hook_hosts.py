@@ -24,6 +24,7 @@ import msgspec
 import zonal_hooks
 from balancer.matching.gates.hooks import HookCaller
 from balancer.model.hooks import HookCode, HookRule
+from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 from balancer.runtime.shares import FairShares
 from zonal_hooks.limits import Limits, refuse_tracing
 from zonal_hooks.manifests import Asked
@@ -82,15 +83,15 @@ class HookHost:
     """One set of isolated hooks, and the process that runs them. Made inside a running loop."""
 
     __slots__ = (
+        "_absences",
+        "_begin",
         "_calls",
-        "_codes",
         "_ended",
         "_fails",
         "_frames",
         "_is_closed",
         "_is_open",
         "_launch",
-        "_limits",
         "_loop",
         "_next",
         "_room",
@@ -100,11 +101,19 @@ class HookHost:
         "_waiting",
     )
 
-    def __init__(self, codes: tuple[HookCode, ...], ended: CallEnded, limits: Limits = _LIMITS) -> None:
+    def __init__(
+        self,
+        codes: tuple[HookCode, ...],
+        ended: CallEnded,
+        limits: Limits = _LIMITS,
+        absences: Absences = NEVER_ABSENT,
+    ) -> None:
+        """`absences` are those of the loop: what the process says during one is read before it counts as overrun."""
+        self._absences = absences
         self._loop = asyncio.get_running_loop()
-        self._codes = codes
+        asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in codes)
+        self._begin = framed(Begin(asked, limits))
         self._ended = ended
-        self._limits = limits
         self._calls: dict[int, IsolatedCall] = {}
         self._room = FairShares(_PENDING_MOST)
         self._waiting: list[bytes] | None = []  # until the process has begun for the first time
@@ -137,10 +146,10 @@ class HookHost:
         made = self._calls[number] = IsolatedCall(name, tenant, tell, self._ended)
         if self._is_open:
             self._send(data)
-            made.expire_with(self._loop.call_later(seconds + _GRACE_SECONDS, self._overran, number))
+            self._expire_after(seconds + _GRACE_SECONDS, number, made)
         elif self._waiting is not None:
             self._waiting.append(data)
-            made.expire_with(self._loop.call_later(_START_SECONDS, self._overran, number))
+            self._expire_after(_START_SECONDS, number, made)
         return made
 
     def close(self) -> None:
@@ -170,8 +179,7 @@ class HookHost:
         if failed:
             return self._end(_UNAVAILABLE)
         self._loop.add_reader(self._socket, self._read)
-        asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in self._codes)
-        self._send(framed(Begin(asked, self._limits)))
+        self._send(self._begin)
 
     def _end(self, verdict: Failed) -> None:
         """Ends the process, and with it every call."""
@@ -192,9 +200,18 @@ class HookHost:
         for call in calls.values():
             call.end(verdict)
 
-    def _overran(self, number: int) -> None:
+    def _expire_after(self, seconds: float, number: int, call: IsolatedCall) -> None:
+        wait = AttendedWait(seconds, self._loop.time(), self._absences)
+        call.expire_with(self._loop.call_later(seconds, self._overran, number, wait))
+
+    def _overran(self, number: int, wait: AttendedWait) -> None:
         """A call has no answer in time: nothing but its process can be ended."""
-        if number in self._calls:
+        call = self._calls.get(number)
+        if call is None:
+            return
+        if left := wait.left(self._loop.time()):
+            call.expire_with(self._loop.call_later(left, self._overran, number, wait))
+        else:
             _LOG.warning("the process of isolated hooks overran and is killed; another one starts")
             self._replace(_OVERRUN)
 
@@ -296,9 +313,11 @@ class IsolatedCaller:
 class IsolatedHooks:
     """The isolated hooks of a worker. Another set gets a process of its own; the last one serves on for a while."""
 
-    __slots__ = ("_ended", "_host", "_limits", "_old", "codes")
+    __slots__ = ("_absences", "_ended", "_host", "_limits", "_old", "codes")
 
-    def __init__(self, ended: CallEnded, limits: Limits = _LIMITS) -> None:
+    def __init__(self, ended: CallEnded, limits: Limits = _LIMITS, absences: Absences = NEVER_ABSENT) -> None:
+        """`absences` are those of the loop."""
+        self._absences = absences
         self._ended = ended
         self._limits = limits
         self.codes: tuple[HookCode, ...] = ()
@@ -317,7 +336,7 @@ class IsolatedHooks:
             self._old.pop(0).close()
         if wanted:
             refuse_tracing()
-        self._host = HookHost(wanted, self._ended, self._limits) if wanted else None
+        self._host = HookHost(wanted, self._ended, self._limits, self._absences) if wanted else None
 
     def caller(self, rule: HookRule) -> HookCaller | None:
         """What calls the hook of a route; None if there is none of this text."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from balancer.connections.auth_services import AuthClient, AuthLimits
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 
 _LIMITS = AuthLimits(deadline_seconds=10.0, at_once=64, waiting=64, in_all=512)
 
@@ -20,8 +21,9 @@ class MirrorClient:
 
     __slots__ = ("_client",)
 
-    def __init__(self, limits: AuthLimits = _LIMITS) -> None:
-        self._client = AuthClient(limits, called="mirror")
+    def __init__(self, limits: AuthLimits = _LIMITS, absences: Absences = NEVER_ABSENT) -> None:
+        """`absences` are those of the loop."""
+        self._client = AuthClient(limits, called="mirror", absences=absences)
 
     def send(self, copy: AuthRequest, ended: Callable[[], None]) -> bool:
         """See `CopySender.send`. The answer does not matter, nor whether there is one."""

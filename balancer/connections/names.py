@@ -15,8 +15,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from balancer.runtime.fair_cache import FairCache
 from balancer.runtime.shares import FairShares
+from balancer.runtime.waiting import Bounded
 
 Addresses = tuple[tuple[socket.AddressFamily, str], ...]
 """Addresses of a name and their families, in the order in which to try them."""
@@ -48,9 +50,13 @@ _NEVER = float("-inf")
 class Names:
     """The names that one client asks for. Made inside a running loop."""
 
-    __slots__ = ("_known", "_look_up", "_loop", "_threads", "_times")
+    __slots__ = ("_absences", "_known", "_look_up", "_loop", "_threads", "_times")
 
-    def __init__(self, times: NameTimes = _TIMES, *, look_up: LookUp | None = None) -> None:
+    def __init__(
+        self, times: NameTimes = _TIMES, *, look_up: LookUp | None = None, absences: Absences = NEVER_ABSENT
+    ) -> None:
+        """`absences` are those of the loop."""
+        self._absences = absences
         self._times = times
         self._look_up = look_up or system_look_up
         self._loop = asyncio.get_running_loop()
@@ -80,7 +86,8 @@ class Names:
         waiter: asyncio.Future[None] = self._loop.create_future()
         name.waiters.add(waiter)
         try:
-            async with asyncio.timeout_at(name.begun_at + self._times.wait):
+            waited = self._absences.attended(name.begun_at, self._loop.time())
+            async with Bounded(max(self._times.wait - waited, 0.0), self._absences):
                 await waiter
         except TimeoutError:
             raise OSError("the resolver has not answered in time") from None

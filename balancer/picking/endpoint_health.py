@@ -34,14 +34,16 @@ class TroubleRecord:
     """What happened to an endpoint that failed, was ejected, or was suspected by others.
 
     `failures` are those in a row; the endpoint had given `row_began` good answers when the row began, at
-    `row_began_at`. `why` None: it is not ejected. `ejections` is how often it was, lately. `failed_checks` are active
-    checks in a row. `stepped_at` is when it was ejected or came back last, here or in another worker. No other request
+    `row_began_at`. `why` None: it is not ejected. `ejections` is how often it was, lately; until `counted_until` a
+    further one counts as the last one, which has not lasted its time. `failed_checks` are active checks in a row.
+    `stepped_at` is when it was ejected or came back last, here or in another worker. No other request
     probes it before `probe_until`. Other replicas suspect it until `suspected_until`; it had given `suspected_answers`
     when that began, and `doubted_answers` when another worker of this replica met a failure. `told` is what that one
     met, while the endpoint is doubted.
     """
 
     __slots__ = (
+        "counted_until",
         "doubted_answers",
         "ejections",
         "failed_checks",
@@ -60,6 +62,7 @@ class TroubleRecord:
     def __init__(self) -> None:
         self.failures = 0
         self.ejections = 0
+        self.counted_until = 0.0
         self.failed_checks = 0
         self.row_began = 0
         self.row_began_at = 0.0

@@ -244,6 +244,7 @@ class BackendHealth:
             if endpoint.ejected_until is None:
                 self._leave_out(endpoint, trouble, why)
             trouble.ejections = step.ejections
+            trouble.counted_until = until
             endpoint.ejected_until = until + _AFTER_OTHERS_SECONDS
             self._note(endpoint)
         trouble.stepped_at = step.at
@@ -267,11 +268,14 @@ class BackendHealth:
         """Whether an outcome is one of the failures that are counted in a row."""
         return outcome in UNANSWERED or (outcome is Outcome.ANSWERED_5XX and self._rules.on_5xx)
 
-    def _judge_probe(self, endpoint: EndpointHealth, outcome: Outcome, now: float) -> Change:
-        """A probe fails by what would have counted for the ejection."""
+    def _judge_probe(self, endpoint: EndpointHealth, outcome: Outcome, now: float) -> Change | None:
+        """A probe fails by what would have counted for the ejection. An early one that fails changes nothing."""
         why = endpoint.why
         is_compared = why is not None and why.comparison is not None
         if outcome in FAILURES if is_compared else self._fails(outcome):
+            if endpoint.ejected_until is not None and now < endpoint.ejected_until:
+                endpoint.record().probe_until = 0.0
+                return None
             self._eject(endpoint, now, why)
             return Change.EJECTED_AGAIN
         self._take_back(endpoint, now)
@@ -304,7 +308,9 @@ class BackendHealth:
             forgiven = int((now - trouble.returned_at) / (seconds * _QUIET_TIMES))
             trouble.ejections = max(trouble.ejections - forgiven, 0)
         if pause_seconds is None:
-            trouble.ejections = min(trouble.ejections + 1, _EJECTIONS_COUNTED_MAX)
+            if now >= trouble.counted_until:  # else an early probe brought it back, and it has failed again
+                trouble.ejections = min(trouble.ejections + 1, _EJECTIONS_COUNTED_MAX)
+                trouble.counted_until = now + seconds * trouble.ejections
             pause_seconds = seconds * trouble.ejections
         endpoint.ejected_until = now + pause_seconds
         trouble.stepped_at = now

@@ -18,6 +18,7 @@ from balancer.matching.gates.hooks import HookCaller
 from balancer.matching.gates.verdicts import Waiting
 from balancer.metrics.recorder import Recorder
 from balancer.model.hooks import HookCode, HookRule
+from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 from zonal_hooks.calling import Running, Watch, begin
 from zonal_hooks.loading import Hook, NotAHook, forget, load_module, load_text
 from zonal_hooks.messages import Message
@@ -111,9 +112,12 @@ class HookCounts:
 class LocalCaller:
     """Calls one hook in this process, with the settings of one route."""
 
-    __slots__ = ("_counts", "_functions", "_name", "_settings", "_watch")
+    __slots__ = ("_absences", "_counts", "_functions", "_name", "_settings", "_watch")
 
-    def __init__(self, hook: Hook, settings: Any, watch: NamedWatch, counts: HookCounts) -> None:
+    def __init__(
+        self, hook: Hook, settings: Any, watch: NamedWatch, counts: HookCounts, absences: Absences = NEVER_ABSENT
+    ) -> None:
+        self._absences = absences
         self._functions = hook.functions
         self._name = hook.name
         self._settings = settings
@@ -124,7 +128,9 @@ class LocalCaller:
         started, function = perf_counter(), self._functions[phase]
         told = begin(function, message, self._settings, self._watch)
         if isinstance(told, Running):
-            told.wait(function.declared.timeout, message, partial(self._heard, started, tell))
+            seconds = function.declared.timeout
+            wait = AttendedWait(seconds, started, self._absences)
+            told.wait(seconds, message, partial(self._heard, started, tell), wait.left)
             return told
         self._counts.ended(self._name, self._watch.seconds, told)
         return told
@@ -137,9 +143,11 @@ class LocalCaller:
 class LocalHooks:
     """The hooks that run in this worker."""
 
-    __slots__ = ("_counts", "_ended", "_loaded", "_old", "_thread", "watch")
+    __slots__ = ("_absences", "_counts", "_ended", "_loaded", "_old", "_thread", "watch")
 
-    def __init__(self, counts: HookCounts) -> None:
+    def __init__(self, counts: HookCounts, absences: Absences = NEVER_ABSENT) -> None:
+        """`absences` are those of the loop."""
+        self._absences = absences
         self._counts = counts
         self.watch = LoopWatch()
         self._loaded: dict[tuple[str, str], Hook] = {}
@@ -172,7 +180,7 @@ class LocalHooks:
             settings = hook.settings(rule.settings)
         except NotAHook:
             return None
-        return LocalCaller(hook, settings, NamedWatch(self.watch, hook.name), self._counts)
+        return LocalCaller(hook, settings, NamedWatch(self.watch, hook.name), self._counts, self._absences)
 
     def stop(self) -> None:
         """Ends the thread that looks."""
@@ -188,10 +196,11 @@ class WorkerHooks:
 
     __slots__ = ("_isolated", "_local")
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, absences: Absences = NEVER_ABSENT) -> None:
+        """`absences` are those of the loop."""
         counts = HookCounts(recorder)
-        self._local = LocalHooks(counts)
-        self._isolated = IsolatedHooks(counts.ended)
+        self._local = LocalHooks(counts, absences)
+        self._isolated = IsolatedHooks(counts.ended, absences=absences)
 
     def load(self, codes: Sequence[HookCode]) -> None:
         """Takes the hooks of the next publication. Raises `NotAHook`: then nothing has changed."""

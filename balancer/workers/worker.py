@@ -125,14 +125,14 @@ class Worker:
         self._times = times
         self._hash_threads = HashThreads(_CHECKS.at_once)
         self._logins = LoginTables(os.urandom(_DIGEST_KEY_BYTES))
-        self._auth = AuthClient()
-        self._mirrors = MirrorClient()
-        self._spans = SpanOutbox(recorder.spans_dropped)
-        self._hooks = WorkerHooks(recorder)
-        self._limit_store = ValkeyStore(limit_store, partial(_note_store, recorder)) if limit_store else None
-        tools = self._gate_tools(counting or memory_alone().counting)
         self._deadlines = Deadlines(self._loop)
         absences = self._deadlines.absences
+        self._auth = AuthClient(absences=absences)
+        self._mirrors = MirrorClient(absences=absences)
+        self._spans = SpanOutbox(recorder.spans_dropped)
+        self._hooks = WorkerHooks(recorder, absences)
+        self._limit_store = ValkeyStore(limit_store, partial(_note_store, recorder)) if limit_store else None
+        tools = self._gate_tools(counting or memory_alone().counting)
         self.live = LiveTable(random_below, gate_maker(tools), others, absences)
         transports = TcpTransports(self._loop)
         self._pools = self._made_pools(transports)

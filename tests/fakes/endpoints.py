@@ -14,17 +14,23 @@ _BACKLOG = 4096
 
 
 class Visit:
-    """One connection to the endpoint, as the script sees it. `received` holds every byte that has been read."""
+    """One connection to the endpoint, as the script sees it.
+
+    `received` holds every byte that has been read, and `heads` counts the heads of requests.
+    """
 
     def __init__(self, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.number = number
         self.received = b""
+        self.heads = 0
         self._reader = reader
         self._writer = writer
 
     async def head(self) -> bytes:
         """The next request head, with its final empty line. Raises IncompleteReadError when none comes any more."""
-        return self._keep(await self._reader.readuntil(b"\r\n\r\n"))
+        head = self._keep(await self._reader.readuntil(b"\r\n\r\n"))
+        self.heads += 1
+        return head
 
     async def exactly(self, size: int) -> bytes:
         return self._keep(await self._reader.readexactly(size))

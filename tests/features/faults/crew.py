@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import os
 import re
+import select
 import signal
 import time
 from collections import Counter
@@ -31,7 +32,7 @@ from tests.integration.running import Zonal, running, until
 SIZES_BYTES = (1024, 65536, 0, 1024)  # 0 is a POST
 _PATIENCE_SECONDS = 60.0
 _POLL_SECONDS = 0.02
-_IDLE_SECONDS = 30.0
+_UNUSED_SECONDS = 0.5  # a drain closes a connection on which nothing came for a second
 _TAKEN_IN_WITHIN_SECONDS = 2.0
 _SPARE_TABLES = 1  # of counters: a successor counts in another one than whom it relieves, and that one stays
 
@@ -128,8 +129,9 @@ async def crewed(
 class TracedLoad(Load):
     """Load that remembers on which of our ports it failed; 0 stands for a connection that was refused.
 
-    As a client should, it uses no kept connection that it could know to be closed, or that has been idle for long: the
-    proxy may be about to close that one, and the end would cross the request (RFC 9112 9.3.1).
+    As a client should, it uses no connection that it could know to be closed, or on which it was silent for long, for
+    want of a request or of a processor: the proxy may be about to close that one, and the end would cross the request
+    (RFC 9112 9.3.1).
     """
 
     def __init__(self, port: int, *, prefix: str = "", keeps: bool = True, source: str = "") -> None:
@@ -143,8 +145,13 @@ class TracedLoad(Load):
         self.sent += 1
         port = 0
         try:
-            if not self._idle:
-                self._idle.append(await self._connected())
+            while not self._idle:
+                began = time.monotonic()
+                client = await self._connected()
+                if time.monotonic() - began < _UNUSED_SECONDS:
+                    self._idle.append(client)
+                else:
+                    client.writer.close()
             client = self._idle[-1]  # the one that is used next
             port = port_of(client)
             response = await super()._answer(request)
@@ -155,7 +162,7 @@ class TracedLoad(Load):
             raise
 
     def _drop_closed(self) -> None:
-        old = time.monotonic() - _IDLE_SECONDS
+        old = time.monotonic() - _UNUSED_SECONDS
         for client in tuple(self._idle):
             if _is_closed(client) or self._used_at.get(client, old) < old:
                 client.writer.close()
@@ -168,7 +175,11 @@ def port_of(client: RawClient) -> int:
 
 
 def _is_closed(client: RawClient) -> bool:
-    return client.reader.at_eof() or client.reader.exception() is not None or client.writer.is_closing()
+    if client.reader.at_eof() or client.reader.exception() is not None or client.writer.is_closing():
+        return True
+    poll = select.poll()  # a busy loop has not read the end yet
+    poll.register(client.writer.get_extra_info("socket").fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def unexplained(loads: Sequence[TracedLoad], strikes: Sequence[Strike]) -> list[int]:

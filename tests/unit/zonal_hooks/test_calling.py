@@ -145,3 +145,15 @@ async def test_a_call_that_is_cancelled_tells_nothing() -> None:
     for _ in range(3):
         await asyncio.sleep(0)
     assert said == []
+
+
+async def test_a_call_may_get_more_time_when_its_time_is_over() -> None:
+    text = START + "async def request(r):\n    await asyncio.sleep(3600)\n"
+    asked = request()
+    told = begin(load_text("x", text).functions["request"], asked, None, UNWATCHED)
+    assert isinstance(told, Running)
+    answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
+    more = [0.0, 0.001, 0.001]
+    told.wait(0.001, asked, answer.set_result, lambda _: more.pop())
+    assert isinstance(await answer, Failed)
+    assert more == []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import threading
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -15,8 +17,10 @@ from balancer.connections.auth_services import AuthClient, AuthLimits
 from balancer.http.messages import Fields
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import refusing
 
 PATIENT = AuthLimits(deadline_seconds=20.0)
@@ -57,8 +61,8 @@ def where(endpoint: ScriptedEndpoint) -> str:
 
 
 @asynccontextmanager
-async def client_of(limits: AuthLimits = PATIENT) -> AsyncIterator[AuthClient]:
-    client = AuthClient(limits)
+async def client_of(limits: AuthLimits = PATIENT, absences: Absences = NEVER_ABSENT) -> AsyncIterator[AuthClient]:
+    client = AuthClient(limits, absences=absences)
     try:
         yield client
     finally:
@@ -195,6 +199,28 @@ async def test_a_service_that_is_not_there() -> None:
             assert await asked(client, request_to(f"{nobody.address}:{nobody.port}")) is None
 
 
+async def test_whoever_was_told_is_let_go_although_the_error_is_in_a_cycle() -> None:
+    class Waiter:
+        def tell(self, answer: AuthAnswer | None) -> None:
+            told.append(answer)
+
+    async def ask() -> weakref.ref[Waiter]:
+        waiter = Waiter()
+        assert client.ask(request_to(f"{nobody.address}:{nobody.port}"), waiter.tell) is not None
+        return weakref.ref(waiter)
+
+    told: list[AuthAnswer | None] = []
+    gc.disable()
+    try:
+        with refusing() as nobody:
+            async with client_of() as client:
+                waiter = await ask()
+                await until(lambda: told == [None] and not client.busy)
+                assert waiter() is None
+    finally:
+        gc.enable()
+
+
 async def test_a_name_without_an_address(names: Names) -> None:
     async with client_of() as client:
         assert await asked(client, request_to("nobody.test")) is None
@@ -294,3 +320,22 @@ async def test_a_dead_service_of_one_tenant_silences_no_warning_of_another(caplo
             for tenant in ("greedy", "greedy", "modest"):
                 assert await asked(client, request_to(f"127.0.0.1:{port}")._replace(tenant=tenant)) is None
     assert [("'greedy'" in line, "'modest'" in line) for line in caplog.messages] == [(True, False), (False, True)]
+
+
+async def test_an_answer_that_came_while_the_loop_was_held_is_in_time() -> None:
+    """No beat follows the first, so all that is longer than a beat is an absence."""
+    loop, absences = asyncio.get_running_loop(), Absences()
+    came = asyncio.Event()
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        came.set()
+        await visit.send(b"HTTP/1.1 204 No Content\r\n\r\n")
+        stall(2 * HASTY.deadline_seconds)
+
+    async with ScriptedEndpoint(script) as service, client_of(PATIENT) as warm:
+        assert await asked(warm, request_to(where(service))) is not None  # what aiohttp needs is imported
+    async with ScriptedEndpoint(script) as service, client_of(HASTY, absences) as client:
+        absences.beat(loop.time(), 0.0)
+        assert await asked(client, request_to(where(service))) == AuthAnswer(204, ())
+        assert came.is_set()

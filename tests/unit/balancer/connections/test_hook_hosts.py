@@ -13,7 +13,9 @@ import pytest
 
 from balancer.connections.hook_hosts import HookHost, IsolatedCall, IsolatedCaller, IsolatedHooks, call_of
 from balancer.model.hooks import HookCode, HookPhase, HookRule
+from balancer.runtime.absences import NEVER_ABSENT, Absences
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 from tests.fakes.stopwatch import Stopwatch
 from tests.integration.processes import children
 from tests.unit.zonal_hooks.test_messages import request
@@ -43,9 +45,10 @@ RULE = HookRule("x", CODE.digest, (HookPhase("request", 0.1),), isolated=True)
 class Host:
     """The host of one hook, and the calls that ended there."""
 
-    def __init__(self) -> None:
+    def __init__(self, absences: Absences = NEVER_ABSENT) -> None:
         self.ended: list[tuple[str, Verdict]] = []
-        self.host = HookHost((CODE,), lambda name, _, verdict: self.ended.append((name, verdict)))
+        told = self.ended
+        self.host = HookHost((CODE,), lambda name, _, verdict: told.append((name, verdict)), absences=absences)
         self.caller = IsolatedCaller(self.host, RULE)
 
     async def ask(self, path: str = "/") -> Verdict:
@@ -62,8 +65,8 @@ class Host:
 
 
 @asynccontextmanager
-async def hosting() -> AsyncIterator[Host]:
-    host = Host()
+async def hosting(absences: Absences = NEVER_ABSENT) -> AsyncIterator[Host]:
+    host = Host(absences)
     try:
         yield host
     finally:
@@ -149,3 +152,16 @@ def test_a_call_says_what_the_message_is() -> None:
     assert (call.method, call.path, call.client, call.is_tls) == (b"GET", b"/cart", "192.0.2.1", True)
     answered = call_of(RULE, "response", Response(404, ((b"a", b"b"),), asked))
     assert (answered.status, answered.answered, answered.target) == (404, ((b"a", b"b"),), b"/cart?id=7")
+
+
+async def test_an_answer_that_came_while_the_loop_was_held_does_not_end_the_process() -> None:
+    loop, absences = asyncio.get_running_loop(), Absences()
+    async with hosting(absences) as host:
+        assert await host.ask() == Denied(451)
+        first = host.host.pid
+        absences.beat(loop.time(), 0.0)
+        asking = asyncio.create_task(host.ask())
+        await asyncio.sleep(0)  # it has asked
+        stall(0.5)  # longer than a call may take
+        assert await asking == Denied(451)
+        assert host.host.pid == first

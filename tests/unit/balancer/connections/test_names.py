@@ -11,7 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from balancer.connections.names import Addresses, Names, NameTimes, system_look_up
+from balancer.runtime.absences import Absences
 from tests.fakes.sockets import until
+from tests.fakes.stalls import stall
 
 GOOD: Addresses = ((socket.AF_INET, "10.0.0.1"),)
 OTHER: Addresses = ((socket.AF_INET, "10.0.0.2"),)
@@ -150,3 +152,14 @@ async def test_what_the_resolver_cannot_read_is_an_error(name: str) -> None:
 
 def test_the_resolver_of_the_system_answers() -> None:
     assert (socket.AF_INET, "127.0.0.1") in system_look_up("127.0.0.1")
+
+
+async def test_addresses_that_came_while_the_loop_was_held_are_in_time(resolver: Resolver) -> None:
+    loop, absences = asyncio.get_running_loop(), Absences()
+    names = Names(NameTimes(wait=0.2), look_up=resolver, absences=absences)
+    absences.beat(loop.time(), 0.0)
+    finding = asyncio.create_task(names.find("shop", "hang.test"))
+    await until(lambda: resolver.hanging == 1)
+    resolver.go_on.set()
+    loop.call_soon(stall, 0.4)
+    assert await finding == GOOD

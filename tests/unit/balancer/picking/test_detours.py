@@ -140,6 +140,27 @@ def test_an_ejected_endpoint_of_a_zone_that_is_left_is_tried_each_second() -> No
     assert all(later - earlier >= 1.0 for earlier, later in pairwise(probed))
 
 
+def test_a_zone_that_is_held_after_its_endpoints_were_tried_early_is_back_soon_after_its_repair() -> None:
+    """No zone is left any more, so nobody is tried early: only the time of the ejection is waited for."""
+    backend = build.backend(of=build.endpoints("aabbcc"), zone_policy=PREFER)
+    runtime = runtime_of("", changed=msgspec.structs.replace(backend, ejection=Ejection(consecutive_errors=1)))
+    leave(runtime, a=0.97)
+    home = [each for each in runtime.members.values() if each.endpoint.zone == "zone-a"]
+    for each in home:
+        runtime.health.report(each.health, Outcome.UNREACHED, now=0.0)
+    tried = 0
+    for hundredth in range(1, 800):
+        pick = runtime.balancer(None, hundredth / 100).pick((), hundredth / 100)
+        assert pick is not None
+        if pick.probe:
+            tried += 1
+            runtime.health.report(pick.member.health, Outcome.UNREACHED, hundredth / 100, True)
+    assert tried >= 4
+    runtime.evacuation.left.clear()
+    found = [runtime.balancer(None, now).pick((), now) for now in (8.0, 10.0, 10.0)]
+    assert [pick is not None and pick.probe and pick.to_zone for pick in found] == [False, "zone-a", "zone-a"]
+
+
 def test_full_endpoints_elsewhere_send_the_request_back_home() -> None:
     backend = build.backend(of=build.endpoints("ab"), zone_policy=PREFER)
     runtime = runtime_of("", changed=msgspec.structs.replace(backend, max_concurrency_per_endpoint=1))

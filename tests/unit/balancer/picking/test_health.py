@@ -254,3 +254,30 @@ def test_failures_in_a_row_are_those_since_the_last_answer() -> None:
     assert some.endpoints[0].failures_in_a_row == 0
     some.fail(times=5)
     assert some.endpoints[0].failures_in_a_row == 5
+
+
+def test_early_probes_that_fail_do_not_lengthen_the_ejection() -> None:
+    some = Some()
+    some.fail()
+    endpoint = some.endpoints[0]
+    for second in range(1, 10):
+        assert some.health.take_early_probe(endpoint, float(second)), "the last one is over"
+        assert some.health.report(endpoint, Outcome.UNREACHED, now=float(second), probe=True) is None
+    assert endpoint.ejected_until == 10.0
+    assert some.probe(Outcome.UNREACHED, now=10.0) is Change.EJECTED_AGAIN
+    assert endpoint.ejected_until == 30.0
+
+
+def test_an_endpoint_that_fails_again_after_an_early_probe_is_ejected_for_no_longer() -> None:
+    some = Some()
+    some.fail()
+    endpoint = some.endpoints[0]
+    for second in (2.0, 5.0, 9.0):
+        assert some.health.take_early_probe(endpoint, second)
+        assert some.health.report(endpoint, Outcome.ANSWERED, now=second, probe=True) is Change.RETURNED
+        assert some.fail(now=second) is Change.EJECTED
+        assert endpoint.ejected_until == second + 10.0
+    assert some.health.take_early_probe(endpoint, 12.0)
+    some.health.report(endpoint, Outcome.ANSWERED, now=12.0, probe=True)
+    some.fail(now=12.0)
+    assert endpoint.ejected_until == 32.0, "the first one would be over"
