@@ -64,6 +64,7 @@ class Taking:
     def __init__(self, groups: Sequence[Group], queue: int) -> None:
         self._groups = groups
         self._queue = queue
+        self._parent = os.getppid()
         self._files: dict[Path, _Later] = {}
         os.set_inheritable(queue, False)  # what tests start must not have it
 
@@ -76,6 +77,8 @@ class Taking:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         total = 0
         while ticket := os.read(self._queue, _TICKET.size):  # a read of a pipe gets whole tickets, and no other reader
+            if os.getppid() != self._parent:
+                raise session.Interrupted("nobody waits for the result any more")
             items = self._collected(session, self._groups[_TICKET.unpack(ticket)[0]])
             total += len(items)
             session.testscollected = total

@@ -12,7 +12,10 @@ SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
 NATIVE = ".pyx"
-"""How the sources of modules end that are called by C. They are their own types, and only compiled builds have them."""
+"""How the sources of modules end that speak with C. Only compiled builds have them.
+
+Their types stand beside them, as those of other modules do, or nobody needs any.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +56,14 @@ def typed_modules(root: Path) -> list[Module]:
     for types in types_below(root):
         if types.stem in (LAYOUTS, CALLS):
             continue
-        source = types.with_suffix(".py")
-        if not (root / source).is_file():
+        native, source = types.with_suffix(NATIVE), types.with_suffix(".py")
+        if (root / native).is_file():
+            source = native
+        elif not (root / source).is_file():
             raise FileNotFoundError(f"{types} has no {source.name} beside it")
         modules.append(Module(source, types))
-    natives = [path.relative_to(root) for path in (root / PACKAGE).rglob(f"*{NATIVE}")]
+    known = {module.source for module in modules}
+    natives = {path.relative_to(root) for path in (root / PACKAGE).rglob(f"*{NATIVE}")} - known
     return sorted([*modules, *(Module(path, path) for path in natives)], key=lambda module: module.types)
 
 
@@ -69,7 +75,7 @@ _INCLUDE = re.compile(r'^include "([\w.]+)"$', re.MULTILINE)
 def types_read_for(root: Path, module: Module) -> list[Path]:
     """The files of types that Cython may read to compile `module`: its own, and all that these name, step by step."""
     found: set[Path] = set()
-    waiting = [module.types]
+    waiting = [module.types, module.source] if module.source.suffix == NATIVE else [module.types]
     while waiting:
         types = waiting.pop()
         if types not in found and (root / types).is_file():

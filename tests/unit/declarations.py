@@ -11,8 +11,13 @@ from tests.unit.sources import ROOT, module_name
 _WITH_TYPES = {module_name(path): path for path in sorted((ROOT / "balancer").rglob("*.pxd"))}
 LAYOUTS = {name: path for name, path in _WITH_TYPES.items() if path.stem == "layouts"}
 """The modules whose types say how structs lie in memory, and where these types are. They are not compiled."""
-TYPED = {name: path for name, path in _WITH_TYPES.items() if name not in LAYOUTS and path.stem != "calls"}
-"""The modules that are compiled, and where their types are."""
+_NATIVE = {name for name, path in _WITH_TYPES.items() if path.with_suffix(".pyx").exists()}
+TYPED = {
+    name: path
+    for name, path in _WITH_TYPES.items()
+    if name not in LAYOUTS and name not in _NATIVE and path.stem != "calls"
+}
+"""The modules of Python that are compiled, and where their types are."""
 
 BUILT_IN = {
     "bint",

@@ -98,3 +98,14 @@ def test_a_module_is_not_compiled_with_types_that_its_key_does_not_know(
     with pytest.raises(CannotBuild, match=r"one\.py is compiled with types that .* does not name: balancer/more\.pxi"):
         compile_modules(project, tmp_path / "cache", "release")
     assert not list((tmp_path / "cache").glob("balancer.one.*.so"))
+
+
+def test_a_native_module_may_have_types_beside_it(project: Path) -> None:
+    package = project / "balancer"
+    (package / "three.pyx").write_text("from balancer.two cimport two\n")
+    for name in ("two", "three"):
+        (package / f"{name}.pxd").write_text(f"cdef int {name}() except -1\n")
+    (package / "two.pyx").touch()
+    three = next(each for each in typed_modules(project) if each.name == "balancer.three")
+    assert (three.source, three.types) == (Path("balancer/three.pyx"), Path("balancer/three.pxd"))
+    assert Path("balancer/two.pxd") in types_read_for(project, three), "the source names it, and not its types"

@@ -148,3 +148,8 @@ cdef int (*submit_ping)(Session *, uint8_t, const uint8_t *) noexcept
 cdef int (*submit_goaway)(Session *, uint8_t, int32_t, uint32_t, const uint8_t *, size_t) noexcept
 cdef const char *(*error_text)(int) noexcept
 cdef MakeSession session_client_new2, session_server_new2
+
+cdef Callbacks *callbacks
+
+cdef int set_callback(bytes name, void *callback) except -1
+cdef Option *options(size_t continuations) except NULL

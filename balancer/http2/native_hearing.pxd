@@ -1,0 +1,1 @@
+cdef int listen() except -1
