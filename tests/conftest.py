@@ -21,10 +21,11 @@ settings.register_profile("gate", settings.get_profile("explore"), derandomize=T
 settings.register_profile("unit", settings.get_profile("gate"), max_examples=10)
 settings.load_profile("gate")
 
-# Whoever starts the tests in the background of a script has SIGINT ignored, and every process that a test starts would
-# inherit that: what tests say about SIGINT has to hold all the same.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Whoever starts the tests in the background of a script, or with nohup, has signals ignored, and every process that a
+# test starts would inherit that: what tests say about signals has to hold all the same.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
 
 
 @pytest.hookimpl(wrapper=True)

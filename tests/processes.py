@@ -2,7 +2,7 @@
 
 Each process takes the next file when it has ended one, so a file's tests share what they set up, and the processes end
 at about the same time. Each file is collected once, by the process that runs it: with pytest-xdist every process
-collects all files, and all results go through one more process, which takes a tenth of the whole run.
+collects all files, and all results go through one more process (docs/adr/0047-tests-in-processes.md).
 """
 
 from __future__ import annotations
