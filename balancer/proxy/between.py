@@ -25,7 +25,11 @@ class OfInner:
 
 
 class StreamBetween(RequestStream):
-    """Looks like the client's stream, which is `inner`, to who answers, and like who answers to the client's stream."""
+    """Looks like the client's stream, which is `inner`, to who answers, and like who answers to the client's stream.
+
+    Its attributes are those of `inner`, so no declaration for compiled code may say that it is a `RequestStream`: C
+    would read the empty places of its own.
+    """
 
     __slots__ = ("_consumer", "inner")
 

@@ -1,6 +1,6 @@
 from cpython cimport time
 
-from balancer.http.streams cimport Outgoing, RequestStream
+from balancer.http.streams cimport Outgoing
 from balancer.live cimport View
 from balancer.matching.served cimport Match
 from balancer.model.layouts cimport RoutePolicyLayout
@@ -19,7 +19,7 @@ cdef class RequestContext:
     cdef public Outgoing outgoing
     cdef public long page_status
     cdef public RoutePolicyLayout policy
-    cdef public RequestStream stream
+    cdef public object stream
     cdef public Supplies supplies
     cdef public View view
     cpdef forwarded(self, error)

@@ -3,7 +3,7 @@ from cpython cimport time
 
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.origin cimport Origin
-from balancer.http.streams cimport Outgoing, RequestStream
+from balancer.http.streams cimport Outgoing
 from balancer.live cimport View
 from balancer.matching.destinations cimport Destination
 from balancer.matching.routing cimport RouteTable
