@@ -26,7 +26,7 @@ ALONE = $(shell grep -rl --include='test_*.py' 'mark\.alone' $(SUITES) | sort)
 # What the compiled modules can break: everything between a client and an endpoint.
 DATA_PLANE := tests/unit/balancer tests/integration/balancer $(addprefix tests/features/test_,http_cases.py http2_cases.py http2_clients.py \
 	http2_crossed.py http2_limits.py http2_streams.py faults_back_pressure.py faults_clients.py faults_endpoints.py \
-	faults_pools.py grpc_calls.py) $(addprefix tests/integration/test_,affinity.py bad_input.py bodies.py canary.py \
+	faults_pools.py grpc_calls.py hooks.py hooks_hostile.py http2_gates.py) $(addprefix tests/integration/test_,affinity.py bad_input.py bodies.py canary.py \
 	client_certificates.py client_limits.py conformance.py error_trail.py event_loops.py external_auth.py health.py \
 	limits.py metrics.py mirrors.py process.py proxy_protocol.py redirects.py relocation.py response_edits.py \
 	response_fields.py response_options.py rewriting.py routing_cases.py sign_in.py stopping.py tls.py \
