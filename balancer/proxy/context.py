@@ -72,9 +72,9 @@ class RequestContext:
         self.supplies = supplies
         self.waiting = waiting
         self.stream = stream
-        own = self.supplies  # the typed attribute needs no look-up, nor does the next one
+        own = self.supplies  # the typed attribute needs no look-up
         self.view = own.live.view
-        self.account = Account(self.stream.origin.peer, request, time.perf_counter())
+        self.account = Account(stream.origin.peer, request, time.perf_counter())
         alarms = own.alarms
         self.alarm = alarms.pop() if alarms else own.take_alarm()  # there is one nearly always
         self.editors: tuple[ResponseEditor, ...] = ()
