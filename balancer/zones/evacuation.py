@@ -132,6 +132,8 @@ class Evacuation:
         self.is_on = len(self._names) > 1
         if self._zones:
             self._judge_those_named()
+        if not self._zones:
+            self.is_awake = False  # so that the next failure begins to count anew
         if self.left:
             self._show()
 

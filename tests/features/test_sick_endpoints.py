@@ -15,10 +15,19 @@ from tests.features.sick.clients import AbortingCrowd, SickCrowd
 from tests.features.sick.endpoints import SickEndpoint
 from tests.features.sick.stage import RATE, staged
 
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
+
 PREFER, ADAPTIVE = ZonePolicy(ZonePolicyName.PREFER_ZONE), ZonePolicy(ZonePolicyName.ADAPTIVE)
+each_choice = pytest.mark.parametrize(
+    ("policy", "balancing"),
+    [
+        *(pytest.param(PREFER, balancing, id=f"prefer-zone, {balancing.value}") for balancing in LoadBalancing),
+        pytest.param(ADAPTIVE, LoadBalancing.ROUND_ROBIN, id="adaptive"),  # has a choice of its own
+    ],
+)
+"""Every way in which an endpoint is chosen."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("grpc", [False, True], ids=["http1", "grpc"])
 @pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
 async def test_well_endpoints_serve_without_errors_at_home(policy: ZonePolicy, *, grpc: bool) -> None:
@@ -30,15 +39,11 @@ async def test_well_endpoints_serve_without_errors_at_home(policy: ZonePolicy, *
     assert calm.at_home >= 0.9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("grpc", [False, True], ids=["http1", "grpc"])
-@pytest.mark.parametrize("balancing", LoadBalancing)
-@pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
+@each_choice
 async def test_one_of_two_endpoints_that_answers_errors_at_once_is_left(
     policy: ZonePolicy, balancing: LoadBalancing, *, grpc: bool
 ) -> None:
-    if policy is ADAPTIVE and balancing is not LoadBalancing.ROUND_ROBIN:
-        pytest.skip("adaptive has a choice of its own")
     async with staged(policy, grpc=grpc, load_balancing=balancing) as stage:
         sick = stage.home[0]
         sick.failing = 1.0
@@ -56,16 +61,12 @@ HELD = build.route(hash_by="$arg_user")
 ATTACK = b"GET /report?user=7 HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pause", [b"", b"Retry-After: 30\r\n"], ids=["plain", "retry-after"])
-@pytest.mark.parametrize("balancing", LoadBalancing)
-@pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=["prefer-zone", "adaptive"])
+@each_choice
 async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobody(
     policy: ZonePolicy, balancing: LoadBalancing, pause: bytes
 ) -> None:
     """The hash holds the attacker to one endpoint, where every request of it fails. Others take turns."""
-    if policy is ADAPTIVE and balancing is not LoadBalancing.ROUND_ROBIN:
-        pytest.skip("adaptive has a choice of its own")
     async with staged(policy, zones="aa", load_balancing=balancing, route=HELD, warm_seconds=1.0) as stage:
         attacked = [each for each in stage.home if isinstance(each, SickEndpoint)]
         for each in attacked:
@@ -87,7 +88,6 @@ async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobod
     assert shares[1] - len(attacker.ended) >= least * during.ended, "others still get the attacked endpoint"
 
 
-@pytest.mark.slow
 async def test_a_client_that_provokes_errors_everywhere_has_nobody_ejected() -> None:
     async with staged(PREFER, warm_seconds=1.0) as stage:
         for each in stage.home:
@@ -104,7 +104,6 @@ BREAKER = b"POST /import HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 3\r\n\r\
 UPLOAD = b"POST /import HTTP/1.1\r\nHost: shop.test\r\nContent-Length: 1000000\r\n\r\nbegun"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("crowd", "request_bytes"),
     [(SickCrowd, BREAKER), (SickCrowd, UPLOAD), (AbortingCrowd, UPLOAD)],
@@ -135,7 +134,6 @@ async def test_a_client_whose_uploads_fail_takes_neither_endpoints_nor_the_zone_
         assert during.at_home >= 0.95
 
 
-@pytest.mark.slow
 async def test_an_endpoint_that_asks_for_a_pause_gets_it_and_is_back_afterwards() -> None:
     async with staged(PREFER, warm_seconds=1.0) as stage:
         sick = stage.home[0]

@@ -28,7 +28,7 @@ from tests.integration.manifests import (
 )
 from tests.integration.running import running
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
 WARM_SECONDS, SETTLED_SECONDS, WATCHED_SECONDS = 4.0, 5.0, 8.0
 ERRORS_MOST, HOME_LEAST, HOME_SECONDS, STAY_LEAST = 0.02, 0.95, 30.0, 0.9

@@ -17,6 +17,8 @@ from balancer.workers.messages import ZoneReport
 from tests.features.sick.endpoints import SickServer
 from tests.features.sick.stage import Stage, staged
 
+pytestmark = pytest.mark.faults
+
 PREFER, ADAPTIVE = ZonePolicy(ZonePolicyName.PREFER_ZONE), ZonePolicy(ZonePolicyName.ADAPTIVE)
 BOTH = pytest.mark.parametrize("policy", [PREFER, ADAPTIVE], ids=lambda policy: policy.name.value)
 

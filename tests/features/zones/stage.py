@@ -33,6 +33,7 @@ from balancer.workers.worker import Worker
 from tests import builders as build
 from tests.fakes.clients import RawClient
 
+SLOTS = 4
 GET = b"GET / HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 _HEAD_END = b"\r\n\r\n"
@@ -46,20 +47,17 @@ class ZoneEndpoint:
     """Answers every request after `seconds`, `slots` of them at once; `requests` counts them. 0 s: at once.
 
     `worked_seconds` is how long all of them were at work, which on a busy machine is longer than they should.
-
-    `spread` is the deviation of the logarithm of the seconds, whose mean is `seconds`; 0: all requests take the same.
     """
 
-    def __init__(self, zone: str, *, seconds: float = 0.0, slots: int = 4, spread: float = 0.0) -> None:
+    def __init__(self, zone: str, *, seconds: float = 0.0, slots: int = SLOTS) -> None:
         self.zone = zone
         self.seconds = seconds
-        self._spread = spread
-        self._chance = random.Random(_SEED)
-        self.requests = self.port = 0
+        self.requests = 0
+        self.port = 0
         self.worked_seconds = 0.0
         self._slots = slots
         self._busy = 0
-        self._waiting: deque[asyncio.Transport] = deque()
+        self._waiting: deque[tuple[asyncio.Transport, float]] = deque()
         self._visits: set[asyncio.Transport] = set()
         self._server: asyncio.Server | None = None
 
@@ -82,21 +80,25 @@ class ZoneEndpoint:
             await self._server.wait_closed()
             self._server = None
 
-    def take(self, transport: asyncio.Transport, _head: bytes) -> None:
+    def take(self, transport: asyncio.Transport, head: bytes) -> None:
         """A request came. Whoever answers by what it asks for overrides this."""
         self.requests += 1
-        if not self.seconds:
+        seconds = self.seconds_of(head)
+        if not seconds:
             transport.write(_ANSWER)
         elif self._busy < self._slots:
-            self._work(transport)
+            self._work(transport, seconds)
         else:
-            self._waiting.append(transport)
+            self._waiting.append((transport, seconds))
 
-    def _work(self, transport: asyncio.Transport) -> None:
+    def seconds_of(self, _head: bytes) -> float:
+        """What a request takes. Whoever reads that from the request overrides this."""
+        return self.seconds
+
+    def _work(self, transport: asyncio.Transport, seconds: float) -> None:
         self._busy += 1
-        factor = self._chance.lognormvariate(-(self._spread**2) / 2, self._spread) if self._spread else 1.0
         loop = asyncio.get_running_loop()
-        loop.call_later(self.seconds * factor, self._done, transport, loop.time())
+        loop.call_later(seconds, self._done, transport, loop.time())
 
     def _done(self, transport: asyncio.Transport, began: float) -> None:
         self._busy -= 1
@@ -104,7 +106,7 @@ class ZoneEndpoint:
         if not transport.is_closing():
             transport.write(_ANSWER)
         if self._waiting:
-            self._work(self._waiting.popleft())
+            self._work(*self._waiting.popleft())
 
 
 class _Visit(asyncio.Protocol):
@@ -227,9 +229,9 @@ async def planes() -> AsyncIterator[Plane]:
 
 
 @asynccontextmanager
-async def sites(zones: str, *, seconds: float = 0.0, spread: float = 0.0) -> AsyncIterator[Sequence[ZoneEndpoint]]:
+async def sites(zones: str, *, seconds: float = 0.0) -> AsyncIterator[Sequence[ZoneEndpoint]]:
     """An endpoint for each letter, as `builders.endpoints`."""
-    made = [ZoneEndpoint(f"zone-{letter}", seconds=seconds, spread=spread) for letter in zones]
+    made = [ZoneEndpoint(f"zone-{letter}", seconds=seconds) for letter in zones]
     try:
         for each in made:
             await each.start()
@@ -278,6 +280,10 @@ class Crowd:
                 await asyncio.sleep(due - time.perf_counter())
                 group.create_task(self.ask())
 
+    def request(self) -> bytes:
+        """The next request."""
+        return GET
+
     async def ask(self) -> None:
         """One request, whose answer or failure is noted."""
         sent_at = time.perf_counter()
@@ -287,7 +293,7 @@ class Crowd:
                 self._made.append(client)
             else:
                 client = self._idle.pop()
-            response = await client.ask(GET)
+            response = await client.ask(self.request())
         except (OSError, EOFError) as error:
             self.failures.append(repr(error))
             return

@@ -162,6 +162,20 @@ def test_a_zone_without_endpoints_is_forgotten_and_a_single_zone_is_not_judged()
     assert not traffic.evacuation.is_on
 
 
+@pytest.mark.parametrize("meanwhile", ["", "a"], ids=["no zone", "one zone"])
+def test_zones_that_come_back_while_something_fails_are_judged_again(meanwhile: str) -> None:
+    """As where leaving was forbidden for a while, or where every endpoint was away."""
+    traffic = Traffic()
+    traffic.run(5.0, {"a": 0.4})
+    assert traffic.share() > 0.9
+    traffic.evacuation.follow(meanwhile)
+    assert traffic.evacuation.left == {}
+    traffic.run(5.0, {"a": 0.4})
+    traffic.evacuation.follow("abc")
+    traffic.run(5.0, {"a": 0.4})
+    assert traffic.share() > 0.9
+
+
 def test_without_zones_nothing_is_judged() -> None:
     evacuation = Evacuation()
     evacuation.ended("a", failed=True, seconds=0.1, now=1.0)
