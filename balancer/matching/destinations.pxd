@@ -7,5 +7,5 @@ cdef class Destination:
     cdef public tuple editors
     cdef public RoutePolicyLayout policy
     cdef public RouteLayout route
-    cdef public Py_ssize_t subset
-    cdef public str tenant
+    cdef public Py_ssize_t counted_at, subset
+    cdef public str host_name, tenant

@@ -24,21 +24,24 @@ class DestinationNames(NamedTuple):
 
 
 class Destination:
-    """Where requests go: a branch of `route`.
+    """Where requests go: a branch of `route`, which is one of the host `host_name` of the model (empty: of every host).
 
     `backend` None: they get `error`. `names` are those under which they count, `tenant` is the namespace whose bounds
     they fill. `stickiness` and `hash_text` say which endpoint they are held to; `is_held`: one of the two does.
     `subset` is to how many endpoints the hash leads. `request_editor` edits what endpoints get, None: nothing does.
     `editors` change the responses of this destination alone; `is_edited`: there is one of these. `is_bounded`: the
-    policy bounds the rate of bodies, or the time of requests or attempts.
+    policy bounds the rate of bodies, or the time of requests or attempts. `counted_at` is the slot in which requests of
+    the route count, -1 before the first of them.
     """
 
     __slots__ = (
         "backend",
         "branch",
+        "counted_at",
         "editors",
         "error",
         "hash_text",
+        "host_name",
         "is_bounded",
         "is_edited",
         "is_held",
@@ -52,8 +55,10 @@ class Destination:
         "zone_policy",
     )
 
-    def __init__(self, route: Route, branch: Branch) -> None:
+    def __init__(self, route: Route, branch: Branch, host_name: str = "") -> None:
         self.route = route
+        self.host_name = host_name
+        self.counted_at = -1
         self.branch = branch
         policy = route.policy
         self.policy = policy

@@ -58,15 +58,19 @@ class Served:
         "stand_ins",
     )
 
-    def __init__(self, route: Route, make: GateMaker, closing: ErrorKind | None = None) -> None:
-        """`closing`: every request is refused with this error, although the route is open."""
+    def __init__(
+        self, route: Route, make: GateMaker, host_name: str = "", *, closing: ErrorKind | None = None
+    ) -> None:
+        """`host_name` is that of the host of the model, empty for every host. `closing`: every request is refused with
+        this error, although the route is open.
+        """
         self.route = route
         gates = gates_of(route, make)
         self.plain_gates = gates.plain
         self.secure_gates = gates.secure
         self.editors = editors_of(route.response_rules)
-        self.junction = junction_of(route)
-        self.main = Destination(route, route.main) if self.junction is None else self.junction.main
+        self.junction = junction_of(route, host_name)
+        self.main = Destination(route, route.main, host_name) if self.junction is None else self.junction.main
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = _rewriter_of(route)
