@@ -29,12 +29,16 @@ class RowRelay:
 
     __slots__ = ("_keys", "_reader", "_table", "_telling", "order", "tags")
 
-    def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1) -> None:
-        """`state` is told while others have none. What came at once is told in so many `parts`, one a turn."""
+    def __init__(
+        self, table: RowTable, *, state: tuple[float, ...], parts: int = 1, part_seconds: float = 0.0
+    ) -> None:
+        """`state` is told while others have none. What came at once is told in so many `parts`, which follow each other
+        after `part_seconds`.
+        """
         self._table = table
         self._keys: dict[int, str] = {}
         self._reader = RowReader(table, (), ())
-        self._telling = _Telling(table, state, parts)
+        self._telling = _Telling(table, state, parts, part_seconds)
         self.tags: frozenset[int] = frozenset()
         self.order: tuple[int, ...] = ()
 
@@ -77,20 +81,24 @@ class _Telling:
         "_left",
         "_order",
         "_part",
+        "_part_seconds",
         "_parts",
         "_state",
         "_states",
         "_table",
         "_talks",
         "_told",
+        "_told_at",
         "_totals",
         "_writer",
     )
 
-    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int) -> None:
+    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int, part_seconds: float) -> None:
         self._table = table
         self._state = state
         self._parts = parts
+        self._part_seconds = part_seconds
+        self._told_at = float("-inf")
         self._left = 0
         self._talks: dict[int, Talk] = {}
         self._told: dict[int, tuple[float, ...]] = {}  # totals of things that were told before
@@ -127,8 +135,9 @@ class _Telling:
 
     def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
         """Tells the next part. `states` is another object whenever it has changed."""
-        if not self._left:
+        if not self._left or now - self._told_at < self._part_seconds:
             return
+        self._told_at = now
         self._left -= 1
         self._totals = [[*map(add, total, part)] for total, part in zip(self._totals, self._part, strict=True)]
         if states is not self._states:

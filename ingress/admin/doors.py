@@ -51,8 +51,8 @@ class DoorTimes(NamedTuple):
     linger_seconds: float = 1.0
 
 
-NOTE_ACTIVE: Final = "note active"
-"""The key of a request under which the handler of a stream without end finds what to call when a message has come."""
+NOTE_ACTIVE: Final = web.RequestKey("note_active", Callable[[], None])
+"""Where the handler of a stream without end finds what to call whenever a message has come."""
 
 USUAL_TIMES: Final = DoorTimes()
 """The times of ports that serve."""

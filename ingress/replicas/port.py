@@ -61,39 +61,40 @@ class _Hearing:
     def __init__(self, hear: Hear, credentials: ReplicaCredentials) -> None:
         self._hear = hear
         self._credentials = credentials
-        self._conversing: set[asyncio.Task[object]] = set()
+        self._streams: set[asyncio.Transport] = set()
 
     async def end(self, _app: web.Application) -> None:
-        """Ends all streams: the library would wait for them."""
-        for task in self._conversing:
-            task.cancel()
+        """Ends all streams at once: the library would wait for them."""
+        for transport in self._streams:
+            transport.abort()
 
     async def converse(self, request: web.Request) -> web.WebSocketResponse:
         """Answers each message with the status of `_answer`, a space and the own zone."""
-        task = asyncio.current_task()
-        assert task is not None  # aiohttp calls this
-        self._conversing.add(task)
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError  # it has gone already
+        self._streams.add(transport)
         try:
-            return await self._conversed(request)
+            return await self._conversed(request, _identity_behind(request))
         finally:
-            self._conversing.discard(task)
+            self._streams.discard(transport)
 
-    async def _conversed(self, request: web.Request) -> web.WebSocketResponse:
-        identity = _identity_behind(request)
+    async def _conversed(self, request: web.Request, identity: str) -> web.WebSocketResponse:
         stream = web.WebSocketResponse(
             timeout=_CLOSE_SECONDS,
             receive_timeout=_SILENT_SECONDS,
             compress=False,
             max_msg_size=MESSAGE_BYTES_MOST + 1,
         )
-        await stream.prepare(request)
-        while (message := await _next_message(stream)) is not None:
-            request[NOTE_ACTIVE]()
-            status, zone = self._answer(identity, message)
-            if message is _TOO_LONG:
-                break
-            await stream.send_str(f"{status.value} {zone}")
-        await stream.close()
+        with suppress(ConnectionError):  # the other one has gone
+            await stream.prepare(request)
+            while (message := await _next_message(stream)) is not None:
+                request[NOTE_ACTIVE]()
+                status, zone = self._answer(identity, message)
+                if message is _TOO_LONG:
+                    break
+                await stream.send_str(f"{status.value} {zone}")
+            await stream.close()
         return stream
 
     async def answer_older(self, request: web.Request) -> web.Response:
@@ -132,8 +133,9 @@ async def _next_message(stream: web.WebSocketResponse) -> bytes | None:
     if message.type is aiohttp.WSMsgType.BINARY:
         data: bytes = message.data
         return data
-    is_too_long = stream.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
-    return _TOO_LONG if is_too_long and message.type is aiohttp.WSMsgType.ERROR else None
+    problem = message.data
+    is_too_long = isinstance(problem, aiohttp.WebSocketError) and problem.code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+    return _TOO_LONG if is_too_long else None
 
 
 async def _beginning(content: aiohttp.StreamReader) -> bytes:

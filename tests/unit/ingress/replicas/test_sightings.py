@@ -68,7 +68,7 @@ def test_a_worker_hears_what_the_workers_of_another_replica_saw() -> None:
     heard = conversation(Replica(), Replica(), 10)
     picks = [each.seen.picks for each in heard]
     assert sum(picks[-50:]) == pytest.approx(100.0)
-    assert max(picks[-50:]) == pytest.approx(2.0), "in parts, without bursts"
+    assert max(picks[-50:]) < 5.0, "half of the ten at most come at once"
     assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(1.0)
     assert heard[-1].share == 0.5
     assert heard[-1].baseline == 0.02
