@@ -144,7 +144,7 @@ def is_searchable(path: bytes) -> bool:
 
 def too_long(match: Match, make: GateMaker) -> Match:
     """What becomes of a path that is too long for the expression of the route."""
-    route, host_name = match.served.route, match.served.main.host_name
+    route, host_name = match.served.route, match.served.main.count.host_name
     if not route.long_expression:
         return match
     return Match(Served(route, make, host_name, closing=ErrorKind.TARGET_TOO_LONG))

@@ -148,17 +148,17 @@ class Accounting:
         """Where a request to a destination counts for its path; -1 without one."""
         if to is None:
             return -1
-        first = to.counted_at
+        count = to.count
+        first = count.slot
         if first < 0:
-            route = to.route
+            recorder, route, kind = self.recorder, to.route, to.route.kind.value
             owner, service = route.owner, route.main.service.name
-            kind: str = route.kind._value_
-            first = self.recorder.route_slot(
-                RouteLabels(owner.namespace, owner.name, service, to.host_name, route.path, kind)
+            first = recorder.route_slot(
+                RouteLabels(owner.namespace, owner.name, service, count.host_name, route.path, kind)
             )
             if not is_overflow(first):
-                to.counted_at = first
-        return first + (status >= _SERVER_ERRORS)
+                count.slot = first
+        return first + 1 if status >= _SERVER_ERRORS else first
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
         names = lines.names_of(account)

@@ -29,9 +29,7 @@ class RowRelay:
 
     __slots__ = ("_keys", "_reader", "_table", "_telling", "order", "tags")
 
-    def __init__(
-        self, table: RowTable, *, state: tuple[float, ...], parts: int = 1, part_seconds: float = 0.0
-    ) -> None:
+    def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1, part_seconds: float = 0.0) -> None:
         """`state` is told while others have none. What came at once is told in so many `parts`, which follow each other
         after `part_seconds`.
         """

@@ -18,7 +18,7 @@ from ingress.replicas.limiting import TURN_SECONDS
 from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
-from ingress.replicas.outbox import FAR_SECONDS, Outbox, Sections, Tables
+from ingress.replicas.outbox import FAR_SECONDS, NO_TABLES, NOTHING, Outbox, Sections, Tables
 from ingress.replicas.port import Line, NotHeard, Teller, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
@@ -49,8 +49,8 @@ class ConversationOptions(NamedTuple):
 class _News(NamedTuple):
     """What the next message to one replica shall tell as far as it is new there."""
 
-    sections: Sections = {}
-    tables: Tables = {}
+    sections: Sections = NOTHING
+    tables: Tables = NO_TABLES
 
 
 class _Addressee:
@@ -200,7 +200,7 @@ class Conversation:
                 place.picks_at = now
             else:
                 sections = {section: rows for section, rows in sections.items() if section != "picks"}
-            return _News(sections, sharing.tables if outbox.is_near else {})
+            return _News(sections, sharing.tables if outbox.is_near else NO_TABLES)
         if sharing.limits.fresh:
             return _News({"spent": sharing.limits.fresh})
         return _News() if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None

@@ -35,8 +35,9 @@ Wholes = Mapping[str, Any]
 """What is told as a whole when it changes, by the name of the field of a message."""
 
 
-_NOTHING: Final[Wholes] = {}
-_NO_TABLES: Final[Tables] = {}
+NOTHING: Final[Mapping[str, Any]] = {}
+NO_TABLES: Final[Tables] = {}
+"""There is nothing to tell."""
 _TABLE_FIELDS: Final = {"loads": "load_table", "zones": "zone_table"}
 
 
@@ -82,8 +83,8 @@ class Outbox:
         name: str,
         zone: str,
         sections: Sections,
-        wholes: Wholes = _NOTHING,
-        tables: Tables = _NO_TABLES,
+        wholes: Wholes = NOTHING,
+        tables: Tables = NO_TABLES,
         is_older: bool = False,
     ) -> Message:
         """The next message. Rows beyond the bound of a message come with the next one.

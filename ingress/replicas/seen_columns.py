@@ -115,7 +115,7 @@ class TellingColumns:
         return table if table.tags else None
 
     def rows_since(self, edition: int) -> tuple[SeenRow, ...]:
-        """The same for a replica of schema 1."""
+        """What `table_since` tells, for a replica of schema 1."""
         return rows_of(self._since(edition), self._columns)
 
     def _since(self, edition: int) -> SeenColumns:

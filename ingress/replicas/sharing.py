@@ -155,7 +155,9 @@ class FleetSharing:
         keys = [key for key in load_keys(self._model) if key.startswith(f"{service}:")]
         if picks := sum(self.loads.taken.get(tag_of(key), 0) for key in keys):
             use = _use_told(facts, facts.fleet_loads, "fleet-loads")
-            told.append(f"Other replicas of {self.own_zone} told that they picked {picks:.0f} times under adaptive.{use}")
+            told.append(
+                f"Other replicas of {self.own_zone} told that they picked {picks:.0f} times under adaptive.{use}"
+            )
         backends = [backend.key for backend in self._model.backends if backend.key.startswith(f"{service}:")]
         if any(self.zones.taken.get(tag_of(key)) is not None for key in zone_keys(self._model, backends)):
             use = _use_told(facts, facts.fleet_zones, "fleet-zones")

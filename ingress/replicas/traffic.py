@@ -49,7 +49,7 @@ class Rates:
         self._at = now
 
     def _learn_each(self, news: Iterable[tuple[str, int]], elapsed: float, weight: float) -> None:
-        """The same for Services of which some are new. Until the window is full, the average is the mean of all that
+        """Learns about Services of which some are new. Until the window is full, the average is the mean of all that
         came.
         """
         before, rates = self._totals, self.known

@@ -80,11 +80,14 @@ class Load:
         zones = self._zones[zonal]
         zones.clear()
         while len(zones) < sample:
-            answered = self._answered[zonal]
-            await until(lambda: self._answered[zonal] > answered or self._task.done(), seconds=PATIENCE_SECONDS)
-            if self._task.done():
-                self._task.result()
+            await self._next_answer(zonal)
         return zones.count("zone-a") / len(zones)
+
+    async def _next_answer(self, zonal: Zonal) -> None:
+        answered = self._answered[zonal]
+        await until(lambda: self._answered[zonal] > answered or self._task.done(), seconds=PATIENCE_SECONDS)
+        if self._task.done():
+            self._task.result()
 
     async def _run(self) -> None:
         connections = {zonal: await Connection.open(zonal.http_port) for zonal in self._counts}

@@ -181,8 +181,6 @@ class RouteRow(msgspec.Struct, frozen=True, omit_defaults=True):
     host: str
     path: str
     kind: str
-    requests: int = 0
-    errors: int = 0
     namespace: str = ""
     ingress: str = ""
     service: str = ""
@@ -190,6 +188,8 @@ class RouteRow(msgspec.Struct, frozen=True, omit_defaults=True):
     closed: bool = False
     features: tuple[str, ...] = ()
     certificate: str = ""
+    requests: int = 0
+    errors: int = 0
 
 
 class EndpointRow(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -188,7 +188,10 @@ class Watching:
             return
         backends = [each for each in model.backends if (each.namespace, each.service) in names]
         yield "services", ledger.rows_of(names, self._at)
-        yield "routes", (row for row in route_rows(model, ledger.traffic.routes) if (row.namespace, row.service) in names)
+        yield (
+            "routes",
+            (row for row in route_rows(model, ledger.traffic.routes) if (row.namespace, row.service) in names),
+        )
         yield "endpoints", endpoint_rows(backends, inventory, self._report)
 
     async def _turn(self) -> None:

@@ -37,7 +37,7 @@ from ingress.replicas.conversation import Conversation, ConversationOptions
 from ingress.replicas.messages import FlowRow, HealthRow, Picks, encode
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 from ingress.replicas.picks import answers_by_namespace, picks_by_service
-from ingress.replicas.port import Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Hear, Line, NotHeard, Teller, open_port
 from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
 from ingress.replicas.sharing import Ends, load_keys
 from ingress.replicas.trust import credentials_of
@@ -217,17 +217,18 @@ async def _others(pipe: Connection, measured: int, ports: Sequence[int], backend
         near = heard[ZONES[-1]]
         pipe.send(_Heard(near, sum(heard.values()) - near))
 
-    def hear(zone: str, data: bytes) -> str:
-        heard[zone] += len(data)
-        return zone
+    def ear(zone: str) -> Hear:
+        def hear(_: str, data: bytes) -> str:
+            heard[zone] += len(data)
+            return zone
+
+        return hear
 
     async with AsyncExitStack() as stack:
         for number, port in enumerate(ports):
             zone = ZONES[number % len(ZONES)]
             credentials = credentials_of(_SECRET)
-            runner, _ = await open_port(
-                _HOST, port, credentials=credentials, hear=lambda _, data, zone=zone: hear(zone, data)
-            )
+            runner, _ = await open_port(_HOST, port, credentials=credentials, hear=ear(zone))
             stack.push_async_callback(runner.cleanup)
             line = Teller(credentials).line(f"{_HOST}:{measured}")
             telling = asyncio.create_task(_tell(line, zone, number, backends))
@@ -276,5 +277,5 @@ def _sections(backends: int, seconds: float) -> dict[str, dict[str, object]]:
 def _seen(tags: tuple[int, ...], seconds: float) -> SeenColumns:
     """What the workers of another replica have seen after so many seconds."""
     requests = float(int(seconds * _REQUESTS))
-    totals = (requests, requests, requests, requests * 0.02, 0.0, 0.0)
-    return SeenColumns(tags, tuple([word] * len(tags) for word in totals), tuple([word] * len(tags) for word in (0.1, 0.02)))
+    totals, state = (requests, requests, requests, requests * 0.02, 0.0, 0.0), (0.1, 0.02)
+    return SeenColumns(tags, *(tuple([word] * len(tags) for word in words) for words in (totals, state)))

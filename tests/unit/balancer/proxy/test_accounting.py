@@ -14,7 +14,7 @@ from balancer.http.origin import Origin
 from balancer.http1.heads import RequestHeadReader
 from balancer.logs.accesslines import FailedAttempt
 from balancer.logs.tracing.spans import SpanContext
-from balancer.matching.destinations import Destination
+from balancer.matching.destinations import Destination, PathCount
 from balancer.metrics.definitions import (
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
@@ -96,7 +96,7 @@ def test_a_forwarded_request_counts_under_its_route_and_zones() -> None:
 def test_a_request_counts_under_the_path_that_matched_whatever_becomes_of_it() -> None:
     """The answers of one path: two over one pick, one of which is an error, and a refusal without a pick."""
     route = builders.route("/cart")
-    to = Destination(route, route.main, "shop.test")
+    to = Destination(route, route.main, PathCount("shop.test"))
     accounts = [forwarded(), forwarded(), forwarded(), forwarded()]
     pick = accounts[0].pick
     for account, status in zip(accounts, (200, 200, 502, 429), strict=True):

@@ -103,9 +103,8 @@ async def test_who_is_believed_no_longer_is_refused_and_not_told() -> None:
 
 async def test_one_that_started_anew_at_the_same_place_is_told_over_another_stream() -> None:
     first, second, here = Ear(), Ear(), credentials_of(SECRET)
-    async with hearing(first) as port:
-        async with line_to(port, here) as line:
-            assert (await told(line, b"hello"))[1] == first.credentials.identity
+    async with hearing(first) as port, line_to(port, here) as line:
+        assert (await told(line, b"hello"))[1] == first.credentials.identity
     async with hearing(second, port), line_to(port, here) as line:
         assert (await told(line, b"hello"))[1] == second.credentials.identity
 

@@ -54,7 +54,10 @@ def test_every_path_is_a_row_and_the_default_backend_is_the_last() -> None:
     counted.errors = 2.0
     rows = list(route_rows(model, {RouteLabels("shop", "web", "cart", "shop.test", "/a", "Exact"): counted}))
     assert rows[0] == RouteRow(
-        *("shop.test", "/a", "Exact", 7, 2, "shop", "web", "cart", "shop/cart:80"), certificate="shop/tls"
+        *("shop.test", "/a", "Exact", "shop", "web", "cart", "shop/cart:80"),
+        certificate="shop/tls",
+        requests=7,
+        errors=2,
     )
     assert not any(row.requests for row in rows[1:])
     assert [(row.host, row.path, row.backend) for row in rows[1:]] == [
