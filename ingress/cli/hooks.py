@@ -71,8 +71,9 @@ def _say(what: str, found: Tried) -> None:
         click.echo(f"  {name}: {value}")
     if found.body:
         click.echo(found.body.decode("utf-8", "replace"))
-    if found.choice.canary is not None:
-        click.echo(f"  canary: {found.choice.canary}")
+    for name, chosen in found.choice._asdict().items():
+        if chosen is not None:
+            click.echo(f"  {name.replace('_', ' ')}: {chosen}")
     if found.problem:
         click.echo(f"  problem: {found.problem}")
 

@@ -41,6 +41,15 @@ def test_a_response_hook_sees_the_fields_of_both(tmp_path: Path) -> None:
     assert (status, output) == (0, "response: goes on\n  server: app\n  x-seen: 1 2 app\n")
 
 
+def test_every_choice_is_shown(tmp_path: Path) -> None:
+    hook = tmp_path / "picks.py"
+    hook.write_text(
+        "from zonal_hooks import hook\n@hook\ndef pick(r):\n    r.set_canary('next')\n"
+        "    r.set_zone_policy('off')\n    r.set_affinity_key('k')\n"
+    )
+    assert said(str(hook)) == (0, "request: goes on\n  zone policy: off\n  canary: next\n  affinity key: k\n")
+
+
 def test_a_hook_reads_the_body_that_it_asks_for(tmp_path: Path) -> None:
     hook = tmp_path / "sized.py"
     hook.write_text(
