@@ -44,21 +44,24 @@ class Kept:
 
 
 class GatewayMemory:
-    """What was made of routes: as they are read, their statuses, their claims and the claims of hosts."""
+    """What was made of routes: as they are read, their statuses, what these say is not served, their claims and the
+    claims of hosts.
+    """
 
-    __slots__ = ("_ones", "_reads", "claims", "hosts", "standings")
+    __slots__ = ("_ones", "_reads", "claims", "hosts", "standings", "unserved")
 
     def __init__(self) -> None:
         self._reads: Memory[ReadRoute] = Memory()
         self._ones = Kept()
         self.standings = Kept()
+        self.unserved = Kept()
         self.claims = Kept()
         self.hosts = Kept()
 
     def begin(self, view: InventoryView) -> None:
         """Begins a translation of what `view` shows."""
         self._reads.begin(view)
-        for each in (self._ones, self.standings, self.claims, self.hosts):
+        for each in (self._ones, self.standings, self.unserved, self.claims, self.hosts):
             each.begin()
 
     def one(self, name: str, value: _Made) -> _Made:
