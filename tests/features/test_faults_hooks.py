@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from pathlib import Path
 from statistics import median
 
@@ -13,17 +13,13 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import HOST, Ledger, honest
 from tests.features.faults.stage import Record, Stage, staged
+from tests.features.hooks.hostile import BODIES, text_of
+from tests.features.hooks.serving import START
 from tests.integration.manifests import ingress, path, rule
 
 pytestmark = [pytest.mark.faults, pytest.mark.alone, pytest.mark.slow]
 
-TEXTS: Mapping[str, str] = {
-    "endless": "while True: pass",
-    "memory": "x = []\n    while True: x.append(bytearray(2**24))",
-    "raises": "raise ValueError('x' * 10**6)",
-    "exits": "import os; os._exit(0)",
-}
-HOOK = "from zonal_hooks import hook\n@hook(timeout='50ms', isolated=True)\ndef request(r):\n    {body}\n"
+NAMES = ("endless", "exit", "gigabytes-of-list", "raise")
 ROUNDS = 7
 SECONDS = 4.0
 RATE = 200
@@ -62,10 +58,10 @@ async def p99_of_others(stage: Stage) -> float:
     return load.percentile_seconds(0.99)
 
 
-@pytest.mark.parametrize("body", sorted(TEXTS))
-async def test_p99_of_other_routes_stays(body: str, tmp_path: Path, record_property: Record) -> None:
+@pytest.mark.parametrize("name", NAMES)
+async def test_p99_of_other_routes_stays(name: str, tmp_path: Path, record_property: Record) -> None:
     ledger, options = Ledger(), ("--hooks", str(tmp_path / "hostile.py"))
-    (tmp_path / "hostile.py").write_text(HOOK.format(body=TEXTS[body]))
+    (tmp_path / "hostile.py").write_text(START + text_of(BODIES[name], "request"))
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
         staged(tmp_path, {"app": [endpoint], "other": [endpoint]}, ledger=ledger, options=options) as stage,
