@@ -107,8 +107,9 @@ class _OwnerReading:
     def _wanted_ports(self) -> Iterator[tuple[_Key, int]]:
         sets = self._sets_of_gateways()
         for key, gateway in self._gateways.items():
-            for owner in (gateway, *(item for item, _ in sets.get(key, ()))):
-                yield from ((key, each.port) for each in owner.spec.listeners)
+            of_sets = (item.spec.listeners for item, _ in sets.get(key, ()))
+            for listeners in (gateway.spec.listeners, *of_sets):
+                yield from ((key, each.port) for each in listeners)
 
     def _sets_of_gateways(self) -> dict[_Key, list[tuple[ListenerSet, _Refusal | None]]]:
         found: dict[_Key, list[tuple[ListenerSet, _Refusal | None]]] = {}
