@@ -29,7 +29,7 @@ class GatewayMaterial:
         return self._materials.bounds
 
     def seen_in(self, inventory: Inventory) -> GatewayMaterial:
-        """The same for objects of `inventory`."""
+        """Material that is read from the objects of `inventory`, with what is remembered here."""
         return GatewayMaterial(inventory, self._materials)
 
     def certificate_problem(self, key: str) -> str:
