@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -60,12 +61,15 @@ class Shop:
         return done.stdout + done.stderr
 
     def follows(self, steps: Iterable[tuple[str, str]], before: str = "") -> None:
-        """Runs the steps of a page. Each says what the page says, within a minute."""
+        """Runs the steps of a page. Each says what the page says, within a minute, and sets nothing that is invalid."""
         for command, output in steps:
             watch, said = Stopwatch(), self.says(command, before)
             while output and output not in said:
                 assert watch.within(_PATIENCE_SECONDS), f"{command}\n{said}"
                 said = self.says(command, before)
+            findings = f"http://127.0.0.1:{self._ports['10254']}/debug/findings"
+            with urllib.request.urlopen(findings) as answer:
+                assert b"InvalidValue" not in answer.read(), command
 
 
 @contextmanager
