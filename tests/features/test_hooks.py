@@ -159,6 +159,15 @@ async def test_a_body_is_read_by_hooks_that_ask_for_it() -> None:
         assert sent(await served.ask("/"))["x-size"] == "0"
 
 
+@pytest.mark.parametrize("asks", ["", "(body=True)"])
+async def test_hooks_are_asked_once_where_bodies_are_received_first(asks: str) -> None:
+    text = f"@hook{asks}\ndef request(r):\n    r.add_header('x-asked', '1')\n"
+    async with hooked(text, annotations={"proxy-request-buffering": "on"}) as served:
+        told = await served.ask("/", "Content-Length: 3", method="POST", body=b"abc")
+        asked = [name for name, _ in told.json()["headers"] if name.lower() == "x-asked"]
+        assert (len(asked), told.json()["body_bytes"]) == (1, 3)
+
+
 async def test_a_reload_changes_the_next_request_and_no_other() -> None:
     text = "@hook\ndef request(r):\n    return Reply(200, body='{}')\n"
     async with hooked(text.format("one")) as served, await Connection.open(served.plane.http_port) as connection:

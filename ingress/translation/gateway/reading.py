@@ -331,10 +331,6 @@ class _GatewayReading:
                 yield key, None if self._material.certificate_problem(name) else name
 
 
-def _place(item: ObjectStanding) -> tuple[str, str, str]:
-    return item.kind, item.namespace, item.name
-
-
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
     """How many accepted routes each listener has, by its key."""
     found: Counter[str] = Counter()
