@@ -84,6 +84,7 @@ def test_lines_of_tcp_services_become_tcp_routes(tmp_path: Path, capsys: pytest.
     assert "x: y" in told
 
 
+@pytest.mark.large
 def test_listeners_beyond_the_bound_of_a_gateway_are_those_of_sets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
