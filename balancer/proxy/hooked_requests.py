@@ -110,10 +110,13 @@ class HookedRequest(Request):
         stream.detach()
         assert request is not None
         try:
-            if self._hooks.takes_body and request.body_bytes != 0:
-                self._receive(request)
-            else:
+            if not self._hooks.takes_body:
                 self._ask_hooks(request)
+            elif request.body_bytes == 0:
+                self._scene.body = b""
+                self._ask_hooks(request)
+            else:
+                self._receive(request)
         except Exception:
             self.break_off()
 

@@ -227,7 +227,7 @@ def _gateways(
     )
     material = GatewayMaterial(inventory, memories.shelf.materials)
     gateways = read_gateways(inventory, options, material, memories.gateways)
-    note_standings(gateways.standings, findings)
+    note_standings(gateways.standings, findings, memories.gateways)
     note_routes(gateways.routes, findings)
     return gateways
 

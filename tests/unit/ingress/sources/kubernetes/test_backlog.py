@@ -78,6 +78,27 @@ def test_the_newest_findings_come_last() -> None:
     assert drained(backlog) == [Removed(Kind.NODE, "", "a"), SourceFindings("kubernetes", ())]
 
 
+def test_a_removed_grant_goes_before_everything_that_waits() -> None:
+    backlog = Backlog()
+    backlog.add(Upserted(service("a", "1")))
+    backlog.add(Replaced(Kind.NODE, ()))
+    removed = Removed(Kind.REFERENCE_GRANT, "data", "web")
+    backlog.add(removed)
+    assert backlog.holds({Kind.REFERENCE_GRANT})
+    assert backlog.take() == removed
+    assert drained(backlog) == [Replaced(Kind.NODE, ()), Upserted(service("a", "1"))]
+
+
+def test_a_list_of_grants_makes_what_changed_before_obsolete() -> None:
+    backlog = Backlog()
+    backlog.add(Upserted(service("a", "1")))
+    backlog.add(Removed(Kind.REFERENCE_GRANT, "data", "web"))
+    backlog.add(Replaced(Kind.REFERENCE_GRANT, ()))
+    after = Removed(Kind.REFERENCE_GRANT, "data", "api")
+    backlog.add(after)
+    assert drained(backlog) == [Replaced(Kind.REFERENCE_GRANT, ()), after, Upserted(service("a", "1"))]
+
+
 def test_what_waits_is_known_by_kind() -> None:
     backlog = Backlog()
     backlog.add(Upserted(node("a", "1")))
