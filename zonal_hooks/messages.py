@@ -27,9 +27,6 @@ class Edits(NamedTuple):
     added: tuple[Field, ...] = ()
 
 
-NO_EDITS: Final = Edits()
-
-
 class Choice(NamedTuple):
     """What a `pick` hook says about the endpoint: a zone policy, whether or which canary, and the key of a hash.
 

@@ -76,9 +76,9 @@ def seen_news(
     A row that falls is about something that was gone in between, so it begins anew. Rows beyond the bound are left out.
     Raises `MessageRefused` for what cannot be.
     """
+    rows = _within_bound(known, rows)
     if not rows:
         return NOTHING_SEEN
-    rows = _within_bound(known, rows)
     widths, states = {*map(len, map(_TOTALS, rows))}, {*map(len, map(_STATE, rows))}
     tags = [*map(_TAG, rows)]
     if widths != {len(columns.totals)} or not states <= {0, len(columns.state)} or len({*tags}) < len(tags):

@@ -70,11 +70,11 @@ class ReadGateways(msgspec.Struct, frozen=True):
     """Everything of Gateway API that is ours.
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
-    name. `exposures` say what their Services should be, and `left_over` where clients may still come to, where each
-    Gateway has a Service. `needs` are the Secrets and ConfigMaps that each object names, and `services` are needed, by
-    namespace and name, all whether they exist or not.
-    `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
-    to endpoints, `namespace/name`, for those that name one; None: it cannot be used. `zones` are the zone policies.
+    name. Where each Gateway has a Service, `exposures` say what these Services should be, and `left_over` are the ports
+    that clients may still come to. `needs` are the Secrets and ConfigMaps, and `services` the Services, that objects
+    name, whether they exist or not. `policies` are those of the ports that routes name. `shown` are the Secrets with
+    the certificates that Gateways show to endpoints, `namespace/name`; None: it cannot be used. `zones` are the zone
+    policies.
     """
 
     gateways: Mapping[tuple[str, str], Gateway] = {}
@@ -270,10 +270,6 @@ class _GatewayReading:
             elif found is not None:
                 name = "/".join(found)
                 yield key, None if self._material.certificate_problem(name) else name
-
-
-def _place(item: ObjectStanding) -> tuple[str, str, str]:
-    return item.kind, item.namespace, item.name
 
 
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:

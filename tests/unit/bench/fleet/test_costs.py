@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bench.fleet.costs import REPLICAS, Cost, measure
 from tests.bench.fleet.page import page
+
+pytestmark = pytest.mark.large
 
 
 def test_bytes_grow_with_replicas_and_backends() -> None:

@@ -57,6 +57,7 @@ def test_rows_are_bounded() -> None:
     known = {tag: SeenRow(tag, (0,) * 6) for tag in range(1, SERVICES_MOST + 1)}
     assert news(known, SeenRow(SERVICES_MOST + 1, (9,) * 6), SeenRow(1, (3,) * 6)) == [(3,) * 6], "known ones go on"
     assert len(known) == SERVICES_MOST
+    assert seen_news(known, [SeenRow(SERVICES_MOST + 1, (9,) * 6)], LOADS, 1_000_000.0).rows == (), "a message counts"
 
 
 def test_a_thing_is_told_once_in_a_message() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def test_taking_late_means_the_same_as_taking_at_once(steps: list[Event | None])
     assert content(taken) == content([step for step in steps if step is not None])
 
 
+@pytest.mark.large
 def test_a_hundred_thousand_events_of_one_object_are_one() -> None:
     backlog = Backlog()
     for number in range(100_000):
