@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.bench.fleet.costs import Cost, measure
 from tests.bench.fleet.page import page
+
+pytestmark = pytest.mark.large
 
 
 def test_a_conversation_costs_bytes_and_a_part_of_a_core() -> None:
