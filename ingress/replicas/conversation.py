@@ -228,6 +228,7 @@ class Conversation:
                 place.identity = heard.identity
             self._counted["sent"] += 1
         except NotHeard as problem:
+            place.forget()  # messages before this one may not have come either
             if problem.is_own:
                 place.is_own = True
                 await place.line.close()
