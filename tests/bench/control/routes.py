@@ -27,7 +27,7 @@ _SETTLE_SECONDS = 2.0
 _BETWEEN_SECONDS = 1.0  # a translation is followed by as much rest as it took
 _POLL_SECONDS = 0.005
 _STATUSES_SECONDS = 300.0
-_STATUSES_OFF = "--update-status=false"
+_WRITES = "--update-status=true"
 
 
 class _Routed:
@@ -94,9 +94,9 @@ async def _routed(shape: RouteShape, workers: int, *options: str) -> AsyncIterat
 
 async def route_figures(shape: RouteShape, *, changes: int, workers: int) -> list[Figure]:
     """Every figure of a number of workers: first a replica that writes no statuses, then one that does."""
-    async with _routed(shape, workers, _STATUSES_OFF) as routed:
-        figures = await _followed(routed, changes)
     async with _routed(shape, workers) as routed:
+        figures = await _followed(routed, changes)
+    async with _routed(shape, workers, _WRITES) as routed:
         return [*figures, *await _written(routed, changes)]
 
 
