@@ -20,13 +20,13 @@ from tests.bench.control.stage import HISTORY, Running, endpoints, proxy
 from tests.fakes.apiserver import ApiServer
 from tests.features.gateway.api_stage import free_range, furnish
 from tests.integration.manifests import Document
-from tests.integration.running import until
 from tests.integration.wire import Connection
 
 _SETTLE_SECONDS = 2.0
 _BETWEEN_SECONDS = 1.0  # a translation is followed by as much rest as it took
 _POLL_SECONDS = 0.005
 _STATUSES_SECONDS = 300.0
+_LOOK_SECONDS = 2.0
 _WRITES = "--update-status=true"
 
 
@@ -75,7 +75,10 @@ class _Routed:
 
     async def all_judged(self) -> None:
         """Waits until every route has a status of its generation."""
-        await until(lambda: all(map(_is_judged, self._server.objects("HTTPRoute"))), seconds=_STATUSES_SECONDS)
+        async with asyncio.timeout(_STATUSES_SECONDS):
+            # To look at every status holds the API server up.
+            while not all(map(_is_judged, self._server.objects("HTTPRoute"))):  # noqa: ASYNC110 - of another process
+                await asyncio.sleep(_LOOK_SECONDS)
 
 
 @asynccontextmanager
