@@ -100,7 +100,7 @@ class Attempts(ExchangeOwner):
             timing.bound(context, now)
         runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
-            return context.forwarded(AttemptError(to.error, Sent.NOTHING))
+            return context.forwarded(AttemptError(to.branch.error, Sent.NOTHING))
         if now != context.account.started:  # a gate waited, or a body was received: endpoints may have left meanwhile
             runtime = succession.present(context.newest_view(), to.backend, runtime) or runtime
         load = runtime.load

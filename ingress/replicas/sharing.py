@@ -20,9 +20,10 @@ from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import LimitSharing
 from ingress.replicas.messages import FlowRow, HealthRow
 from ingress.replicas.other_replica import OtherReplica
-from ingress.replicas.outbox import Rows, Sections, Wholes
+from ingress.replicas.outbox import Sections, Tables, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
-from ingress.replicas.sightings import LOADS, ZONES, SightingSharing
+from ingress.replicas.seen_columns import LOADS, ZONES
+from ingress.replicas.sightings import SightingSharing
 from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
 from ingress.replicas.zone_events import LeavingView, LeftZone, ZoneEvent, ZoneEvents
 
@@ -129,19 +130,24 @@ class FleetSharing:
         self._share_zones(believed, zone)
         self._judge_links(believed, now)
         if self.is_off:
-            self.traffic.end(now)
+            self.traffic.end()
         else:
             self.traffic.turn(now, up=up, own_zone=zone)
 
-    def sections(self, *, is_near: bool) -> Sections:
-        """What is told row by row; to a replica of the own zone more."""
-        told: dict[str, Rows] = {
+    @property
+    def sections(self) -> Sections:
+        """What is told row by row."""
+        return {
             "picks": self.traffic.picks,
             "spent": self.limits.spent,
             "health": self._health_rows,
             "flows": self._ends.flows(),
         }
-        return told | ({"loads": self.loads.rows, "zones": self.zones.rows} if is_near else {})
+
+    @property
+    def tables(self) -> Tables:
+        """What replicas of the own zone are told beside that, column by column."""
+        return {"loads": self.loads.telling, "zones": self.zones.telling}
 
     def told_about(self, service: str) -> list[str]:
         """What other replicas told about a Service (`namespace/name`), and whether it counts, in sentences."""
@@ -149,7 +155,9 @@ class FleetSharing:
         keys = [key for key in load_keys(self._model) if key.startswith(f"{service}:")]
         if picks := sum(self.loads.taken.get(tag_of(key), 0) for key in keys):
             use = _use_told(facts, facts.fleet_loads, "fleet-loads")
-            told.append(f"Other replicas of {self.own_zone} told that they picked {picks} times under adaptive.{use}")
+            told.append(
+                f"Other replicas of {self.own_zone} told that they picked {picks:.0f} times under adaptive.{use}"
+            )
         backends = [backend.key for backend in self._model.backends if backend.key.startswith(f"{service}:")]
         if any(self.zones.taken.get(tag_of(key)) is not None for key in zone_keys(self._model, backends)):
             use = _use_told(facts, facts.fleet_zones, "fleet-zones")

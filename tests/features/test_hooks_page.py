@@ -24,10 +24,12 @@ TRIALS = [step for step in STEPS if step[0].split()[0] in PROGRAMS]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The files that the page says to save."""
+    """The files that the page says to save, in the folder that it says to make beside the checkout."""
+    made = tmp_path / "first-hook"
+    made.mkdir()
     for name, text in FILES:
-        (tmp_path / name).write_text(text)
-    return tmp_path
+        (made / name).write_text(text)
+    return made
 
 
 def test_the_page_has_a_hook_its_test_and_commands() -> None:
@@ -54,6 +56,7 @@ def test_a_command_says_what_the_page_says(folder: Path, command: str, output: s
 
 @pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="no curl or bash here")
 def test_the_hook_runs_as_the_page_says(folder: Path) -> None:
-    with serving_shop(folder, "--hooks", str(folder / "tenant.py")) as shop:
+    checkout = folder.parent / "checkout"
+    with serving_shop(checkout, "--hooks", str(folder / "tenant.py")) as shop:
         shop.follows(step for step in STEPS if step not in TRIALS)
-    assert not (folder / "deploy" / "examples" / "shop" / "hooked.yaml").exists()
+    assert not (checkout / "deploy" / "examples" / "shop" / "hooked.yaml").exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Final
 
 from ingress.findings import Findings, Severity, Subject
@@ -27,11 +26,19 @@ _EFFECTS: Final = {
 
 
 def note_standings(standings: Iterable[ObjectStanding], findings: Findings, memory: GatewayMemory) -> None:
-    """Notes a finding for every condition that says that something is not served. Nearly all objects have none."""
+    """Notes a finding for every condition that says that something is not served.
+
+    Nearly all objects have none, and `memory` knows those of which the last translation found none.
+    """
+    before, quiet = memory.quiet, dict[int, ObjectStanding]()
     for each in standings:
-        for part, found in memory.unserved.of(
-            (each.kind, each.namespace, each.name), (each,), partial(_unserved, each)
-        ):
+        if before.get(id(each)) is each:
+            quiet[id(each)] = each
+            continue
+        unserved = _unserved(each)
+        if not unserved:
+            quiet[id(each)] = each
+        for part, found in unserved:
             findings.add(
                 Subject(each.kind, each.namespace, each.name),
                 reason=found.reason,
@@ -39,6 +46,7 @@ def note_standings(standings: Iterable[ObjectStanding], findings: Findings, memo
                 effect=_EFFECTS[found.type],
                 severity=Severity.CLOSED,
             )
+    memory.quiet = quiet
 
 
 _Part = ListenerStanding | ParentStanding | None

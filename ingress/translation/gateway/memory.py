@@ -10,14 +10,17 @@ from collections.abc import Callable, Hashable
 from typing import Final, TypeVar
 
 from ingress.findings import Findings
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings
+from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.memory import InventoryView, Memory
 
 _Made = TypeVar("_Made")
 
+_ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 _UNHEARD: Final = Findings()  # what is made of routes has no findings of its own
 
 
@@ -49,25 +52,26 @@ class Kept:
 class GatewayMemory:
     """What was made of Gateways and of routes, from what was read of them to the claims of hosts.
 
-    `unserved` is what statuses say is not served.
+    `quiet` are the statuses, by identity, that say of nothing that it is not served.
     """
 
-    __slots__ = ("_ones", "_owners", "_reads", "claims", "hosts", "standings", "unserved")
+    __slots__ = ("_ones", "_owners", "_reads", "claims", "hosts", "quiet", "standings")
 
     def __init__(self) -> None:
         self._owners: Memory[ReadOwners] = Memory()
-        self._reads: Memory[ReadRoute] = Memory()
+        self._reads: dict[type[GatewayRoute], Memory[ReadRoute]] = {kind: Memory() for kind in _ROUTES}
         self._ones = Kept()
         self.standings = Kept()
-        self.unserved = Kept()
+        self.quiet: dict[int, ObjectStanding] = {}
         self.claims = Kept()
         self.hosts = Kept()
 
     def begin(self, view: InventoryView) -> None:
         """Begins a translation of what `view` shows."""
         self._owners.begin(view)
-        self._reads.begin(view)
-        for each in (self._ones, self.standings, self.unserved, self.claims, self.hosts):
+        for reads in self._reads.values():
+            reads.begin(view)
+        for each in (self._ones, self.standings, self.claims, self.hosts):
             each.begin()
 
     def one(self, name: str, value: _Made) -> _Made:
@@ -85,6 +89,6 @@ class GatewayMemory:
         read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
     ) -> ReadRoute:
         """A route as `read` reads it. `around` is what `one` returned."""
-        metadata = route.metadata
-        key = (route.kind, metadata.namespace, metadata.name)
-        return self._reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)
+        metadata, reads = route.metadata, self._reads[type(route)]
+        key = (metadata.namespace, metadata.name)
+        return reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)

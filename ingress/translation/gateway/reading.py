@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 
 import msgspec
@@ -189,9 +190,10 @@ class _GatewayReading:
         return self._memory.one("surroundings", around)
 
     def _standing(self, read: ReadRoute) -> ObjectStanding:
-        metadata, controller = read.route.metadata, self._options.controller
-        key = (read.route.kind, metadata.namespace, metadata.name)
-        return self._memory.standings.of(key, (read, controller), lambda: route_standing(read, controller))
+        controller = self._options.controller
+        return self._memory.standings.of(
+            read.facts.seniority, (read, controller), lambda: route_standing(read, controller)
+        )
 
     def _present(self) -> Iterator[Needed]:
         """What features may need."""
@@ -272,12 +274,7 @@ class _GatewayReading:
 
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
     """How many accepted routes each listener has, by its key."""
-    found: Counter[str] = Counter()
-    for each in routes:
-        if each.refused is None:
-            for key in each.facts.listeners:
-                found[key] += 1
-    return found
+    return Counter(chain.from_iterable(each.facts.listeners for each in routes if each.refused is None))
 
 
 def _held(routes: Iterable[ReadRoute], policies: BackendPolicies) -> dict[NamedPort, JudgedPolicy]:

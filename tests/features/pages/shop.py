@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -30,7 +31,7 @@ def steps_of(page: Path) -> list[tuple[str, str]]:
     return [step for block in blocks for step in _STEP.findall(block)]
 
 
-def _free_port(held: ExitStack) -> int:
+def free_port(held: ExitStack) -> int:
     """A port that nobody has on any loopback address, and nobody gets: the shop's backends may share it."""
     holder = held.enter_context(socket.socket())
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -60,12 +61,15 @@ class Shop:
         return done.stdout + done.stderr
 
     def follows(self, steps: Iterable[tuple[str, str]], before: str = "") -> None:
-        """Runs the steps of a page. Each says what the page says, within a minute."""
+        """Runs the steps of a page. Each says what the page says, within a minute, and sets nothing that is invalid."""
         for command, output in steps:
             watch, said = Stopwatch(), self.says(command, before)
             while output and output not in said:
                 assert watch.within(_PATIENCE_SECONDS), f"{command}\n{said}"
                 said = self.says(command, before)
+            findings = f"http://127.0.0.1:{self._ports['10254']}/debug/findings"
+            with urllib.request.urlopen(findings) as answer:
+                assert b"InvalidValue" not in answer.read(), command
 
 
 @contextmanager
@@ -76,12 +80,12 @@ def serving_shop(place: Path, *options: str) -> Iterator[Shop]:
     for name in ("shop", "shop-gateway"):
         shutil.copytree(ROOT / "deploy" / "examples" / name, examples / name)
     with ExitStack() as stack:
-        gateway = str(_free_port(stack))
+        gateway = str(free_port(stack))
         for name in ("cart.yaml", "storefront.yaml", "prices.yaml"):
             text = (folder / name).read_text()
             port = re.search(r"port: (1\d{4})", text)
             assert port is not None
-            (folder / name).write_text(text.replace(port[1], str(_free_port(stack))))
+            (folder / name).write_text(text.replace(port[1], str(free_port(stack))))
         backends = stack.enter_context(_Running([sys.executable, str(folder / "backends.py")]))
         assert "endpoints are up" in _first_line(backends)
         zonal = stack.enter_context(
