@@ -17,7 +17,8 @@ _SHAPE: Final = RowShape(sets=2048, state=2, totals=len(Seen._fields))
 # A share and a baseline that are older say nothing about now. Running totals cannot be too old.
 _FRESH_SECONDS: Final = 2.0
 # What another replica tells at once came within half a second, so controllers hear it in parts and see no bursts: with
-# each second turn of the control process (0.1 s), of which one may come early. By simulation more parts change nothing.
+# each second turn of the control process, of which one may come early, or with each turn if these are longer. By
+# simulation more parts change nothing, and one part makes more turns of the share.
 _PARTS, _PART_SECONDS = 3, 0.15
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from operator import add, mul
+from operator import add
 from typing import NamedTuple
 
 from balancer.sharing.columns import Column, Layer, RowReader, RowWriter
@@ -124,11 +124,12 @@ class _Telling:
             if self._order != tags:
                 by_tag = [dict(zip(tags, column, strict=True)) for column in columns]
                 columns = [[*map(each.get, self._order, repeat(0.0))] for each in by_tag]
-        part = [map(mul, column, repeat(1.0 / self._parts)) for column in columns]
-        if self._left:
-            rest = repeat(self._left / self._parts)
-            part = [map(add, each, map(mul, before, rest)) for each, before in zip(part, self._part, strict=True)]
-        self._part = [[*each] for each in part]
+        by, rest = 1.0 / self._parts, self._left / self._parts
+        if rest:
+            pairs = (zip(*each, strict=True) for each in zip(columns, self._part, strict=True))
+            self._part = [[news * by + before * rest for news, before in each] for each in pairs]
+        else:
+            self._part = [[news * by for news in column] for column in columns]
         self._left = self._parts
 
     def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:

@@ -26,6 +26,8 @@ from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
+# Between two turns without limits that replicas share: half of what comes between two messages.
+_CALM_SECONDS: Final = 0.25
 # How often to look where other replicas are.
 _FIND_SECONDS: Final = 1.0
 # A message comes early, but not earlier than this, if a rate has moved.
@@ -116,7 +118,7 @@ class Conversation:
                 self._turn(_now())
             except Exception:
                 _LOG.exception("the conversation with other replicas failed")
-            await asyncio.sleep(TICK_SECONDS)
+            await asyncio.sleep(TICK_SECONDS if self._sharing.limits.is_used else _CALM_SECONDS)
 
     async def close(self) -> None:
         """Ends all connections."""
@@ -228,6 +230,7 @@ class Conversation:
                 place.identity = heard.identity
             self._counted["sent"] += 1
         except NotHeard as problem:
+            place.forget()  # messages before this one may not have come either
             if problem.is_own:
                 place.is_own = True
                 await place.line.close()

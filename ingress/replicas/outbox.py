@@ -118,6 +118,8 @@ class Outbox:
     def has_whole_news(self, wholes: Wholes) -> bool:
         """Whether something that is told as a whole differs from the last message that arrived."""
         arrived = self._arrived_wholes
+        if wholes is arrived:  # nearly always
+            return False
         return any(whole != arrived.get(name) for name, whole in wholes.items() if whole or name in arrived)
 
     def has_news(self, section: str, rows: Rows) -> bool:

@@ -1,7 +1,9 @@
 """Carries messages between replicas: a port that hears others, and a client that tells others. TLS proves both sides.
 
-A message goes through a WebSocket to each other replica, and is answered before the next one. Replicas of schema 1 know
-one POST for each message, so they are heard and told in that way. Does not know what a message means.
+A message goes through a WebSocket to each other replica. The first one and each fourth one after it is answered before
+the next one is sent, so no more than that wait for one who does not read. What was sent before the stream ends may not
+have come. Replicas of schema 1 know one POST for each message, so they are heard and told in that way. Does not know
+what a message means.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
+from itertools import count
 from typing import Any, Final, NamedTuple
 
 import aiohttp
@@ -26,6 +29,7 @@ _TIMES: Final = DoorTimes(head_seconds=5.0, idle_seconds=_SILENT_SECONDS)
 _TELL_SECONDS: Final = 2.0
 _CLOSE_SECONDS: Final = 0.5
 _ANSWER_BYTES_MOST: Final = 1024
+_ANSWERED_EVERY: Final = 4  # messages
 _PATH: Final = "/converse"
 _OLDER_PATH: Final = "/tell"
 _ZONE_FIELD: Final = "Zonal-Zone"
@@ -69,7 +73,7 @@ class _Hearing:
             transport.abort()
 
     async def converse(self, request: web.Request) -> web.WebSocketResponse:
-        """Answers each message with the status of `_answer`, a space and the own zone."""
+        """Answers messages with the status of `_answer`, a space and the own zone. A refusal ends the stream."""
         transport = request.transport
         if transport is None:
             raise ConnectionResetError  # it has gone already
@@ -88,12 +92,17 @@ class _Hearing:
         )
         with suppress(ConnectionError):  # the other one has gone
             await stream.prepare(request)
-            while (message := await _next_message(stream)) is not None:
+            for number in count():
+                message = await _next_message(stream)
+                if message is None:
+                    break
                 request[NOTE_ACTIVE]()
                 status, zone = self._answer(identity, message)
-                if message is _TOO_LONG:
+                is_refused = status is not HTTPStatus.NO_CONTENT
+                if is_refused or number % _ANSWERED_EVERY == 0:
+                    await stream.send_str(f"{status.value} {zone}")
+                if is_refused:
                     break
-                await stream.send_str(f"{status.value} {zone}")
             await stream.close()
         return stream
 
@@ -159,14 +168,15 @@ class NotHeard(Exception):
 class Line:
     """The connection to one other replica at a place. `is_older`: it knows schema 1 only."""
 
-    __slots__ = ("_credentials", "_met", "_place", "_session", "_stream", "is_older")
+    __slots__ = ("_credentials", "_heard", "_place", "_sent", "_session", "_stream", "is_older")
 
     def __init__(self, session: aiohttp.ClientSession, credentials: ReplicaCredentials, place: str) -> None:
         self._session = session
         self._credentials = credentials
         self._place = place
         self._stream: aiohttp.ClientWebSocketResponse | None = None
-        self._met = ""  # the identity of the one of schema 1
+        self._sent = 0  # messages over the stream
+        self._heard = Hearer("", "")
         self.is_older = False
 
     async def open(self) -> None:
@@ -174,6 +184,8 @@ class Line:
         if self.is_older or (self._stream is not None and not self._stream.closed and self._is_believed()):
             return
         await self.close()
+        self._sent = 0
+        self._heard = Hearer("", "")
         try:
             async with asyncio.timeout(_TELL_SECONDS):
                 self._stream = await self._session.ws_connect(
@@ -186,12 +198,13 @@ class Line:
             if error.status not in _NO_SUCH_PATH:
                 raise NotHeard(str(error)) from None
             self.is_older = True
-            self._met = ""
         except _TROUBLE as error:
             raise NotHeard(str(error) or type(error).__name__) from None
 
     async def tell(self, message: bytes) -> Hearer:
-        """Sends a message. Returns who took it. Raises `NotHeard`."""
+        """Sends a message. Returns who took it, or the last one that was answered. Raises `NotHeard`: those before may
+        not have come either.
+        """
         try:
             async with asyncio.timeout(_TELL_SECONDS):
                 stream = self._stream
@@ -201,9 +214,10 @@ class Line:
             await self.close()
             raise NotHeard(str(error) or type(error).__name__) from None
         if status != HTTPStatus.NO_CONTENT:
+            await self.close()
             raise NotHeard(f"answered {status}", is_own=status == HTTPStatus.CONFLICT)
-        self.is_older = self.is_older and self._met in ("", heard.identity)  # another one may have come to the place
-        self._met = heard.identity
+        self.is_older = self.is_older and self._heard.identity in ("", heard.identity)  # another one may have come
+        self._heard = heard
         return heard
 
     async def close(self) -> None:
@@ -217,6 +231,9 @@ class Line:
 
     async def _send(self, stream: aiohttp.ClientWebSocketResponse, message: bytes) -> tuple[int, Hearer]:
         await stream.send_bytes(message)
+        self._sent += 1
+        if self._sent % _ANSWERED_EVERY != 1:
+            return HTTPStatus.NO_CONTENT, self._heard
         status, _, zone = (await stream.receive_str()).partition(" ")
         return int(status), Hearer(zone, self._identity())
 

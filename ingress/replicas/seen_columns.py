@@ -27,10 +27,14 @@ Column = Sequence[float]
 
 
 class Columns(NamedTuple):
-    """What the totals and the state of a row mean: by which factors replicas of schema 1 tell them. Counts have 1."""
+    """What the totals and the state of a row mean: by which factors replicas of schema 1 tell them. Counts have 1.
+
+    A row in which the first count has grown by less than `few` is told with each second reading only.
+    """
 
     totals: tuple[float, ...]
     state: tuple[float, ...] = ()
+    few: int = 0
 
     def are_plausible(self, news: Sequence[Column], requests_most: float) -> bool:
         """Whether totals of rows, by column, can have grown by that at once, if no more than so many requests came."""
@@ -45,8 +49,10 @@ class Columns(NamedTuple):
         return all(sum(seconds) <= (max(requests) + 1) * most for requests, seconds in rows)
 
 
-LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS))
-"""What controllers of `adaptive` see of a backend (`Seen`), their share and their baseline."""
+LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS), few=16)
+"""What controllers of `adaptive` see of a backend (`Seen`), their share and their baseline. Their averages need some
+hundred answers, so half a second more does not matter where few requests come.
+"""
 
 ZONES: Final = Columns((1.0,) * (2 * PLACES) + (_MICROS,))
 """Answers of a zone of a backend that fails (`ZoneSeen`)."""
@@ -78,34 +84,39 @@ class SeenColumns(NamedTuple):
 
 
 class TellingColumns:
-    """What own workers saw, as it is told: what has changed with the last reading, and all of it.
+    """What own workers saw, as it is told: what is new with the last reading, and all of it.
 
     `edition` is the number of the reading. What is told is packed once, however many replicas hear it.
     """
 
-    __slots__ = ("_changed", "_columns", "_seen", "_tables", "edition")
+    __slots__ = ("_changed", "_columns", "_seen", "_tables", "_told", "edition")
 
     def __init__(self, columns: Columns) -> None:
         self.edition = 0
         self._columns = columns
         self._seen = SeenColumns()
         self._changed = SeenColumns()
+        self._told: dict[int, tuple[float, ...]] = {}  # the totals that were told last
         self._tables: dict[int, SeenTable] = {}  # by the edition that is known
 
     def read(self, seen: SeenColumns) -> None:
         """This is what workers have seen by now."""
-        before = [*zip(*self._seen.totals, strict=True)]
         if seen.tags != self._seen.tags:
-            nothing = (0.0,) * len(seen.totals)
-            before = [*map(dict(zip(self._seen.tags, before, strict=True)).get, seen.tags, repeat(nothing))]
-        has_changed = [*map(ne, zip(*seen.totals, strict=True), before)]
-        self._changed = seen.chosen(has_changed, self.edition)
+            self._told = {tag: self._told[tag] for tag in seen.tags if tag in self._told}
+        nothing, few = (0.0,) * len(seen.totals), self._columns.few if self.edition % 2 else 0
+        rows = [*zip(*seen.totals, strict=True)]
+        told = [*map(self._told.get, seen.tags, repeat(nothing))]
+        is_due = [*map(ne, rows, told)]
+        if few:
+            is_due = [row[0] - before[0] >= few for row, before in zip(rows, told, strict=True)]
+        self._changed = seen.chosen(is_due, self.edition)
+        self._told.update(zip(self._changed.tags, zip(*self._changed.totals, strict=True), strict=True))
         self._seen = seen
         self._tables = {}
         self.edition += 1
 
     def table_since(self, edition: int) -> SeenTable | None:
-        """What is told to one who knows this reading: what has changed if that was the last one, else all.
+        """What is told to one who knows this reading: what is new if that was the last one, else all.
 
         Rows of which workers saw nothing yet are left out. None: there is nothing to tell.
         """

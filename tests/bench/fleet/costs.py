@@ -56,7 +56,7 @@ _HOST: Final = "127.0.0.1"
 _SECRET: Final = b"a secret for a measurement"
 _TABLE_BYTES: Final = 4 * 1024 * 1024
 _WORKER_SECONDS: Final = 0.1
-_SETTLING_SECONDS: Final = 3.0  # until rates are known, messages come early
+_SETTLING_SECONDS: Final = 10.0  # until all rates are known for long, more is told and learnt
 _REQUESTS: Final = 20  # of each backend, in a second, at each replica
 
 

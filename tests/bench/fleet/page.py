@@ -37,8 +37,8 @@ what others saw. Dollars are for bytes between zones of all replicas, at ${DOLLA
 """
 
 _MORE: Final = """
-A replica believes 64 others at most. With 300 replicas each hears the first 64 that tell it something, so shared
-limits and shares count for those only: divide such an installation into several, each with a Service of its own.
+A replica believes 64 others at most. Of 300 replicas the first 65 by their addresses tell each other, and all others
+decide as each of them does alone: divide such an installation into several, each with a Service of its own.
 """
 
 

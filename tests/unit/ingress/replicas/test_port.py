@@ -13,6 +13,7 @@ from ingress.admin.doors import open_doors
 from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
 from ingress.replicas.port import Line, NotHeard, Teller, open_port
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
+from tests.integration.running import until
 
 SECRET = b"one secret, thirty-two bytes long"
 
@@ -59,30 +60,49 @@ async def told(line: Line, message: bytes) -> tuple[str, str]:
     return await line.tell(message)
 
 
-async def test_a_message_comes_with_the_identity_of_its_sender_and_the_answer_says_the_zone() -> None:
+async def refused_in_the_end(line: Line, message: bytes) -> NotHeard:
+    """Not each message is answered, so a refusal is known a few messages later."""
+    with pytest.raises(NotHeard) as refused:
+        for _ in range(5):
+            await told(line, message)
+    return refused.value
+
+
+async def test_messages_come_with_the_identity_of_their_sender_and_answers_say_the_zone() -> None:
     ear, here = Ear(), credentials_of(SECRET)
+    messages = [b"hello", *(f"and {number} more".encode() for number in range(9))]
     async with hearing(ear) as port, line_to(port, here) as line:
-        for message in (b"hello", b"and more"):
+        for message in messages:
             assert await told(line, message) == ("zone-b", ear.credentials.identity)
-        assert ear.heard == [(here.identity, b"hello"), (here.identity, b"and more")]
+        await until(lambda: len(ear.heard) == len(messages), seconds=30)
+        assert ear.heard == [(here.identity, message) for message in messages]
         assert not line.is_older
-        ear.refusal = MessageRefusal.OWN
-        with pytest.raises(NotHeard) as own:
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status", "is_own"), [(MessageRefusal.OWN, "409", True), (MessageRefusal.MALFORMED, "400", False)]
+)
+async def test_a_refusal_ends_the_stream_and_the_next_message_opens_another_one(
+    refusal: MessageRefusal, status: str, is_own: bool
+) -> None:
+    ear = Ear()
+    async with hearing(ear) as port, line_to(port, credentials_of(SECRET)) as line:
+        ear.refusal = refusal
+        with pytest.raises(NotHeard, match=status) as refused:
             await told(line, b"hello")
-        assert own.value.is_own
-        ear.refusal = MessageRefusal.MALFORMED
-        with pytest.raises(NotHeard, match="400") as refused:
-            await told(line, b"hello")
-        assert not refused.value.is_own
-        assert len(ear.heard) == 2
+        assert refused.value.is_own is is_own
+        ear.refusal = None
+        assert await told(line, b"hello") == ("zone-b", ear.credentials.identity)
+        ear.refusal = refusal
+        await refused_in_the_end(line, b"hello")
+        assert len(ear.heard) == 1
 
 
 async def test_a_message_that_is_too_long_ends_the_stream_and_is_told_to_who_judges() -> None:
     ear, here = Ear(), credentials_of(SECRET)
     async with hearing(ear) as port, line_to(port, here) as line:
         assert await told(line, bytes(MESSAGE_BYTES_MOST)) == ("zone-b", ear.credentials.identity)
-        with pytest.raises(NotHeard):
-            await told(line, bytes(MESSAGE_BYTES_MOST + 1))
+        await refused_in_the_end(line, bytes(MESSAGE_BYTES_MOST + 1))
         assert await told(line, b"a shorter one") == ("zone-b", ear.credentials.identity)
 
 
@@ -91,6 +111,7 @@ async def test_who_is_believed_no_longer_is_refused_and_not_told() -> None:
     async with hearing(ear) as port, line_to(port, here) as line:
         await told(line, b"hello")
         ear.credentials.believed = frozenset()
+        await refused_in_the_end(line, b"hello")
         with pytest.raises(NotHeard, match="403"):
             await told(line, b"hello")
         ear.credentials.believed = None
@@ -139,6 +160,7 @@ async def test_replicas_of_schema_1_hear_and_tell_by_one_request_for_each_messag
             async with teller._session.post(url, data=b"old", ssl=older.client, server_hostname=PEER_NAME) as heard:
                 assert (heard.status, heard.headers["Zonal-Zone"]) == (204, "zone-b")
             await teller.close()
+        await until(lambda: len(newer.heard) == 3, seconds=30)
         assert newer.heard == [(here.identity, b"first"), (here.identity, b"second"), (older.identity, b"old")]
 
 

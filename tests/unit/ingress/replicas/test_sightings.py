@@ -55,7 +55,7 @@ def conversation(one: Replica, other: Replica, seconds: int, *, counts: bool = T
     for turn in range(seconds * 10):
         now = 1.0 + turn / 10
         if turn % 5 == 0:
-            other.sees(10, now)
+            other.sees(20, now)
         for replica in (one, other):
             replica.sharing.turn(now, up={"other"}, counts=counts)
         if turn % 5 == 0:
@@ -67,9 +67,9 @@ def conversation(one: Replica, other: Replica, seconds: int, *, counts: bool = T
 def test_a_worker_hears_what_the_workers_of_another_replica_saw() -> None:
     heard = conversation(Replica(), Replica(), 10)
     picks = [each.seen.picks for each in heard]
-    assert sum(picks[-50:]) == pytest.approx(100.0)
-    assert max(picks[-50:]) < 5.0, "half of the ten at most come at once"
-    assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(1.0)
+    assert sum(picks[-50:]) == pytest.approx(200.0)
+    assert max(picks[-50:]) < 10.0, "half of the twenty at most come at once"
+    assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(2.0)
     assert heard[-1].share == 0.5
     assert heard[-1].baseline == 0.02
 
