@@ -11,7 +11,6 @@ from aiohttp import web
 
 from balancer.connections.listeners import listen, port_of
 from ingress.admin.doors import open_doors
-from ingress.replicas import port as replicas_port
 from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
 from ingress.replicas.port import Line, NotHeard, Teller, open_port
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
@@ -38,10 +37,12 @@ class Ear:
 
 
 @asynccontextmanager
-async def hearing(ear: Ear, port: int = 0) -> AsyncIterator[int]:
-    runner, bound = await open_port("127.0.0.1", port, credentials=ear.credentials, hear=ear.hear)
+async def hearing(ear: Ear, port: int = 0, *, connections: int = 128) -> AsyncIterator[int]:
+    runner, opened_port = await open_port(
+        "127.0.0.1", port, credentials=ear.credentials, hear=ear.hear, connections=connections
+    )
     try:
-        yield bound
+        yield opened_port
     finally:
         await runner.cleanup()
 
@@ -166,11 +167,10 @@ async def test_replicas_of_schema_1_hear_and_tell_by_one_request_for_each_messag
         assert newer.heard == [(here.identity, b"first"), (here.identity, b"second"), (older.identity, b"old")]
 
 
-async def test_a_replica_that_speaks_stays_when_strangers_need_places(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_replica_that_speaks_stays_when_strangers_need_places() -> None:
     """Of four places one address has two. Who has been silent for longest leaves, and that is no more the replica."""
-    monkeypatch.setattr(replicas_port, "_CONNECTIONS_MOST", 4)
     ear = Ear()
-    async with hearing(ear) as port, line_to(port, credentials_of(SECRET)) as line:
+    async with hearing(ear, connections=4) as port, line_to(port, credentials_of(SECRET)) as line:
         await told(line, b"1")
         stranger, its_writer = await asyncio.open_connection("127.0.0.1", port)
         for _ in range(4):  # the last one is answered, so the stranger has come before
