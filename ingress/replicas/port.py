@@ -49,16 +49,20 @@ class Hearer(NamedTuple):
 
 
 async def open_port(
-    address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear
+    address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear, connections: int = _CONNECTIONS_MOST
 ) -> tuple[web.AppRunner, int]:
-    """Hears other replicas on a port. Returns what `cleanup()` stops, and the port. Raises `CannotListen`."""
+    """Hears other replicas on a port, over so many connections at most.
+
+    Returns what `cleanup()` stops, and the port. Raises `CannotListen`.
+    """
     app, hearing = web.Application(), _Hearing(hear, credentials)
     app.router.add_get(_PATH, hearing.converse)
     app.router.add_post(_OLDER_PATH, hearing.answer_older)
     app.on_shutdown.append(hearing.end)
     listener = listen(address, port, purpose="peer")
-    bound = port_of(listener)
-    return await open_doors(app, listener, bound=_CONNECTIONS_MOST, tls=credentials.server, times=_TIMES), bound
+    opened_port = port_of(listener)
+    runner = await open_doors(app, listener, bound=connections, tls=credentials.server, times=_TIMES)
+    return runner, opened_port
 
 
 class _Hearing:

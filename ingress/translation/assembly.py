@@ -6,8 +6,7 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
-from itertools import chain
+from collections.abc import Collection, Generator, Sequence
 
 import msgspec
 
@@ -268,19 +267,13 @@ def _desired(
         settings=settings,
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), memories.overrides, findings),
-        services=_services(claims),
+        services=frozenset().union(*(each.services for each in claims)),
         secrets=needed_secrets((*claims, *needs), hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
         config_maps=needed_config_maps(
             (*main, *needs), settings, context, before=before.config_maps, findings=findings
         ),
     )
-
-
-def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
-    """The Services that claims name, by namespace and name."""
-    branches = chain.from_iterable(claim.branches for each in claims for claim in each.claims)
-    return frozenset((each.branch.service.namespace, each.branch.service.name) for each in branches)
 
 
 def _resolved(

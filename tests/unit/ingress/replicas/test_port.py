@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 from aiohttp import web
@@ -36,10 +37,12 @@ class Ear:
 
 
 @asynccontextmanager
-async def hearing(ear: Ear, port: int = 0) -> AsyncIterator[int]:
-    runner, bound = await open_port("127.0.0.1", port, credentials=ear.credentials, hear=ear.hear)
+async def hearing(ear: Ear, port: int = 0, *, connections: int = 128) -> AsyncIterator[int]:
+    runner, opened_port = await open_port(
+        "127.0.0.1", port, credentials=ear.credentials, hear=ear.hear, connections=connections
+    )
     try:
-        yield bound
+        yield opened_port
     finally:
         await runner.cleanup()
 
@@ -162,6 +165,26 @@ async def test_replicas_of_schema_1_hear_and_tell_by_one_request_for_each_messag
             await teller.close()
         await until(lambda: len(newer.heard) == 3, seconds=30)
         assert newer.heard == [(here.identity, b"first"), (here.identity, b"second"), (older.identity, b"old")]
+
+
+async def test_a_replica_that_speaks_stays_when_strangers_need_places() -> None:
+    """Of four places one address has two. Who has been silent for longest leaves, and that is no more the replica."""
+    ear = Ear()
+    async with hearing(ear, connections=4) as port, line_to(port, credentials_of(SECRET)) as line:
+        await told(line, b"1")
+        stranger, its_writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(4):  # the last one is answered, so the stranger has come before
+            await told(line, b"more")
+        assert len(ear.heard) == 5
+        _, another_writer = await asyncio.open_connection("127.0.0.1", port)
+        with suppress(ConnectionError):
+            assert await stranger.read() == b""
+        for _ in range(4):
+            await told(line, b"and more")
+        assert len({identity for identity, _ in ear.heard}) == 1
+        assert len(ear.heard) == 9
+        for writer in (its_writer, another_writer):
+            writer.close()
 
 
 async def test_who_does_not_listen_does_not_hear() -> None:
