@@ -73,13 +73,13 @@ class Outgoing:
 class RequestStream:
     """One request of a client and its response.
 
-    `origin` is that of the connection, until the server of the request replaces it for this request. `closed`: the
-    client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of the body was
-    handed on. `last`: no request shall follow on the connection; a version that carries many requests at once may
-    ignore it.
+    `origin` is that of the connection, and `secure` says whether that is TLS: neither changes during a request. Its
+    state does, and only the client's stream has the places of that. `closed`: the client is gone. `writing_paused`: the
+    client does not take what was written. `body_begun`: a part of the body was handed on. `last`: no request shall
+    follow on the connection; a version that carries many requests at once may ignore it.
     """
 
-    __slots__ = ("body_begun", "closed", "last", "origin", "secure", "writing_paused")
+    __slots__ = ("origin", "secure")
 
     origin: Origin
     secure: bool
@@ -142,6 +142,16 @@ class RequestStream:
     def release(self) -> None:
         """The request is over and everything was written. The last call, made once."""
         raise NotImplementedError
+
+
+class ClientStream(RequestStream):
+    """A stream that a client's connection has made: it has the places of its state.
+
+    `RequestStream` has none, because a stream between shows the state of the client's. So compiled code that knows no
+    more than a `RequestStream` cannot read an empty place: it has to ask the object.
+    """
+
+    __slots__ = ("body_begun", "closed", "last", "writing_paused")
 
 
 class RequestServer:
