@@ -83,10 +83,26 @@ class RequestStream:
 
     origin: Origin
     secure: bool
-    closed: bool
-    writing_paused: bool
-    body_begun: bool
-    last: bool
+
+    @property
+    def closed(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def writing_paused(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def body_begun(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def last(self) -> bool:
+        raise NotImplementedError
+
+    @last.setter
+    def last(self, is_last: bool) -> None:
+        raise NotImplementedError
 
     def attach(self, consumer: RequestConsumer) -> None:
         """Reports events of this request to `consumer` until `detach`."""
@@ -152,6 +168,11 @@ class ClientStream(RequestStream):
     """
 
     __slots__ = ("body_begun", "closed", "last", "writing_paused")
+
+    body_begun: bool
+    closed: bool
+    last: bool
+    writing_paused: bool
 
 
 class RequestServer:

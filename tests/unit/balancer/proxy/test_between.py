@@ -17,7 +17,7 @@ EDIT = HeadEdit()
 REFUSAL = Refusal(ErrorKind.BAD_REQUEST, "it ends too early")
 
 
-class Inner(RequestStream):
+class Inner(ClientStream):
     """The client's stream, which notes what it is told."""
 
     def __init__(self, *, secure: bool = False) -> None:
@@ -120,8 +120,9 @@ def test_it_is_on_the_connection_of_the_client(secure: bool) -> None:
 @pytest.mark.parametrize("name", ["body_begun", "closed", "last", "writing_paused"])
 def test_only_the_stream_of_a_client_has_places_for_its_state(name: str) -> None:
     # Compiled code that knows only a `RequestStream` would read such a place and ask no stream between.
-    assert hasattr(ClientStream, name)
-    assert not hasattr(RequestStream, name)
+    assert name in vars(ClientStream)
+    with pytest.raises(NotImplementedError):
+        getattr(RequestStream(), name)
 
 
 @pytest.mark.parametrize("name", ["closed", "body_begun", "last"])
