@@ -1,0 +1,82 @@
+"""A hook that never ends, in a process of its own, does not slow requests of other routes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from tests.fakes.clients import RawClient
+from tests.fakes.endpoints import ScriptedEndpoint
+from tests.features.faults.load import HOST, Ledger, honest
+from tests.features.faults.stage import Record, Stage, staged
+from tests.features.hooks.hostile import BODIES, text_of
+from tests.features.hooks.serving import START
+from tests.integration.manifests import ingress, path, rule
+
+pytestmark = [pytest.mark.faults, pytest.mark.alone, pytest.mark.slow]
+
+NAMES = ("endless", "exit", "gigabytes-of-list", "raise")
+ROUNDS = 7
+SECONDS = 4.0
+RATE = 200
+PAUSE_SECONDS = 0.05  # between two requests that ask the hook
+TIMES_MOST = 1.1
+NOTICED_SECONDS = 0.0005  # below that, a difference of two 99th percentiles is that of two runs of the same
+
+
+class Hostile:
+    """Requests of the route that asks the hook, one after the other. `statuses` are those of the answers."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.statuses: set[int] = set()
+
+    async def beside(self, others: Awaitable[float]) -> float:
+        """What `others` come to, while requests ask the hook."""
+        asking = asyncio.create_task(self._ask())
+        try:
+            return await others
+        finally:
+            asking.cancel()
+
+    async def _ask(self) -> None:
+        while True:
+            async with RawClient(self._port) as client:
+                response = await client.ask(f"GET /hooked/1024/0 HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+            self.statuses.add(response.status)
+            await asyncio.sleep(PAUSE_SECONDS)
+
+
+async def p99_of_others(stage: Stage) -> float:
+    load = stage.load(prefix="/other")
+    await load.steady(rate=RATE, seconds=SECONDS)
+    assert load.failures == []
+    return load.percentile_seconds(0.99)
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_p99_of_other_routes_stays(name: str, tmp_path: Path, record_property: Record) -> None:
+    ledger, options = Ledger(), ("--hooks", str(tmp_path / "hostile.py"))
+    (tmp_path / "hostile.py").write_text(START + text_of(BODIES[name], "request"))
+    async with (
+        ScriptedEndpoint(honest(ledger)) as endpoint,
+        staged(tmp_path, {"app": [endpoint], "other": [endpoint]}, ledger=ledger, options=options) as stage,
+    ):
+        generation = await stage.zonal.generation()
+        annotations = {"zonal-ingress.io/hooks": "hostile"}
+        stage.folder.write(
+            "hooked.yaml", ingress("hooked", rule(HOST, path("/hooked", "app")), annotations=annotations)
+        )
+        await stage.zonal.reaches_generation(generation + 1, seconds=5.0)
+        alone, beside, hostile = [], [], Hostile(stage.port)
+        for _ in range(ROUNDS):
+            alone.append(await p99_of_others(stage))
+            beside.append(await hostile.beside(p99_of_others(stage)))
+    record_property("p99 of other routes, ms", median(alone) * 1000)
+    record_property("beside the hook, ms", median(beside) * 1000)
+    assert hostile.statuses == {503}
+    assert median(beside) < median(alone) * TIMES_MOST + NOTICED_SECONDS
