@@ -143,7 +143,9 @@ async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Pat
 
 
 async def test_a_limit_of_twenty_a_second_is_one_for_all_replicas(tmp_path: Path) -> None:
-    """Each of them is asked more often than that. A packet that is lost comes a quarter of a second later."""
+    """Each of them is asked more often than that. A packet that is lost twice comes half a second later. Alone, all of
+    them would let 180 pass in two seconds.
+    """
     limits = {
         "nginx.ingress.kubernetes.io/limit-rps": "20",
         "nginx.ingress.kubernetes.io/limit-burst-multiplier": "1",
@@ -153,8 +155,9 @@ async def test_a_limit_of_twenty_a_second_is_one_for_all_replicas(tmp_path: Path
         made.opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/", "cart")), annotations=limits))
         for zonal in made.zonals:
             await zonal.reaches_generation(2, seconds=PATIENCE_SECONDS)
+        await everybody_has_told(made.zonals)  # so the conversations know of the limit as well
         counts, began, watch = [0] * 10, time.monotonic(), Stopwatch()
         await asyncio.gather(*(passing(zonal, began, counts) for zonal in made.zonals))
-        too_much = 2 * 20 * (0.5 + 0.25)
+        too_much = 2 * 20 * (0.5 + 0.5)
         assert sum(counts[:2]) <= 40 + 21 + too_much, counts
         assert 20 * (watch.seconds - 2) * 0.8 <= sum(counts[2:]) <= 20 * 8 * 1.2, counts

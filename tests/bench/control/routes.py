@@ -20,14 +20,14 @@ from tests.bench.control.stage import HISTORY, Running, endpoints, proxy
 from tests.fakes.apiserver import ApiServer
 from tests.features.gateway.api_stage import free_range, furnish
 from tests.integration.manifests import Document
-from tests.integration.running import until
 from tests.integration.wire import Connection
 
 _SETTLE_SECONDS = 2.0
 _BETWEEN_SECONDS = 1.0  # a translation is followed by as much rest as it took
 _POLL_SECONDS = 0.005
 _STATUSES_SECONDS = 300.0
-_STATUSES_OFF = "--update-status=false"
+_LOOK_SECONDS = 2.0
+_WRITES = "--update-status=true"
 
 
 class _Routed:
@@ -75,7 +75,10 @@ class _Routed:
 
     async def all_judged(self) -> None:
         """Waits until every route has a status of its generation."""
-        await until(lambda: all(map(_is_judged, self._server.objects("HTTPRoute"))), seconds=_STATUSES_SECONDS)
+        async with asyncio.timeout(_STATUSES_SECONDS):
+            # To look at every status holds the API server up.
+            while not all(map(_is_judged, self._server.objects("HTTPRoute"))):  # noqa: ASYNC110 - of another process
+                await asyncio.sleep(_LOOK_SECONDS)
 
 
 @asynccontextmanager
@@ -94,9 +97,9 @@ async def _routed(shape: RouteShape, workers: int, *options: str) -> AsyncIterat
 
 async def route_figures(shape: RouteShape, *, changes: int, workers: int) -> list[Figure]:
     """Every figure of a number of workers: first a replica that writes no statuses, then one that does."""
-    async with _routed(shape, workers, _STATUSES_OFF) as routed:
-        figures = await _followed(routed, changes)
     async with _routed(shape, workers) as routed:
+        figures = await _followed(routed, changes)
+    async with _routed(shape, workers, _WRITES) as routed:
         return [*figures, *await _written(routed, changes)]
 
 
