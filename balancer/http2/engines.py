@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from importlib import import_module
@@ -12,8 +11,6 @@ from balancer import BUILD
 from balancer.http2.engine import SERVER, Engine
 from balancer.http2.events import EngineLimits
 from balancer.model.settings import Http2Settings
-
-_LOG = logging.getLogger(__name__)
 
 NGH2, H2 = "ngh2", "h2"
 """The names of the libraries: nghttp2, which stands in a Cython binding, and hyper-h2, which is Python."""
@@ -39,7 +36,7 @@ def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine
     interpreters other than CPython. The first engine of a process imports its library, so that a process to which
     nobody speaks HTTP/2 has none.
     """
-    return _maker(library)(role, limits)
+    return _choice(library).make(role, limits)
 
 
 def shortfall() -> str:
@@ -48,15 +45,6 @@ def shortfall() -> str:
     Imports the engine.
     """
     return _choice(NGH2).shortfall
-
-
-@cache
-def _maker(library: str) -> Callable[[bool, EngineLimits], Engine]:
-    """The class of engines for a library. The log is told, once, if a faster one was wanted."""
-    choice = _choice(library)
-    if choice.shortfall:
-        _LOG.warning("HTTP/2 takes more CPU than it has to: %s", choice.shortfall)
-    return choice.make
 
 
 @cache

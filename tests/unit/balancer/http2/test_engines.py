@@ -22,8 +22,10 @@ import ngh2, ngh2._core
 from balancer.http2.engine import SERVER
 from balancer.http2.engines import make_engine, shortfall
 from balancer.http2.events import EngineLimits
-made = [make_engine(SERVER, EngineLimits()) for _ in range(2)]
-print(type(made[0]).__name__, shortfall())
+print(type(make_engine(SERVER, EngineLimits())).__name__, shortfall())
+from balancer.connections.client_making import tell_shortfall
+tell_shortfall()
+tell_shortfall()
 """
 TOLD = "HTTP/2 takes more CPU than it has to: "
 
