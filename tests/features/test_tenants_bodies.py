@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import resource
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -16,20 +15,13 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.fakes.sockets import until
 from tests.features.faults.load import HOST, Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, memory_of, neighbours
 from tests.integration.running import Zonal
 
 pytestmark = pytest.mark.faults
 
 _MEBIBYTE = 1024**2
 _FIRST = {"proxy-request-buffering": "on"}
-
-
-def memory_of(zonal: Zonal) -> int:
-    """The resident bytes of the process."""
-    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{zonal.pid}/status").read_text(), re.MULTILINE)
-    assert found
-    return int(found[1]) * 1024
 
 
 def files_of(zonal: Zonal) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -71,6 +72,13 @@ async def neighbours(
         folder.write(f"{tenant.name}.json", *tenant.documents())
     async with running(folder.place, *options, anew=True) as zonal:
         yield zonal
+
+
+def memory_of(zonal: Zonal) -> int:
+    """The resident bytes of the process."""
+    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{zonal.pid}/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1]) * 1024
 
 
 class SlowerBeside(AssertionError):
