@@ -18,7 +18,7 @@ from tests.processes import RULES
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("gate", settings.get_profile("explore"), derandomize=True)
 # What a programmer runs after each change looks at few examples.
-settings.register_profile("unit", settings.get_profile("gate"), max_examples=10)
+settings.register_profile("unit", settings.get_profile("gate"), max_examples=5)
 settings.load_profile("gate")
 
 # Whoever starts the tests in the background of a script, or with nohup, has signals ignored, and every process that a

@@ -42,9 +42,12 @@ class Function:
 
 
 class Hook:
-    """A hook that is loaded. `functions` are by phase; `settings_type` None: it takes no settings."""
+    """A hook that is loaded. `functions` are by phase; `settings_type` None: it takes no settings.
 
-    __slots__ = ("digest", "functions", "is_isolated", "name", "settings_type")
+    `takes_body`: a function of it asks for the bodies of requests.
+    """
+
+    __slots__ = ("digest", "functions", "is_isolated", "name", "settings_type", "takes_body")
 
     def __init__(
         self, name: str, digest: str, functions: Mapping[str, Function], settings_type: type[msgspec.Struct] | None
@@ -54,6 +57,7 @@ class Hook:
         self.functions = functions
         self.settings_type = settings_type
         self.is_isolated = any(each.declared.isolated for each in functions.values())
+        self.takes_body = any(each.declared.body for each in functions.values())
 
     def settings(self, text: str) -> msgspec.Struct | None:
         """The settings in a JSON text; empty is `{}`. Raises `NotAHook` if they do not fit.

@@ -27,9 +27,6 @@ class Edits(NamedTuple):
     added: tuple[Field, ...] = ()
 
 
-NO_EDITS: Final = Edits()
-
-
 class Choice(NamedTuple):
     """What a `pick` hook says about the endpoint: a zone policy, whether or which canary, and the key of a hash.
 
@@ -98,7 +95,7 @@ class Request(Message):
     """A request between the match of its route and the choice of an endpoint.
 
     `client` is the address of the client as the proxy believes it, `route` the object whose rules hold
-    (`namespace/name`). `body` is None unless the hook asks for bodies.
+    (`namespace/name`). `body` is None unless a hook of the route asks for bodies; then a request without one has `b""`.
     """
 
     __slots__ = ("_authority", "_choice", "_id", "_method", "_path", "_target", "body", "client", "is_tls", "route")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +16,10 @@ from zonal_hooks.loading import Function, Hook, NotAHook, load_text, name_of_fil
 from zonal_hooks.messages import NO_CHOICE, Choice, Edits, Message, Request, Response
 from zonal_hooks.verdicts import Denied, Failed, Passed, Replied, Verdict
 
-_NO_FIELDS: Mapping[str, str] = {}
+FieldsSaid = Mapping[str, str] | Iterable[tuple[str, str]]
+"""Fields as a test writes them. Pairs may name a field several times."""
+
+_NO_FIELDS: FieldsSaid = ()
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -48,26 +51,37 @@ class TriedHook:
     def request(
         self,
         line: str,
-        headers: Mapping[str, str] = _NO_FIELDS,
+        headers: FieldsSaid = _NO_FIELDS,
         *,
         client: str = "192.0.2.1",
         body: bytes | None = None,
     ) -> Tried:
-        """Asks about a request such as `GET https://shop.test/cart?id=7`: `request`, then `pick`."""
+        """Asks about a request such as `GET https://shop.test/cart?id=7`: `request`, then `pick`.
+
+        A hook that asks for bodies gets an empty one if `body` is None.
+        """
+        if body is None and self.hook.takes_body:
+            body = b""
         asked = request_of(line, headers, client=client, body=body)
         told = Tried(None, asked.headers)
         for phase in ("request", "pick"):
             if phase in self.hook.functions and told.passed:
                 said = self._tried(phase, asked)
                 told = msgspec.structs.replace(said, choice=said.choice if phase == "pick" else told.choice)
-                asked = request_of(line, dict(told.headers), client=client, body=body)
+                asked = request_of(line, told.headers, client=client, body=body)
         return told
 
     def response(
-        self, status: int = 200, headers: Mapping[str, str] = _NO_FIELDS, *, line: str = "GET https://shop.test/"
+        self,
+        status: int = 200,
+        headers: FieldsSaid = _NO_FIELDS,
+        *,
+        line: str = "GET https://shop.test/",
+        request_headers: FieldsSaid = _NO_FIELDS,
+        client: str = "192.0.2.1",
     ) -> Tried:
-        """Asks about a response to the request in `line`."""
-        request = request_of(line, _NO_FIELDS)
+        """Asks about a response to the request in `line`, which came from `client` with `request_headers`."""
+        request = request_of(line, request_headers, client=client)
         request.end()
         return self._tried("response", Response(status, _fields(headers), request))
 
@@ -87,7 +101,21 @@ def try_file(path: Path, settings: Mapping[str, Any] | str = "") -> TriedHook:
     """The hook in a file, with settings as a mapping or as JSON. Raises `NotAHook` and OSError."""
     hook = load_text(name_of_file(path.name), path.read_text(encoding="utf-8"), str(path))
     text = settings if isinstance(settings, str) else msgspec.json.encode(settings).decode()
-    return TriedHook(hook, hook.settings(text))
+    made = hook.settings(text)
+    if made is not None:
+        _refuse_misspelt(hook.name, made, text)
+    return TriedHook(hook, made)
+
+
+def _refuse_misspelt(name: str, made: msgspec.Struct, text: str) -> None:
+    """Raises `NotAHook` for a setting that nobody knows, as zonal does when a route selects the hook."""
+    known = {each.encode_name for each in msgspec.structs.fields(made)}
+    said = msgspec.json.decode(text or "{}")
+    unknown = [] if not isinstance(said, dict) else sorted(said.keys() - known - {made.__struct_config__.tag_field})
+    if unknown:
+        raise NotAHook(
+            f"the settings do not fit hook {name}: there is no {unknown[0]!r}, only {', '.join(sorted(known))}"
+        )
 
 
 async def _verdict(function: Function, message: Message, settings: Any) -> Verdict:
@@ -99,9 +127,7 @@ async def _verdict(function: Function, message: Message, settings: Any) -> Verdi
     return await answer
 
 
-def request_of(
-    line: str, headers: Mapping[str, str], *, client: str = "192.0.2.1", body: bytes | None = None
-) -> Request:
+def request_of(line: str, headers: FieldsSaid, *, client: str = "192.0.2.1", body: bytes | None = None) -> Request:
     """The request that `line` (method and URL) describes. Raises `NotAHook` for another line."""
     method, _, url = line.strip().rpartition(" ")
     parts = urlsplit(url)
@@ -115,8 +141,9 @@ def request_of(
     )
 
 
-def _fields(headers: Mapping[str, str]) -> tuple[Field, ...]:
-    return tuple((name.lower().encode("ascii"), checked_value(value)) for name, value in headers.items())
+def _fields(headers: FieldsSaid) -> tuple[Field, ...]:
+    pairs = headers.items() if isinstance(headers, Mapping) else headers
+    return tuple((name.lower().encode("ascii"), checked_value(value)) for name, value in pairs)
 
 
 def _told(verdict: Verdict, message: Message, on_error: str) -> Tried:

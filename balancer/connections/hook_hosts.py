@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Final
 
 import msgspec
 
-import zonal_hooks
+from balancer.connections.hook_processes import reap, started
 from balancer.matching.gates.hooks import HookCaller
 from balancer.model.hooks import HookCode, HookRule
 from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
@@ -137,12 +134,18 @@ class HookHost:
     def call(self, name: str, seconds: float, call: Call, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
         tenant = call.route.partition("/")[0]
-        if (not self._is_open and self._waiting is None) or not self._room.take(tenant):
+        if (not self._is_open and self._waiting is None) or not self._room.has_room(tenant):
             self._ended(name, 0.0, _UNAVAILABLE)
             return _UNAVAILABLE
         self._next += 1
         number = self._next
-        data = framed(msgspec.structs.replace(call, number=number))
+        try:
+            data = framed(msgspec.structs.replace(call, number=number))
+        except Garbled as problem:
+            failed = Failed("invalid", str(problem))
+            self._ended(name, 0.0, failed)
+            return failed
+        self._room.take(tenant)
         made = self._calls[number] = IsolatedCall(name, tenant, tell, self._ended)
         if self._is_open:
             self._send(data)
@@ -303,11 +306,7 @@ class IsolatedCaller:
         self._seconds = {phase.name: phase.timeout_seconds for phase in rule.phases}
 
     def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
-        call = call_of(self._rule, phase, message)
-        try:
-            return self._host.call(self._rule.name, self._seconds[phase], call, tell)
-        except Garbled as problem:
-            return Failed("invalid", str(problem))
+        return self._host.call(self._rule.name, self._seconds[phase], call_of(self._rule, phase, message), tell)
 
 
 class IsolatedHooks:
@@ -369,25 +368,3 @@ def call_of(rule: HookRule, phase: str, message: Message) -> Call:
         return Call(0, rule.name, phase, rule.settings, *asked.parts, message.status, message.raw)
     assert isinstance(message, Request)
     return Call(0, rule.name, phase, rule.settings, *message.parts)
-
-
-def started(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    """Starts a process that serves this socket, which is closed here. It gets nothing of our environment."""
-    root = str(Path(zonal_hooks.__file__).parents[1])
-    with theirs:
-        return subprocess.Popen(
-            (sys.executable, "-m", "zonal_hooks.host", str(theirs.fileno())),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(),),
-            env={"PYTHONPATH": root, "PYTHONSAFEPATH": "1", "PATH": os.defpath},
-            process_group=0,
-        )
-
-
-def reap(launch: Future[subprocess.Popen[bytes]]) -> None:
-    """Ends the process that `launch` has started, if it has started one. Blocks until both are over."""
-    if launch.exception() is None:
-        launch.result().kill()
-        launch.result().wait()

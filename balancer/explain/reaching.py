@@ -51,7 +51,7 @@ def endpoint_draft(told: Explanation, to: Destination, moment: Moment, *, of_str
     question, view, now, live = moment
     runtime = view.backends.get(to.backend) if to.backend is not None else None
     if runtime is None:
-        told = failing(told, to.error)
+        told = failing(told, to.branch.error)
         what = "connection is reset" if of_stream else f"answer is {told.status}"
         return Draft(told, (f"The backend of this {'stream' if of_stream else 'path'} cannot be used, so the {what}.",))
     policy, facts = to.zone_policy or runtime.backend.zone_policy, view.model.zones

@@ -148,7 +148,9 @@ def rollout_steps(policy: ZonePolicy, facts: ZoneFacts) -> list[str]:
     if policy.dry_run:
         steps.append("Dry run: the policy is only computed and counted, and requests go as under off.")
     if facts.drained:
-        steps.append(f"The operator drains {', '.join(facts.drained)}, over {facts.drain_ramp_seconds:g} s.")
+        seconds = facts.drain_ramp_seconds
+        pace = f"over {seconds:g} s" if seconds else "at once"
+        steps.append(f"The operator drains {', '.join(facts.drained)}, {pace}.")
     return steps
 
 

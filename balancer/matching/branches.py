@@ -18,7 +18,7 @@ import msgspec
 
 from balancer.http.messages import RequestHead
 from balancer.matching.affinity import Stickiness
-from balancer.matching.destinations import Destination
+from balancer.matching.destinations import Destination, PathCount
 from balancer.matching.regexes import Pattern, PatternError, Searches, compile_pattern
 from balancer.matching.variables import Cookies, header_of, variable_name
 from balancer.model.endpoints import BackendKey
@@ -101,9 +101,9 @@ class Junction:
 
     __slots__ = ("_ends", "_of", "_pins", "_shares", "_total", "_ways", "main")
 
-    def __init__(self, route: Route) -> None:
+    def __init__(self, route: Route, count: PathCount | None = None) -> None:
         shares = [branch for branch in route.branches if branch.canary is None]
-        self._shares = tuple(Destination(route, branch) for branch in shares)
+        self._shares = tuple(Destination(route, branch, count) for branch in shares)
         self._ends = tuple(accumulate(branch.weight for branch in shares))
         self._total = self._ends[-1] if len(shares) > 1 else 0
         self.main = self._shares[0]
@@ -114,7 +114,7 @@ class Junction:
         begin = 0
         for (branch, canary), total in zip(rules, totals, strict=True):
             end = begin + canary.weight * (self._of // total)
-            ways.append(_way(route, branch, canary, begin=begin, end=end))
+            ways.append(_way(route, branch, canary, count, begin=begin, end=end))
             begin = end
         self._ways = tuple(ways)
         pinned = [each.stickiness for each in self._shares] + [way.pinned for way in ways]
@@ -199,11 +199,11 @@ class Junction:
         return None
 
 
-def junction_of(route: Route) -> Junction | None:
-    """The choice between the branches of a route; None if there is none."""
+def junction_of(route: Route, count: PathCount | None = None) -> Junction | None:
+    """The choice between the branches of a route, which have one `count`; None if there is none."""
     if len(route.branches) == 1 or (route.main.backend is None and not _has_shares(route)):
         return None
-    return Junction(route)
+    return Junction(route, count)
 
 
 def _has_shares(route: Route) -> bool:
@@ -214,10 +214,10 @@ def _next_of(lots: Iterator[int], _below: int) -> int:
     return next(lots)
 
 
-def _way(route: Route, branch: Branch, canary: Canary, *, begin: int, end: int) -> _Way:
+def _way(route: Route, branch: Branch, canary: Canary, count: PathCount | None, *, begin: int, end: int) -> _Way:
     if canary.follows_affinity:
         branch = msgspec.structs.replace(branch, affinity=route.main.affinity)
-    destination = Destination(route, branch)
+    destination = Destination(route, branch, count)
     return _Way(
         destination=destination,
         header=_header(canary),

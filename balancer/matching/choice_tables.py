@@ -57,10 +57,10 @@ class ChoiceTable(HostTable):
     @classmethod
     def compiling(cls, host: Host, default: Match | None, make: GateMaker) -> Generator[None, None, ChoiceTable]:
         """The table, in steps of some milliseconds. Raises `PatternError` for an expression that cannot be compiled."""
-        own = default if host.default is None else Match(Served(host.default, make))
+        own = default if host.default is None else Match(Served(host.default, make, host.name))
         matches = []
         for route in host.routes:
-            matches.append((route, Match(Served(route, make))))
+            matches.append((route, Match(Served(route, make, host.name))))
             yield
         made = cls(host, own, matches)
         searched = [(route, match) for route, match in matches if route.kind is PathKind.REGEX]

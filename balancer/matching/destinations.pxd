@@ -1,11 +1,17 @@
 from balancer.model.layouts cimport RouteLayout, RoutePolicyLayout
 
 
+cdef class PathCount:
+    cdef public str host_name
+    cdef public Py_ssize_t slot
+
+
 cdef class Destination:
-    cdef public object backend, branch, error, hash_text, names, request_editor, stickiness, zone_policy
+    cdef public object backend, branch, hash_text, names, request_editor, stickiness, zone_policy
     cdef public bint is_bounded, is_edited, is_held
     cdef public tuple editors
     cdef public RoutePolicyLayout policy
     cdef public RouteLayout route
     cdef public Py_ssize_t subset
     cdef public str tenant
+    cdef public PathCount count

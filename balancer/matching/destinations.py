@@ -23,21 +23,33 @@ class DestinationNames(NamedTuple):
     port: str
 
 
-class Destination:
-    """Where requests go: a branch of `route`.
+class PathCount:
+    """Where requests of one route count: under `host_name` of the model (empty: every host), in a slot of the counters,
+    -1 before the first of them.
+    """
 
-    `backend` None: they get `error`. `names` are those under which they count, `tenant` is the namespace whose bounds
-    they fill. `stickiness` and `hash_text` say which endpoint they are held to; `is_held`: one of the two does.
-    `subset` is to how many endpoints the hash leads. `request_editor` edits what endpoints get, None: nothing does.
-    `editors` change the responses of this destination alone; `is_edited`: there is one of these. `is_bounded`: the
-    policy bounds the rate of bodies, or the time of requests or attempts.
+    __slots__ = ("host_name", "slot")
+
+    def __init__(self, host_name: str = "") -> None:
+        self.host_name = host_name
+        self.slot = -1
+
+
+class Destination:
+    """Where requests go: a branch of `route`, all of whose branches have one `count`.
+
+    `backend` None: they get the error of the branch. `names` are those under which they count, `tenant` is the
+    namespace whose bounds they fill. `stickiness` and `hash_text` say which endpoint they are held to; `is_held`: one
+    of the two does. `subset` is to how many endpoints the hash leads. `request_editor` edits what endpoints get, None:
+    nothing does. `editors` change the responses of this destination alone; `is_edited`: there is one of these.
+    `is_bounded`: the policy bounds the rate of bodies, or the time of requests or attempts.
     """
 
     __slots__ = (
         "backend",
         "branch",
+        "count",
         "editors",
-        "error",
         "hash_text",
         "is_bounded",
         "is_edited",
@@ -52,14 +64,14 @@ class Destination:
         "zone_policy",
     )
 
-    def __init__(self, route: Route, branch: Branch) -> None:
+    def __init__(self, route: Route, branch: Branch, count: PathCount | None = None) -> None:
         self.route = route
+        self.count = PathCount() if count is None else count
         self.branch = branch
         policy = route.policy
         self.policy = policy
         self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
         self.backend = branch.backend
-        self.error = branch.error
         self.zone_policy = branch.zone_policy
         self.names = names_of(branch)
         self.tenant = route.owner.namespace

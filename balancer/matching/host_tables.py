@@ -51,11 +51,11 @@ class PathTable(HostTable):
 
     def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
         self.host = host
-        self._default = default if host.default is None else Match(Served(host.default, make))
+        self._default = default if host.default is None else Match(Served(host.default, make, host.name))
         self._exact: dict[bytes, Match] = {}
         self._prefixes: dict[bytes, _Prefix] = {}
         for route in host.routes:
-            path, match = route.path.encode(), Match(Served(route, make))
+            path, match = route.path.encode(), Match(Served(route, make, host.name))
             if route.kind is PathKind.EXACT:
                 self._exact[path] = match
             elif path.endswith(b"/"):
@@ -106,10 +106,10 @@ class ExpressionTable(HostTable):
         matches = []
         for route in host.routes:
             capturing(route)
-            matches.append(Match(Served(route, make)))
+            matches.append(Match(Served(route, make, host.name)))
             yield
         patterns = yield from PatternSet.compiling([route.expression for route in host.routes])
-        own = default if host.default is None else Match(Served(host.default, make))
+        own = default if host.default is None else Match(Served(host.default, make, host.name))
         made = cls(host, own, tuple(matches), patterns)
         if any(route.long_expression for route in host.routes):
             texts = [route.long_expression or route.expression for route in host.routes]
@@ -144,8 +144,10 @@ def is_searchable(path: bytes) -> bool:
 
 def too_long(match: Match, make: GateMaker) -> Match:
     """What becomes of a path that is too long for the expression of the route."""
-    route = match.served.route
-    return Match(Served(route, make, ErrorKind.TARGET_TOO_LONG)) if route.long_expression else match
+    route, host_name = match.served.route, match.served.main.count.host_name
+    if not route.long_expression:
+        return match
+    return Match(Served(route, make, host_name, closing=ErrorKind.TARGET_TOO_LONG))
 
 
 def capturing(route: Route) -> Pattern | None:

@@ -17,7 +17,7 @@ from balancer.matching.host_compiling import Care, care_for, care_for_all, compi
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
 from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
-from balancer.model.publication import RoutingModel
+from balancer.model.publication import RoutingModel, other_objects
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
 from balancer.model.routes import INGRESS, Host, Route
 from balancer.runtime.steps import finished
@@ -77,7 +77,7 @@ class RouteTable:
     """
 
     __slots__ = (
-        "_by_key",
+        "_by_listener",
         "_cares",
         "_catch_all",
         "_default",
@@ -100,8 +100,8 @@ class RouteTable:
             self._default = before._default
         elif configuration.default_route is not None:
             self._default = Match(Served(configuration.default_route, make))
-        self._by_key: dict[tuple[str, str], HostTable] = {}
-        # Of hosts that fall through, by the same key.
+        self._by_listener: dict[str, dict[str, HostTable]] = {}  # by the key of a listener, and the name of a host
+        # Of hosts that fall through, by listener and name.
         self._cares: dict[tuple[str, str], Care] = {}
         self._exact: dict[bytes, HostTable] = {}
         self._wildcards: dict[bytes, HostTable] = {}
@@ -114,39 +114,56 @@ class RouteTable:
         """Compiles one host in steps, or takes it over from `before`, which has compiled hosts in the same way."""
         key = host.listener, host.name
         falls = self.content.configuration.falls_through
-        past = before._by_key.get(key) if before is not None else None
+        past = before._host_table(*key) if before is not None else None
+        tables = self._by_listener.setdefault(host.listener, {})
         if before is not None and past is not None and past.host == host:
-            self._by_key[key] = past
+            tables[host.name] = past
             if falls:
                 self._cares[key] = before._cares[key]
             return
-        self._by_key[key] = yield from compiling_host(host, None if falls else self._default, make)
+        tables[host.name] = yield from compiling_host(host, None if falls else self._default, make)
         if falls:
             self._cares[key] = care_for(host, None)
+
+    def replacing(self, hosts: tuple[Host, ...], before: RouteTable, make: GateMaker) -> Generator[None, None, None]:
+        """Compiles `hosts`, those of `_replaced`, in steps. Takes everything else over from `before`, the other hosts
+        and who serves which names.
+        """
+        self._by_listener = before._by_listener.copy()
+        for key in {host.listener for host in hosts}:
+            self._by_listener[key] = before._by_listener[key].copy()
+        self._cares = before._cares.copy()
+        self._exact = before._exact.copy()
+        self._wildcards = before._wildcards.copy()
+        self._catch_all = before._catch_all
+        self._labels = before._labels
+        yield
+        for host in hosts:
+            yield from self.adding(host, before, make)
+            self._settle(host.name)
+            yield
 
     def naming(self) -> Generator[None, None, None]:
         """Settles, in steps, which hosts serve which names."""
         listeners = self._listeners
         if not listeners.is_divided and not self.content.configuration.falls_through:
             (listener,) = listeners.by_hostname.values()
-            for (key, name), table in self._by_key.items():
-                if key == listener.key:
-                    self._put(name, table)
+            for name, table in self._by_listener.get(listener.key, {}).items():
+                self._put(name, table)
             return
         names = dict.fromkeys(listeners.by_hostname)
-        names.update(dict.fromkeys(name for _, name in self._by_key))
-        by_listener: dict[str, dict[str, HostTable]] = {each.key: {} for each in self.content.listeners}
-        for (key, name), table in self._by_key.items():
-            by_listener.setdefault(key, {})[name] = table
+        for hosts in self._by_listener.values():
+            names.update(dict.fromkeys(hosts))
         for name in names:
-            self._settle(name, by_listener)
+            self._settle(name)
             yield
 
-    def _settle(self, name: str, by_listener: Mapping[str, Mapping[str, HostTable]]) -> None:
+    def _settle(self, name: str) -> None:
+        """Settles which hosts serve a name."""
         listener = self._listeners.listener_of(name)
         if listener is None:
             return
-        configuration, hosts = self.content.configuration, by_listener[listener.key]
+        configuration, hosts = self.content.configuration, self._by_listener.get(listener.key, {})
         names = tuple(covering(name, hosts, configuration.wildcards))
         if not names:
             self._put(name, _Empty(name, self._default))
@@ -165,6 +182,10 @@ class RouteTable:
             self._exact[name.encode()] = table
         if not name:
             self._catch_all = table
+
+    def _host_table(self, listener: str, name: str) -> HostTable | None:
+        hosts = self._by_listener.get(listener)
+        return None if hosts is None else hosts.get(name)
 
     @property
     def default_route(self) -> Route | None:
@@ -274,11 +295,33 @@ def _compiling_one(content: Content, before: RouteTable | None, make: GateMaker)
     table = RouteTable(content, before, make)
     if before is not None and not _compiles_alike(before, table):
         before = None
+    replaced = None if before is None else _replaced(before.content, content)
+    if before is not None and replaced is not None:
+        yield from table.replacing(replaced, before, make)
+        return table
     for host in content.hosts:
         yield from table.adding(host, before, make)
         yield
     yield from table.naming()
     return table
+
+
+def _replaced(before: Content, after: Content) -> tuple[Host, ...] | None:
+    """The hosts of `after` that are other ones than before. None if more has changed, or if one of them may serve names
+    of other hosts.
+    """
+    if before.configuration.wildcards is not after.configuration.wildcards or before.listeners != after.listeners:
+        return None
+    others = other_objects(before.hosts, after.hosts)
+    if others is None or not all(map(_has_place_of, *others)):
+        return None
+    return others[1]
+
+
+def _has_place_of(old: Host, new: Host) -> bool:
+    """Whether `new` stands for the one name that `old` stood for."""
+    is_one = bool(new.name) and not new.name.startswith(WILDCARD)
+    return is_one and (old.listener, old.name) == (new.listener, new.name)
 
 
 def _compiles_alike(table: RouteTable, other: RouteTable) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead, may_upgrade
 from balancer.matching.branches import junction_of
-from balancer.matching.destinations import Destination
+from balancer.matching.destinations import Destination, PathCount
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.hooks import RouteHooks
 from balancer.matching.gates.making import GateMaker, gates_of
@@ -58,15 +58,18 @@ class Served:
         "stand_ins",
     )
 
-    def __init__(self, route: Route, make: GateMaker, closing: ErrorKind | None = None) -> None:
-        """`closing`: every request is refused with this error, although the route is open."""
+    def __init__(self, route: Route, make: GateMaker, host_name: str = "", *, closing: ErrorKind | None = None) -> None:
+        """`host_name` is that of the host of the model, empty for every host. `closing`: every request is refused with
+        this error, although the route is open.
+        """
         self.route = route
         gates = gates_of(route, make)
         self.plain_gates = gates.plain
         self.secure_gates = gates.secure
         self.editors = editors_of(route.response_rules)
-        self.junction = junction_of(route)
-        self.main = Destination(route, route.main) if self.junction is None else self.junction.main
+        count = PathCount(host_name)
+        self.junction = junction_of(route, count)
+        self.main = Destination(route, route.main, count) if self.junction is None else self.junction.main
         self.host = route.policy.host.encode() if route.policy.host else None
         self.connection = route.policy.connection.encode() or (b"close" if route.policy.http_1_0 else b"")
         self.rewriting = _rewriter_of(route)

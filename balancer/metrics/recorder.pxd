@@ -16,7 +16,7 @@ cdef class Recorder:
     cpdef grpc(self, str namespace, str ingress, str service, long status)
     cpdef _count(self, definition, tuple labels, double amount=*)
     @cython.locals(requests=Py_ssize_t, responses=Py_ssize_t, duration=Py_ssize_t, decisions=Py_ssize_t)
-    @cython.locals(endpoint_duration=Py_ssize_t, sent=Py_ssize_t, received=Py_ssize_t, cost=Py_ssize_t, blind_cost=Py_ssize_t)
+    @cython.locals(endpoint_duration=Py_ssize_t, sent=Py_ssize_t, received=Py_ssize_t, cost=Py_ssize_t, blind_cost=Py_ssize_t, route=Py_ssize_t)
     cpdef exchange(self, tuple slots, double seconds, double endpoint_seconds, double request_bytes, double response_bytes, double dollars, double blind_dollars)
 
 

@@ -77,8 +77,29 @@ class RequestLabels(NamedTuple):
     error: str | None = None
 
 
+ROUTE_REQUESTS: Final = 2**16
+"""The number of the requests of each path, which are counted for the page alone: as a metric, each path would have a
+series. The first slot counts those without an error of the server, the second those with one.
+"""
+_ROUTE_WIDTH: Final = 2
+
+
+class RouteLabels(NamedTuple):
+    """Under what the requests of a path are counted: the object that asks for the path, the Service of its main branch,
+    and host (empty: every host), path and kind as the model has them.
+    """
+
+    namespace: str
+    owner: str
+    service: str
+    host: str
+    path: str
+    kind: str
+
+
 _RefusalSlots = tuple[int, int, int, int]
-ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int]
+_LabelSlots = tuple[int, int, int, int, int, int, int, int, int]
+ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int, int]
 
 
 def _bucket_of(seconds: float) -> int:
@@ -98,7 +119,7 @@ class Recorder:
     def __init__(self, table: SlotTable) -> None:
         self._table = table
         self._values = table.values
-        self._exchanges: dict[RequestLabels, ExchangeSlots] = {}
+        self._exchanges: dict[RequestLabels, _LabelSlots] = {}
         self._refusals: dict[RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
         # Registered now, so that both metrics show 0 before the first count.
@@ -118,22 +139,25 @@ class Recorder:
         response_bytes: int,
         dollars: float = 0.0,
         blind_dollars: float = 0.0,
+        route: int = _NO_SLOT,
     ) -> ExchangeSlots | None:
         """Counts one request at its end, and its zone decision if the labels have a `reason`.
 
         `endpoint_seconds` is the time of the last attempt, answered or not. It is None if no endpoint was picked. Then
         the body bytes (`request_bytes`, `response_bytes`) do not count as bytes between zones. `dollars` is the cost of
-        the bytes, `blind_dollars` their cost for a proxy that does not know zones.
+        the bytes, `blind_dollars` their cost for a proxy that does not know zones. `route` is the slot of `route_slot`.
 
         Returns the slots in which `exchange` counts further requests with these labels; None if no endpoint was picked,
         or there was no room for them.
         """
         if endpoint_seconds is not None:
-            slots = self._exchanges.get(labels) or self._exchange_slots(labels)
+            slots = (*(self._exchanges.get(labels) or self._exchange_slots(labels)), route)
             self.exchange(slots, seconds, endpoint_seconds, request_bytes, response_bytes, dollars, blind_dollars)
-            return self._exchanges.get(labels)
+            return slots if labels in self._exchanges else None
         requests, responses, duration, decisions = self._refusals.get(labels) or self._refusal_slots(labels)
         values = self._values
+        if route >= 0:
+            values[route] += 1.0
         if decisions >= 0:
             values[decisions] += 1.0
         values[requests] += 1.0
@@ -153,8 +177,10 @@ class Recorder:
         blind_dollars: float,
     ) -> None:
         """Counts one request that had an endpoint, in its `slots`. The other arguments are those of `request`."""
-        requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost = slots
+        requests, responses, duration, decisions, endpoint_duration, sent, received, cost, blind_cost, route = slots
         values = self._values
+        if route >= 0:
+            values[route] += 1.0
         values[endpoint_duration + _bucket_of(endpoint_seconds)] += 1.0
         values[endpoint_duration + SUM] += endpoint_seconds
         if request_bytes:
@@ -169,6 +195,12 @@ class Recorder:
         values[responses] += 1.0
         values[duration + _bucket_of(seconds)] += 1.0
         values[duration + SUM] += seconds
+
+    def route_slot(self, labels: RouteLabels) -> int:
+        """The slot in which requests of a path count whose answers are no errors of the server. The next one is for
+        those that are.
+        """
+        return self._table.slot(Key(ROUTE_REQUESTS, labels), _ROUTE_WIDTH, tenant_at=0)
 
     def dry_run(self, namespace: str, service: str, reason: str, locality: str, *, dollars: float) -> None:
         """Counts one request under zone-dry-run: reason, locality and cost that it would have had under the policy."""
@@ -267,7 +299,7 @@ class Recorder:
             self._refusals[labels] = slots
         return slots
 
-    def _exchange_slots(self, labels: RequestLabels) -> ExchangeSlots:
+    def _exchange_slots(self, labels: RequestLabels) -> _LabelSlots:
         labels = _bounded(labels)
         if (known := self._exchanges.get(labels)) is not None:
             return known

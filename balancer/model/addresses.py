@@ -9,12 +9,28 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from typing import NamedTuple
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def _networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-    return tuple(map(ipaddress.ip_network, texts))
+class _Networks(NamedTuple):
+    """Networks of each version, each as its mask and its first address, so that a look costs no objects."""
+
+    v4: tuple[tuple[int, int], ...]
+    v6: tuple[tuple[int, int], ...]
+
+    def hold(self, address: IpAddress) -> bool:
+        """Whether one of them has the address."""
+        number = int(address)
+        known = self.v4 if address.version == 4 else self.v6
+        return any(number & mask == first for mask, first in known)
+
+
+def _networks(*texts: str) -> _Networks:
+    known = [(each.version, int(each.netmask), int(each.network_address)) for each in map(ipaddress.ip_network, texts)]
+    of_version = {each: tuple((mask, first) for version, mask, first in known if version == each) for each in (4, 6)}
+    return _Networks(of_version[4], of_version[6])
 
 
 # Ranges of clusters: RFC 1918, RFC 4193, and RFC 6598, which some clouds give to pods.
@@ -34,10 +50,10 @@ _METADATA = _networks(
 # 6to4 and its relays, documentation, dummy prefixes.
 _SPECIAL = _networks("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "2001:db8::/32", "3fff::/20")
 _BROADCAST = ipaddress.IPv4Address("255.255.255.255")
-_ALLOCATED = ipaddress.IPv6Network("2000::/3")  # all other IPv6 addresses are special, or of no use yet
+_ALLOCATED = _networks("2000::/3")  # all other IPv6 addresses are special, or of no use yet
 # Prefixes whose IPv6 addresses end in an IPv4 address: NAT64 (RFC 6052), and the old compatible form (RFC 4291
 # 2.5.5.1). Where the local prefixes of RFC 8215 hold the IPv4 address, only their network knows: they are refused.
-_IPV4_ENDED = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("::/96"))
+_IPV4_ENDED = _networks("64:ff9b::/96", "::/96")
 _ISATAP = frozenset((0x0000_5EFE, 0x0200_5EFE))  # before the IPv4 address (RFC 5214 6.1)
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
@@ -45,24 +61,24 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 def is_forbidden(address: IpAddress) -> bool:
     """Whether a tenant may not have requests sent to an address."""
     end = reached(address)
-    if _is_one_of(end, _METADATA):
+    if _METADATA.hold(end):
         return True
     if isinstance(end, ipaddress.IPv6Address) and _in_isatap(end):
         return True
-    return not (_is_one_of(end, _OF_CLUSTERS) or is_public(end))
+    return not (_OF_CLUSTERS.hold(end) or is_public(end))
 
 
 def is_forbidden_endpoint(address: IpAddress) -> bool:
     """Whether an address may not be that of an endpoint which an EndpointSlice names."""
-    return is_forbidden(address) and (address == _BROADCAST or not _is_one_of(address, _OF_PODS))
+    return is_forbidden(address) and (address == _BROADCAST or not _OF_PODS.hold(address))
 
 
 def is_public(address: IpAddress) -> bool:
     """Whether an address, or the IPv4 address inside of it, is routed in the whole Internet."""
     end = reached(address)
-    if end.is_multicast or not end.is_global or _is_one_of(end, _SPECIAL):
+    if end.is_multicast or not end.is_global or _SPECIAL.hold(end):
         return False
-    return isinstance(end, ipaddress.IPv4Address) or end in _ALLOCATED
+    return isinstance(end, ipaddress.IPv4Address) or _ALLOCATED.hold(end)
 
 
 def is_forbidden_host(host: str) -> bool:
@@ -89,7 +105,7 @@ def reached(address: IpAddress) -> IpAddress:
     """The address that is reached: the IPv4 address inside of an IPv6 address, if there is one."""
     if isinstance(address, ipaddress.IPv4Address) or address.is_unspecified or address.is_loopback:
         return address
-    if _is_one_of(address, _IPV4_ENDED):
+    if _IPV4_ENDED.hold(address):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address
 
@@ -98,7 +114,3 @@ def _in_isatap(address: ipaddress.IPv6Address) -> bool:
     """Whether a forbidden IPv4 address is inside of the ISATAP form."""
     number = int(address)
     return (number >> 32) & 0xFFFFFFFF in _ISATAP and is_forbidden(ipaddress.IPv4Address(number & 0xFFFFFFFF))
-
-
-def _is_one_of(address: IpAddress, networks: tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]) -> bool:
-    return any(address in network for network in networks)

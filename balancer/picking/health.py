@@ -35,7 +35,7 @@ _AFTER_OTHERS_SECONDS: Final = 1.0
 
 _BY_REPLICAS: Final = Ejected(Cause.REPLICAS)
 _BY_COMPARISON: Final = frozenset((Cause.SHARE, Cause.PAUSE))
-_NOBODY: Final[set[EndpointHealth]] = set()  # one for all backends, and always empty
+_NONE_IMPAIRED: Final[set[EndpointHealth]] = set()  # one for all backends, and always empty
 _ANSWERED: Final = Outcome.ANSWERED  # a global name costs less than a member of a class
 
 
@@ -58,12 +58,12 @@ class BackendHealth:
         self._rules = rules
         self._endpoints = set(endpoints)
         self._witness = Witness(self._endpoints, place_of)
-        self.impaired = _NOBODY
+        self.impaired = _NONE_IMPAIRED
         self.version = 0
 
     def own_impaired(self) -> set[EndpointHealth]:
         """`impaired`, which is the same object from now on. Most of thousands of backends never need one."""
-        if self.impaired is _NOBODY:
+        if self.impaired is _NONE_IMPAIRED:
             self.impaired = set()
         return self.impaired
 

@@ -69,7 +69,7 @@ class Observer(Protocol):
         """Learns that an attempt got its response or failure after `seconds`."""
 
 
-Slots = tuple[int, int, int, int, int, int, int, int, int]
+Slots = tuple[int, int, int, int, int, int, int, int, int, int]
 
 
 class PickNote:
@@ -83,7 +83,7 @@ class PickNote:
         self.from_zone = ""
         self.names = ""
         self.rest = ""
-        self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0)
+        self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Pick:

@@ -16,13 +16,17 @@ from balancer.logs.accesslog import AccessLog
 from balancer.logs.lineformats import LineFormat, Logged
 from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.logs.tracing.spans import SpanContext, finished_span
+from balancer.matching.destinations import Destination
 from balancer.matching.logged import LoggedRequests
-from balancer.metrics.recorder import Recorder, RequestLabels
+from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
+from balancer.metrics.slots import is_overflow
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Foretold
 from balancer.proxy import lines
 from balancer.proxy.account import Account
 from balancer.zones.cost import FREE
+
+_SERVER_ERRORS = 500
 
 
 class Logging(NamedTuple):
@@ -130,7 +134,8 @@ class Accounting:
             names.namespace, names.ingress, names.service, from_zone, to_zone, locality, account.status, code, kind
         )
         sent, received, taken = account.request_bytes, account.response_bytes, account.endpoint_seconds
-        slots = recorder.request(labels, seconds, taken, sent, received, dollars, blind_dollars)
+        route = self._route_slot(to, account.status)
+        slots = recorder.request(labels, seconds, taken, sent, received, dollars, blind_dollars, route)
         if pick is not None and error is None and slots is not None:
             note = pick.note
             note.destination = to
@@ -138,6 +143,22 @@ class Accounting:
             note.from_zone = from_zone
             note.slots = slots
             note.names = ""
+
+    def _route_slot(self, to: Destination | None, status: int) -> int:
+        """Where a request to a destination counts for its path; -1 without one."""
+        if to is None:
+            return -1
+        count = to.count
+        first = count.slot
+        if first < 0:
+            recorder, route, kind = self.recorder, to.route, to.route.kind.value
+            owner, service = route.owner, route.main.service.name
+            first = recorder.route_slot(
+                RouteLabels(owner.namespace, owner.name, service, count.host_name, route.path, kind)
+            )
+            if not is_overflow(first):
+                count.slot = first
+        return first + 1 if status >= _SERVER_ERRORS else first
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:
         names = lines.names_of(account)

@@ -85,13 +85,12 @@ class Attempts(ExchangeOwner):
         `now` is of `time.perf_counter`. `kept` is the part of the client's body that was received before. A response
         whose status is among `intercepts` is not relayed: `forwarded` is told `PASSED_OVER`.
         """
-        policy = to.policy
         self._context = context
         self._forwarder = context.supplies.forwarder
         self._is_retry = False
         self._was_repeated = False
         context.outgoing = outgoing
-        context.policy = policy
+        context.policy = to.policy
         context.kept = kept
         context.is_call = False
         self._destination = to
@@ -101,7 +100,7 @@ class Attempts(ExchangeOwner):
             timing.bound(context, now)
         runtime = context.view.backends.get(to.backend) if to.backend is not None else None
         if runtime is None:
-            return context.forwarded(AttemptError(to.error, Sent.NOTHING))
+            return context.forwarded(AttemptError(to.branch.error, Sent.NOTHING))
         if now != context.account.started:  # a gate waited, or a body was received: endpoints may have left meanwhile
             runtime = succession.present(context.newest_view(), to.backend, runtime) or runtime
         load = runtime.load
@@ -109,6 +108,12 @@ class Attempts(ExchangeOwner):
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
+        self._pick_first(now)
+
+    def _pick_first(self, now: float) -> None:
+        """Decides how the endpoints are spoken to, and tries the first one."""
+        context, to, runtime = self._context, self._destination, self._runtime
+        outgoing, policy = context.outgoing, context.policy
         is_plain = runtime.handshake is None
         self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
         self._http2 = runtime.http2 or (policy.calls_in_http2 and grpc.is_call_in_http2(outgoing.request))
@@ -125,7 +130,7 @@ class Attempts(ExchangeOwner):
         pick = picker.pick((), now)
         if pick is None:
             return self._found_none(balancer)
-        if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
+        if outgoing.request.body_bytes != 0 and context.kept is None and (self._intercepts or self._may_repeat_body()):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 

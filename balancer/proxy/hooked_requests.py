@@ -62,7 +62,7 @@ class HookSpooling(Spooling):
 class HookedRequest(Request):
     """Serves one request of a route with hooks."""
 
-    __slots__ = ("_body", "_go_before", "_hooked", "_hooks", "_scene")
+    __slots__ = ("_body", "_go_before", "_hooked", "_hooks", "_is_past_hooks", "_scene")
 
     def __init__(self, request: Request) -> None:
         """Takes the place of `request`, whose route is matched and about which nobody was asked."""
@@ -78,6 +78,7 @@ class HookedRequest(Request):
         self._scene = HookScene(served.route.owner.full_name)
         self._go_before: Go | None = None
         self._body: SpooledBody | None = None
+        self._is_past_hooks = False
         self._hooked: HookedStream | None = None
 
     def enter(self, head: RequestHead) -> None:
@@ -109,10 +110,13 @@ class HookedRequest(Request):
         stream.detach()
         assert request is not None
         try:
-            if self._hooks.takes_body and request.body_bytes != 0:
-                self._receive(request)
-            else:
+            if not self._hooks.takes_body:
                 self._ask_hooks(request)
+            elif request.body_bytes == 0:
+                self._scene.body = b""
+                self._ask_hooks(request)
+            else:
+                self._receive(request)
         except Exception:
             self.break_off()
 
@@ -123,7 +127,8 @@ class HookedRequest(Request):
         HookSpooling(self, self.match.served.main, room, seconds).begin(expects_continue=request.expects_continue)
 
     def body_received(self, body: SpooledBody) -> None:
-        if self._hooks_are_over():
+        """The whole body is here: for the hooks, or because the route has every body received first."""
+        if self._is_past_hooks:
             return super().body_received(body)
         request = self.account.request
         assert request is not None
@@ -135,15 +140,13 @@ class HookedRequest(Request):
             body.drop()
             self.break_off()
 
-    def _hooks_are_over(self) -> bool:
-        return self._go_before is None
-
     def _ask_hooks(self, request: RequestHead) -> None:
         before = self._go_before or PASSED
         asked = asked_with(self._asked(request)._replace(added=before.added), self._scene)
         HookGating(self, self._hooks, asked, before).begin()
 
     def _hooks_passed(self, go: Go) -> None:
+        self._is_past_hooks = True
         body = self._body
         if body is None:
             return super().gates_passed(go)

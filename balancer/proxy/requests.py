@@ -243,7 +243,7 @@ class Request(RequestContext):
         to = self.account.destination
         if kind not in WHO_MAY_PASS or to is None or self._is_servable():
             return kind
-        return to.error if to.backend is None else ErrorKind.NO_ENDPOINT
+        return to.branch.error if to.backend is None else ErrorKind.NO_ENDPOINT
 
     def _is_servable(self) -> bool:
         """Whether the main branch of the matched route, or what stands in for it, has an endpoint."""

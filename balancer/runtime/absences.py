@@ -34,7 +34,7 @@ class Absences:
         self._starved = 0.0
 
     def beat(self, now: float, starved: float) -> None:
-        """The loop turns. It is called every `BEAT_SECONDS` while it does.
+        """Notes that the loop turns. Called every `BEAT_SECONDS` by a timer of the loop.
 
         `starved` is how long the process has waited for a processor in all; 0 if that is not known now.
         """

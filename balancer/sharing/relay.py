@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from operator import add, mul
+from operator import add
 from typing import NamedTuple
 
 from balancer.sharing.columns import Column, Layer, RowReader, RowWriter
@@ -17,27 +17,32 @@ from balancer.sharing.rows import RowTable, Talk, tag_of
 class Sighted(NamedTuple):
     """What the workers saw of the things with these `tags`: running totals by column, and the states that they told."""
 
-    tags: Sequence[int]
+    tags: tuple[int, ...]
     columns: Sequence[Column]
     layers: Sequence[Layer]
 
 
 class RowRelay:
-    """Rows about the things that are followed, each under the number of `tag_of`. `tags` are these numbers."""
+    """Rows about the things that are followed, each under the number of `tag_of`. `tags` are these numbers, `order` is
+    their order in columns, the same in all replicas that follow the same things.
+    """
 
-    __slots__ = ("_keys", "_reader", "_table", "_telling", "tags")
+    __slots__ = ("_keys", "_reader", "_table", "_telling", "order", "tags")
 
-    def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1) -> None:
-        """`state` is told while others have none. What came at once is told in so many `parts`, one a turn."""
+    def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1, part_seconds: float = 0.0) -> None:
+        """`state` is told while others have none. What came at once is told in so many `parts`, which follow each other
+        after `part_seconds`.
+        """
         self._table = table
         self._keys: dict[int, str] = {}
         self._reader = RowReader(table, (), ())
-        self._telling = _Telling(table, state, parts)
+        self._telling = _Telling(table, state, parts, part_seconds)
         self.tags: frozenset[int] = frozenset()
+        self.order: tuple[int, ...] = ()
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries rows about these things from now on. Totals of what is followed still go on."""
-        followed = {tag_of(key): key for key in keys}
+        followed = {tag_of(key): key for key in sorted(keys)}
         if followed.keys() == self._keys.keys():
             return
         known = dict(zip(self._keys, zip(*self._reader.columns, strict=True), strict=True))
@@ -47,18 +52,17 @@ class RowRelay:
         self._reader = RowReader(self._table, [self._table.place(key) for key in followed.values()], columns)
         self._telling.keep(followed)
         self.tags = frozenset(followed)
+        self.order = tuple(followed)
 
     def read(self, now: float) -> Sighted:
         """What the workers saw. `now`: the clock of picks."""
         layers = self._reader.read(now)
-        return Sighted(tuple(self._keys), self._reader.columns, layers)
+        return Sighted(self.order, self._reader.columns, layers)
 
-    def add(self, tags: Sequence[int], columns: Sequence[Column], factors: Sequence[float]) -> None:
-        """Others saw this of things that are followed, told by these factors. Workers hear it in parts, in the turns to
-        come.
-        """
+    def add(self, tags: tuple[int, ...], columns: Sequence[Column]) -> None:
+        """Others saw this of things that are followed. Workers hear it in parts, in the turns to come."""
         if tags:
-            self._telling.add(tags, columns, factors, self._keys)
+            self._telling.add(tags, columns, self._keys)
 
     def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
         """Tells workers the next part of what others saw, with the states of others where there are some.
@@ -75,24 +79,28 @@ class _Telling:
         "_left",
         "_order",
         "_part",
+        "_part_seconds",
         "_parts",
         "_state",
         "_states",
         "_table",
         "_talks",
         "_told",
+        "_told_at",
         "_totals",
         "_writer",
     )
 
-    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int) -> None:
+    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int, part_seconds: float) -> None:
         self._table = table
         self._state = state
         self._parts = parts
+        self._part_seconds = part_seconds
+        self._told_at = float("-inf")
         self._left = 0
         self._talks: dict[int, Talk] = {}
         self._told: dict[int, tuple[float, ...]] = {}  # totals of things that were told before
-        self._order: list[int] = []
+        self._order: tuple[int, ...] = ()
         self._totals: list[list[float]] = []
         self._part: list[list[float]] = []
         self._states: Mapping[int, tuple[float, ...]] | None = None
@@ -100,36 +108,35 @@ class _Telling:
 
     def keep(self, followed: Mapping[int, str]) -> None:
         """Nothing but these things is told from now on."""
-        self._arrange([tag for tag in self._order if tag in followed])
+        self._arrange(tuple(tag for tag in self._order if tag in followed))
         self._talks = {tag: talk for tag, talk in self._talks.items() if tag in followed}
         self._told = {tag: totals for tag, totals in self._told.items() if tag in followed}
 
-    def add(
-        self, tags: Sequence[int], columns: Sequence[Column], factors: Sequence[float], keys: Mapping[int, str]
-    ) -> None:
+    def add(self, tags: tuple[int, ...], columns: Sequence[Column], keys: Mapping[int, str]) -> None:
         """What is left of earlier news is told with these. `keys` are the names of the things."""
-        order = self._order if self._left else []
+        order = self._order if self._left else ()
         if order != tags:
             known = frozenset(order)
-            fresh = [tag for tag in tags if tag not in known]
+            fresh = tuple(tag for tag in tags if tag not in known)
             self._talks |= {tag: self._table.talk(keys[tag]) for tag in fresh if tag not in self._talks}
-            if fresh and [*order, *fresh] != self._order:
-                self._arrange([*order, *fresh])
+            if fresh and (*order, *fresh) != self._order:
+                self._arrange((*order, *fresh))
             if self._order != tags:
                 by_tag = [dict(zip(tags, column, strict=True)) for column in columns]
                 columns = [[*map(each.get, self._order, repeat(0.0))] for each in by_tag]
-        scales = [repeat(1.0 / factor / self._parts) for factor in factors]
-        part = [map(mul, column, scale) for column, scale in zip(columns, scales, strict=True)]
-        if self._left:
-            rest = repeat(self._left / self._parts)
-            part = [map(add, each, map(mul, before, rest)) for each, before in zip(part, self._part, strict=True)]
-        self._part = [[*each] for each in part]
+        by, rest = 1.0 / self._parts, self._left / self._parts
+        if rest:
+            pairs = (zip(*each, strict=True) for each in zip(columns, self._part, strict=True))
+            self._part = [[news * by + before * rest for news, before in each] for each in pairs]
+        else:
+            self._part = [[news * by for news in column] for column in columns]
         self._left = self._parts
 
     def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
         """Tells the next part. `states` is another object whenever it has changed."""
-        if not self._left:
+        if not self._left or now - self._told_at < self._part_seconds:
             return
+        self._told_at = now
         self._left -= 1
         self._totals = [[*map(add, total, part)] for total, part in zip(self._totals, self._part, strict=True)]
         if states is not self._states:
@@ -138,7 +145,7 @@ class _Telling:
             self._writer.hold([*zip(*rows, strict=True)])
         self._writer.tell(now, self._totals)
 
-    def _arrange(self, order: list[int]) -> None:
+    def _arrange(self, order: tuple[int, ...]) -> None:
         """From now on these things are told."""
         self._told |= zip(self._order, zip(*self._totals, strict=True), strict=True)
         left = dict(zip(self._order, zip(*self._part, strict=True), strict=True)) if self._left else {}

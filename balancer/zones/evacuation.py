@@ -49,8 +49,11 @@ class ZoneChange(NamedTuple):
 
 
 class ZoneState(NamedTuple):
-    """What is known about a zone now. `share` of the requests avoids it; `seconds` is how
-    long requests have left it, or how long the step has lasted. `begun` is what decided; None if it is not left."""
+    """What is known about a zone now.
+
+    `share` of the requests avoids the zone. `seconds` is how long requests have left it, or how long the step has
+    lasted. `begun` is what decided; None if the zone is not left.
+    """
 
     zone: str
     step: DepartureStep

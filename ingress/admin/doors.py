@@ -51,6 +51,9 @@ class DoorTimes(NamedTuple):
     linger_seconds: float = 1.0
 
 
+NOTE_ACTIVE: Final[web.RequestKey[Callable[[], None]]] = web.RequestKey("note_active")
+"""Where the handler of a stream without end finds what to call whenever a message has come."""
+
 USUAL_TIMES: Final = DoorTimes()
 """The times of ports that serve."""
 
@@ -130,6 +133,8 @@ class _Doors:
         if guest is not None:
             guest.has_asked()
             self._crowd.active(guest)
+            note: Callable[[], None] = partial(self._crowd.active, guest)
+            request[NOTE_ACTIVE] = note
         return await handler(request)
 
     def joined(self, guest: _Guest, transport: asyncio.BaseTransport) -> None:

@@ -32,9 +32,9 @@ from ingress.translation.services.service_annotations import read_service_annota
 _NAMED_MOST = 50
 # Findings of an Ingress that lost a claim. They concern the winner's host, too.
 _LOSSES = frozenset({"Conflict", "CanaryWithoutMain", "CanaryIgnored"})
-# Why `auto` leads to a policy.
-_SPEAKS = "speaks of hints, so that they alone count"
-_IS_SILENT = "does not speak of hints: they count while every ready endpoint has them, otherwise prefer-zone does"
+# What `auto` means.
+_ASKS = "auto means hints for a Service that asks for them"
+_ASKS_NOT = "auto means prefer-zone for a Service that does not ask for hints, unless every ready endpoint has one"
 # Subjects that are not objects of the cluster: the manifest folder as a whole, and the option that sets the own zone.
 _FOLDER = ("File", "", ".")
 _ZONE_OPTION = (ZONE_OPTION.kind, ZONE_OPTION.namespace, ZONE_OPTION.name)
@@ -74,7 +74,7 @@ class Evidence:
             if policy is not None:
                 return PolicySource("zone-policy", f"set by ZonePolicy {policy}")
         if choice.name is None and service is not None:
-            sentence += "; auto leads to it, because the Service " + (_SPEAKS if follows_hints(service) else _IS_SILENT)
+            sentence += f"; {_ASKS if follows_hints(service) else _ASKS_NOT}"
         return PolicySource(source, sentence)
 
     def slice_steps(self, route: RouteName) -> list[str]:

@@ -115,7 +115,7 @@ def _names(names: Sequence[NameReview]) -> Iterator[str]:
     width = min(_WIDTH_MOST, max((len(name.name) for name in names), default=0))
     for name in names:
         how = f": {name.how}" if name.how else ""
-        yield f"  {name.name.ljust(width)}  {name.standing.value}{how}  [{name.value}]"
+        yield f"  {name.name.ljust(width)}  {name.standing.value}{how}  [{name.value.strip()}]"
 
 
 def _remarks(remarks: Iterable[Finding]) -> Iterator[str]:

@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from aiohttp import web
@@ -19,14 +18,16 @@ from ingress.replicas.limiting import TURN_SECONDS
 from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
-from ingress.replicas.outbox import Outbox, Sections
-from ingress.replicas.port import NotHeard, Teller, open_port
+from ingress.replicas.outbox import FAR_SECONDS, NO_TABLES, NOTHING, Outbox, Sections, Tables
+from ingress.replicas.port import Line, NotHeard, Teller, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
 from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
 
+# Between two turns without limits that replicas share: half of what comes between two messages.
+_CALM_SECONDS: Final = 0.25
 # How often to look where other replicas are.
 _FIND_SECONDS: Final = 1.0
 # A message comes early, but not earlier than this, if a rate has moved.
@@ -47,19 +48,40 @@ class ConversationOptions(NamedTuple):
     name: str
 
 
+class _News(NamedTuple):
+    """What the next message to one replica shall tell as far as it is new there."""
+
+    sections: Sections = NOTHING
+    tables: Tables = NO_TABLES
+
+
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("compared", "identity", "is_own", "outbox", "rates", "sending", "told_at")
+    __slots__ = ("edition", "identity", "is_own", "line", "outbox", "picks_at", "sending", "told_at")
 
-    def __init__(self) -> None:
+    def __init__(self, line: Line) -> None:
+        self.line = line
         self.outbox = Outbox()
         self.identity = ""
-        self.rates: Mapping[str, float] = {}  # as last told
-        self.compared: Mapping[str, float] = {}  # with these, and they had not moved
+        self.edition = 0  # of the rates that were told last
+        self.picks_at = float("-inf")
         self.told_at = float("-inf")
         self.is_own = False
         self.sending: asyncio.Task[None] | None = None
+
+    def forget(self) -> None:
+        """Whoever is told from now on knows nothing yet."""
+        self.outbox.forget()
+        self.picks_at = float("-inf")
+
+    async def leave(self) -> None:
+        """Nothing is told here any more."""
+        sending = self.sending
+        if sending is not None:
+            sending.cancel()
+            await asyncio.wait({sending})
+        await self.line.close()
 
 
 class Conversation:
@@ -77,6 +99,7 @@ class Conversation:
         self._counted = Counter[str]()
         self._bytes = Counter[str]()
         self._number = 0
+        self._leaving: set[asyncio.Task[None]] = set()
         self._runner: web.AppRunner
         self._teller: Teller
 
@@ -95,14 +118,11 @@ class Conversation:
                 self._turn(_now())
             except Exception:
                 _LOG.exception("the conversation with other replicas failed")
-            await asyncio.sleep(TICK_SECONDS)
+            await asyncio.sleep(TICK_SECONDS if self._sharing.limits.is_used else _CALM_SECONDS)
 
     async def close(self) -> None:
         """Ends all connections."""
-        sending = [place.sending for place in self._places.values() if place.sending is not None]
-        for task in sending:
-            task.cancel()
-        await asyncio.gather(*sending, return_exceptions=True)
+        await asyncio.gather(*self._leaving, *(place.leave() for place in self._places.values()))
         await self._teller.close()
         await self._runner.cleanup()
 
@@ -146,9 +166,9 @@ class Conversation:
             return
         for name, place in self._places.items():
             if place.sending is None and not place.is_own:
-                sections = self._due(place, now)
-                if sections is not None:
-                    place.sending = asyncio.create_task(self._tell(name, place, sections))
+                news = self._due(place, now)
+                if news is not None:
+                    place.sending = asyncio.create_task(self._tell(name, place, news))
 
     def _find(self) -> None:
         """Knows the places of all other replicas. What was told to one that is gone is forgotten."""
@@ -159,57 +179,61 @@ class Conversation:
             self._is_crowded = is_crowded
             self._ends.crowded(is_crowded)
         for place in self._places.keys() - wanted:
-            sending = self._places.pop(place).sending
-            if sending is not None:
-                sending.cancel()
+            leaving = asyncio.create_task(self._places.pop(place).leave())
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
         for place in sorted(wanted - self._places.keys()):
-            self._places[place] = _Addressee()
+            self._places[place] = _Addressee(self._teller.line(place))
 
-    def _due(self, place: _Addressee, now: float) -> Sections | None:
+    def _due(self, place: _Addressee, now: float) -> _News | None:
         """What to tell now; None if nothing is due. Of new clients of limits everybody hears at once."""
         since, sharing, outbox = now - place.told_at, self._sharing, place.outbox
+        has_moved = place.edition != sharing.traffic.edition
         is_due = (
             since >= outbox.seconds
             or (since >= TURN_SECONDS and outbox.has_news("spent", sharing.limits.spent))
-            or (since >= _EARLY_SECONDS and self._have_rates_moved(place))
+            or (since >= _EARLY_SECONDS and has_moved)
         )
         if is_due:
             place.told_at = now
-            place.rates = sharing.traffic.rates
-            return sharing.sections(is_near=outbox.is_near)
+            sections = sharing.sections
+            if has_moved or outbox.is_new or now - place.picks_at >= FAR_SECONDS:
+                place.edition = sharing.traffic.edition
+                place.picks_at = now
+            else:
+                sections = {section: rows for section, rows in sections.items() if section != "picks"}
+            return _News(sections, sharing.tables if outbox.is_near else NO_TABLES)
         if sharing.limits.fresh:
-            return {"spent": sharing.limits.fresh}
-        return {} if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None
+            return _News({"spent": sharing.limits.fresh})
+        return _News() if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None
 
-    def _have_rates_moved(self, place: _Addressee) -> bool:
-        """Compares when there are other rates than the last time."""
-        traffic = self._sharing.traffic
-        if traffic.rates is place.compared:
-            return False
-        place.compared = traffic.rates
-        return traffic.has_moved(place.rates)
-
-    async def _tell(self, name: str, place: _Addressee, sections: Sections) -> None:
-        self._number += 1
-        message = place.outbox.message(
-            self._number,
-            name=self._options.name,
-            zone=self._sharing.own_zone,
-            sections=sections,
-            wholes=self._sharing.wholes,
-        )
-        data = encode(message)
-        self._bytes["sent"] += len(data)
+    async def _tell(self, name: str, place: _Addressee, news: _News) -> None:
         try:
-            heard = await self._teller.tell(name, data)
+            await place.line.open()
+            self._number += 1
+            message = place.outbox.message(
+                self._number,
+                name=self._options.name,
+                zone=self._sharing.own_zone,
+                sections=news.sections,
+                wholes=self._sharing.wholes,
+                tables=news.tables,
+                is_older=place.line.is_older,
+            )
+            data = encode(message)
+            self._bytes["sent"] += len(data)
+            heard = await place.line.tell(data)
             place.outbox.arrived()
             place.outbox.is_near = heard.zone == self._sharing.own_zone
             if heard.identity != place.identity:
-                place.outbox.forget()  # another replica is there, or it has started anew
+                place.forget()  # another replica is there, or it has started anew
                 place.identity = heard.identity
             self._counted["sent"] += 1
         except NotHeard as problem:
-            place.is_own = problem.is_own
+            place.forget()  # messages before this one may not have come either
+            if problem.is_own:
+                place.is_own = True
+                await place.line.close()
             self._counted["failed"] += not problem.is_own
             _LOG.debug("replica %s did not take a message: %s", name, problem)
         finally:

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 MESSAGE_BYTES_MOST: Final = 1024 * 1024
 ROWS_MOST: Final = 4096
 FAILURES_MOST: Final = 1024
@@ -63,13 +63,21 @@ class SpentRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     passed: Total
 
 
-class SeenRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What the workers of a replica saw of one thing (`tag`, below 2**52): running totals, and a state if it has one.
+class SeenTable(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What the workers of a replica saw of many things: their numbers (`tags`, below 2**52), running totals and states,
+    column by column. Words have 8 bytes, the lowest first: tags are integers, all others floats.
 
-    Under `loads` the totals are the six of `balancer.sharing.peers.Seen`, and the state a share of 10,000 and a
-    baseline. Under `zones` they are answers and failures of `ZoneSeen` by place, and the time of good answers. Times
-    are microseconds.
+    Of loads the totals are the six of `balancer.sharing.peers.Seen`, and the state a share and a baseline. Of zones
+    they are answers and failures of `ZoneSeen` by place, and the seconds of good answers.
     """
+
+    tags: bytes
+    totals: bytes
+    state: bytes = b""
+
+
+class SeenRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A row of a `SeenTable` as schema 1 has it: a share is of 10,000 there, and times are microseconds."""
 
     tag: Annotated[int, Meta(ge=1, lt=2**52)]
     totals: Annotated[tuple[Total, ...], Meta(min_length=6, max_length=33)]
@@ -120,8 +128,10 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `name` is for people. `zone` is where the replica runs, empty if unknown. The next message comes within `seconds`.
     `failing` are all endpoints that fail or are suspected, `left` all zones that requests leave; None: the same as
-    before. `loads` and `zones` go to replicas of the same zone only. `away`: the replica says that it is not ready,
-    because its links are sick.
+    before. `away`: the replica says that it is not ready, because its links are sick.
+
+    `load_table` and `zone_table` go to replicas of the same zone only; `loads` and `zones` are the same for replicas of
+    schema 1.
     """
 
     schema: Annotated[int, Meta(ge=1, le=_WORD_MOST)] = SCHEMA
@@ -133,6 +143,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     spent: Annotated[tuple[SpentRow, ...], Meta(max_length=ROWS_MOST)] = ()
     loads: Annotated[tuple[SeenRow, ...], Meta(max_length=ROWS_MOST)] = ()
     zones: Annotated[tuple[SeenRow, ...], Meta(max_length=ROWS_MOST)] = ()
+    load_table: SeenTable | None = None
+    zone_table: SeenTable | None = None
     health: Annotated[tuple[HealthRow, ...], Meta(max_length=ROWS_MOST)] = ()
     flows: Annotated[tuple[FlowRow, ...], Meta(max_length=FLOWS_MOST)] = ()
     failing: Annotated[tuple[FailureRow, ...], Meta(max_length=FAILURES_MOST)] | None = None

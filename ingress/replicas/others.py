@@ -12,7 +12,7 @@ from typing import Final
 
 from ingress.replicas.facts import ReplicaSeen
 from ingress.replicas.messages import FLOWS_MOST, MessageRefusal, MessageRefused, decode
-from ingress.replicas.other_replica import OtherReplica, ReplicaState
+from ingress.replicas.other_replica import KnownTotals, OtherReplica, ReplicaState
 from ingress.replicas.plausibility import judge, spent_news
 from ingress.replicas.readiness import Health
 
@@ -52,8 +52,8 @@ class OtherReplicas:
                 liar.flows.clear()
                 liar.left = frozenset()
                 liar.health = Health()
-                liar.loads.clear()
-                liar.zones.clear()
+                liar.loads = KnownTotals()
+                liar.zones = KnownTotals()
             raise
 
     def forget(self, now: float) -> None:
@@ -104,9 +104,9 @@ class OtherReplicas:
         member.picks.update((row.service, row.total) for row in message.picks)
         member.news = spent_news(member, message)
         member.load_news = judged.loads
-        member.loads.update(zip(judged.loads.tags, judged.loads.rows, strict=True))
+        member.loads.learn(judged.loads.seen)
         member.zone_news = judged.zones
-        member.zones.update(zip(judged.zones.tags, judged.zones.rows, strict=True))
+        member.zones.learn(judged.zones.seen)
         if message.failing is not None:
             member.failing = {(row.backend, row.endpoint): row for row in message.failing}
         if message.left is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
-from operator import attrgetter, sub
+from operator import sub
 from typing import Final, NamedTuple
 
-from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, SeenRow
-from ingress.replicas.other_replica import NOTHING_SEEN, OtherReplica, SeenNews
-from ingress.replicas.sightings import LOADS, ZONES, Columns
+from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, SeenRow, SeenTable
+from ingress.replicas.other_replica import NOTHING_SEEN, KnownTotals, OtherReplica, SeenNews
+from ingress.replicas.seen_columns import LOADS, ZONES, Columns, SeenColumns, columns_of, unpacked
 
 SERVICES_MOST: Final = 8192
 """Of one replica so many Services are known, and so many rows of each kind."""
@@ -20,8 +20,6 @@ _NUMBERS: Final = 2**64
 _REQUESTS_A_SECOND_MOST: Final = 1_000_000.0
 # What came in less time than this is judged as if it came in so many seconds.
 _JUDGED_SECONDS_LEAST: Final = 1.0
-
-_TAG, _TOTALS, _STATE = (attrgetter(name) for name in ("tag", "totals", "state"))
 
 
 class Judged(NamedTuple):
@@ -37,8 +35,8 @@ def judge(member: OtherReplica, message: Message, now: float) -> Judged:
     if not is_first and message.number <= member.last.number:
         raise MessageRefused(MessageRefusal.REPLAYED)
     requests_most = _REQUESTS_A_SECOND_MOST * max(now - member.heard_at, _JUDGED_SECONDS_LEAST)
-    loads = seen_news(member.loads, message.loads, LOADS, requests_most)
-    zones = seen_news(member.zones, message.zones, ZONES, requests_most)
+    loads = seen_news(member.loads, _seen(message.load_table, message.loads, LOADS), LOADS, requests_most)
+    zones = seen_news(member.zones, _seen(message.zone_table, message.zones, ZONES), ZONES, requests_most)
     for spent in message.spent:
         if spent.passed > spent.asked or max(spent.limit, spent.key) >= _NUMBERS:
             raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
@@ -68,40 +66,33 @@ def _judge_totals(known: Mapping[str, int], told: Collection[tuple[str, int]], r
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
 
 
-def seen_news(
-    known: Mapping[int, SeenRow], rows: Sequence[SeenRow], columns: Columns, requests_most: float
-) -> SeenNews:
-    """What was seen since the rows that are `known`, by column. What a first row holds is no news.
+def _seen(table: SeenTable | None, rows: Sequence[SeenRow], columns: Columns) -> SeenColumns:
+    """What workers saw, as either schema tells it."""
+    if table is None:
+        return columns_of(rows, columns) if rows else SeenColumns()
+    seen = unpacked(table)
+    if len(seen.totals) != len(columns.totals) or len(seen.state) != len(columns.state):
+        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+    return seen
+
+
+def seen_news(known: KnownTotals, seen: SeenColumns, columns: Columns, requests_most: float) -> SeenNews:
+    """What was seen since what is `known`. What a first row holds is no news.
 
     A row that falls is about something that was gone in between, so it begins anew. Rows beyond the bound are left out.
     Raises `MessageRefused` for what cannot be.
     """
-    if not rows:
+    seen = known.within_bound(seen, SERVICES_MOST)
+    if not seen.tags:
         return NOTHING_SEEN
-    rows = _within_bound(known, rows)
-    widths, states = {*map(len, map(_TOTALS, rows))}, {*map(len, map(_STATE, rows))}
-    tags = [*map(_TAG, rows)]
-    if widths != {len(columns.totals)} or not states <= {0, len(columns.state)} or len({*tags}) < len(tags):
-        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-    before = zip(*map(_TOTALS, map(known.get, tags, rows)), strict=True)
-    after = zip(*map(_TOTALS, rows), strict=True)
-    news = [[*map(sub, *pair)] for pair in zip(after, before, strict=True)]
-    if min(map(min, news)) < 0:
-        fallen = [number for number, row in enumerate(zip(*news, strict=True)) if min(row) < 0]
+    news = [[*map(sub, *pair)] for pair in zip(seen.totals, known.before(seen), strict=True)]
+    if min(map(min, news)) < 0.0:
+        fallen = [number for number, row in enumerate(zip(*news, strict=True)) if min(row) < 0.0]
         for column, number in product(news, fallen):
-            column[number] = 0
+            column[number] = 0.0
     if not columns.are_plausible(news, requests_most):
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-    return SeenNews(tags, news, rows)
-
-
-def _within_bound(known: Mapping[int, SeenRow], rows: Sequence[SeenRow]) -> Sequence[SeenRow]:
-    room = SERVICES_MOST - len(known)
-    if room >= len(rows):
-        return rows
-    fresh = [row for row in rows if row.tag not in known]
-    left_out = {row.tag for row in fresh[max(0, room) :]}
-    return [row for row in rows if row.tag not in left_out]
+    return SeenNews(seen, news)
 
 
 def spent_news(member: OtherReplica, message: Message) -> dict[tuple[int, int], tuple[int, int]]:

@@ -1,28 +1,41 @@
 """Carries messages between replicas: a port that hears others, and a client that tells others. TLS proves both sides.
 
-Does not know what a message means.
+A message goes through a WebSocket to each other replica. The first one and each fourth one after it is answered before
+the next one is sent, so no more than that wait for one who does not read. What was sent before the stream ends may not
+have come. Replicas of schema 1 know one POST for each message, so they are heard and told in that way. Does not know
+what a message means.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from itertools import count
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 from aiohttp import web
 
 from balancer.connections.listeners import listen, port_of
-from ingress.admin.doors import DoorTimes, open_doors
+from ingress.admin.doors import NOTE_ACTIVE, DoorTimes, open_doors
 from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, identity_in
 
 _CONNECTIONS_MOST: Final = 128
-_TIMES: Final = DoorTimes(head_seconds=5.0, idle_seconds=30.0)
+_SILENT_SECONDS: Final = 30.0  # without a message, a connection ends
+_TIMES: Final = DoorTimes(head_seconds=5.0, idle_seconds=_SILENT_SECONDS)
 _TELL_SECONDS: Final = 2.0
-_PATH: Final = "/tell"
+_CLOSE_SECONDS: Final = 0.5
+_ANSWER_BYTES_MOST: Final = 1024
+_ANSWERED_EVERY: Final = 4  # messages
+_PATH: Final = "/converse"
+_OLDER_PATH: Final = "/tell"
 _ZONE_FIELD: Final = "Zonal-Zone"
 _IDENTITY_FIELD: Final = "Zonal-Replica"
+_TOO_LONG: Final = bytes(MESSAGE_BYTES_MOST + 1)  # stands for a message whose end was not read
+_NO_SUCH_PATH: Final = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED))
 
 Hear = Callable[[str, bytes], str]
 """Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `MessageRefused`."""
@@ -36,37 +49,106 @@ class Hearer(NamedTuple):
 
 
 async def open_port(
-    address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear
+    address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear, connections: int = _CONNECTIONS_MOST
 ) -> tuple[web.AppRunner, int]:
-    """Hears other replicas on a port. Returns what `cleanup()` stops, and the port. Raises `CannotListen`."""
-    app = web.Application()
-    app.router.add_post(_PATH, _Hearing(hear, credentials).answer)
+    """Hears other replicas on a port, over so many connections at most.
+
+    Returns what `cleanup()` stops, and the port. Raises `CannotListen`.
+    """
+    app, hearing = web.Application(), _Hearing(hear, credentials)
+    app.router.add_get(_PATH, hearing.converse)
+    app.router.add_post(_OLDER_PATH, hearing.answer_older)
+    app.on_shutdown.append(hearing.end)
     listener = listen(address, port, purpose="peer")
-    bound = port_of(listener)
-    return await open_doors(app, listener, bound=_CONNECTIONS_MOST, tls=credentials.server, times=_TIMES), bound
+    opened_port = port_of(listener)
+    runner = await open_doors(app, listener, bound=connections, tls=credentials.server, times=_TIMES)
+    return runner, opened_port
 
 
 class _Hearing:
     def __init__(self, hear: Hear, credentials: ReplicaCredentials) -> None:
         self._hear = hear
         self._credentials = credentials
+        self._streams: set[asyncio.Transport] = set()
 
-    async def answer(self, request: web.Request) -> web.Response:
-        """204 for a message that counts, 409 for one of this replica itself, else 400; 403 for one who is believed no
-        longer.
-        """
-        shown = request.transport.get_extra_info("peercert") if request.transport is not None else None
-        identity, believed = identity_in(shown), self._credentials.believed
-        if believed is not None and identity not in believed:
-            return web.Response(status=HTTPStatus.FORBIDDEN)
-        body = await _beginning(request.content)
+    async def end(self, _app: web.Application) -> None:
+        """Ends all streams at once: the library would wait for them."""
+        for transport in self._streams:
+            transport.abort()
+
+    async def converse(self, request: web.Request) -> web.WebSocketResponse:
+        """Answers messages with the status of `_answer`, a space and the own zone. A refusal ends the stream."""
+        transport = request.transport
+        if transport is None:
+            raise ConnectionResetError  # it has gone already
+        self._streams.add(transport)
         try:
-            zone = self._hear(identity, body)
-        except MessageRefused as refused:
-            status = HTTPStatus.CONFLICT if refused.refusal is MessageRefusal.OWN else HTTPStatus.BAD_REQUEST
+            return await self._conversed(request, _identity_behind(request))
+        finally:
+            self._streams.discard(transport)
+
+    async def _conversed(self, request: web.Request, identity: str) -> web.WebSocketResponse:
+        stream = web.WebSocketResponse(
+            timeout=_CLOSE_SECONDS,
+            receive_timeout=_SILENT_SECONDS,
+            compress=False,
+            max_msg_size=MESSAGE_BYTES_MOST + 1,
+        )
+        with suppress(ConnectionError):  # the other one has gone
+            await stream.prepare(request)
+            for number in count():
+                message = await _next_message(stream)
+                if message is None:
+                    break
+                request[NOTE_ACTIVE]()
+                status, zone = self._answer(identity, message)
+                is_refused = status is not HTTPStatus.NO_CONTENT
+                if is_refused or number % _ANSWERED_EVERY == 0:
+                    await stream.send_str(f"{status.value} {zone}")
+                if is_refused:
+                    break
+            await stream.close()
+        return stream
+
+    async def answer_older(self, request: web.Request) -> web.Response:
+        """Answers a message of a replica of schema 1."""
+        status, zone = self._answer(_identity_behind(request), await _beginning(request.content))
+        if status is not HTTPStatus.NO_CONTENT:
             return web.Response(status=status)
         fields = {_IDENTITY_FIELD: self._credentials.identity} | ({_ZONE_FIELD: zone} if zone else {})
-        return web.Response(status=HTTPStatus.NO_CONTENT, headers=fields)
+        return web.Response(status=status, headers=fields)
+
+    def _answer(self, identity: str, message: bytes) -> tuple[HTTPStatus, str]:
+        """204 and the own zone for a message that counts, 409 for one of this replica itself, else 400; 403 for one who
+        is believed no longer.
+        """
+        believed = self._credentials.believed
+        if believed is not None and identity not in believed:
+            return HTTPStatus.FORBIDDEN, ""
+        try:
+            return HTTPStatus.NO_CONTENT, self._hear(identity, message)
+        except MessageRefused as refused:
+            is_own = refused.refusal is MessageRefusal.OWN
+            return HTTPStatus.CONFLICT if is_own else HTTPStatus.BAD_REQUEST, ""
+
+
+def _identity_behind(request: web.Request) -> str:
+    shown = request.transport.get_extra_info("peercert") if request.transport is not None else None
+    return identity_in(shown)
+
+
+async def _next_message(stream: web.WebSocketResponse) -> bytes | None:
+    """`_TOO_LONG` for what is beyond the bound; None: nothing comes any more."""
+    try:
+        message = await stream.receive()
+    except TimeoutError:
+        return None
+    if message.type is aiohttp.WSMsgType.BINARY:
+        data: bytes = message.data
+        return data
+    problem = message.data
+    is_too_long = isinstance(problem, aiohttp.WebSocketError) and problem.code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG
+    return _TOO_LONG if is_too_long else None
 
 
 async def _beginning(content: aiohttp.StreamReader) -> bytes:
@@ -87,33 +169,111 @@ class NotHeard(Exception):
         self.is_own = is_own
 
 
+class Line:
+    """The connection to one other replica at a place. `is_older`: it knows schema 1 only."""
+
+    __slots__ = ("_credentials", "_heard", "_place", "_sent", "_session", "_stream", "is_older")
+
+    def __init__(self, session: aiohttp.ClientSession, credentials: ReplicaCredentials, place: str) -> None:
+        self._session = session
+        self._credentials = credentials
+        self._place = place
+        self._stream: aiohttp.ClientWebSocketResponse | None = None
+        self._sent = 0  # messages over the stream
+        self._heard = Hearer("", "")
+        self.is_older = False
+
+    async def open(self) -> None:
+        """Must be called before each message. Raises `NotHeard`."""
+        if self.is_older or (self._stream is not None and not self._stream.closed and self._is_believed()):
+            return
+        await self.close()
+        self._sent = 0
+        self._heard = Hearer("", "")
+        try:
+            async with asyncio.timeout(_TELL_SECONDS):
+                self._stream = await self._session.ws_connect(
+                    f"https://{self._place}{_PATH}",
+                    timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                    max_msg_size=_ANSWER_BYTES_MOST,
+                    **self._secured(),
+                )
+        except aiohttp.WSServerHandshakeError as error:
+            if error.status not in _NO_SUCH_PATH:
+                raise NotHeard(str(error)) from None
+            self.is_older = True
+        except _TROUBLE as error:
+            raise NotHeard(str(error) or type(error).__name__) from None
+
+    async def tell(self, message: bytes) -> Hearer:
+        """Sends a message. Returns who took it, or the last one that was answered. Raises `NotHeard`: those before may
+        not have come either.
+        """
+        try:
+            async with asyncio.timeout(_TELL_SECONDS):
+                stream = self._stream
+                status, heard = await (self._post(message) if stream is None else self._send(stream, message))
+        except _TROUBLE as error:
+            self.is_older = False  # another one may be there the next time
+            await self.close()
+            raise NotHeard(str(error) or type(error).__name__) from None
+        if status != HTTPStatus.NO_CONTENT:
+            await self.close()
+            raise NotHeard(f"answered {status}", is_own=status == HTTPStatus.CONFLICT)
+        self.is_older = self.is_older and self._heard.identity in ("", heard.identity)  # another one may have come
+        self._heard = heard
+        return heard
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        stream = self._stream
+        self._stream = None
+        if stream is not None:
+            with suppress(TimeoutError):  # one that reads nothing any more
+                async with asyncio.timeout(_CLOSE_SECONDS):
+                    await stream.close()
+
+    async def _send(self, stream: aiohttp.ClientWebSocketResponse, message: bytes) -> tuple[int, Hearer]:
+        await stream.send_bytes(message)
+        self._sent += 1
+        if self._sent % _ANSWERED_EVERY != 1:
+            return HTTPStatus.NO_CONTENT, self._heard
+        status, _, zone = (await stream.receive_str()).partition(" ")
+        return int(status), Hearer(zone, self._identity())
+
+    async def _post(self, message: bytes) -> tuple[int, Hearer]:
+        url = f"https://{self._place}{_OLDER_PATH}"
+        async with self._session.post(url, data=message, allow_redirects=False, **self._secured()) as heard:
+            fields = heard.headers
+            return heard.status, Hearer(fields.get(_ZONE_FIELD, ""), fields.get(_IDENTITY_FIELD, ""))
+
+    def _identity(self) -> str:
+        return identity_in(self._stream.get_extra_info("peercert")) if self._stream is not None else ""
+
+    def _is_believed(self) -> bool:
+        believed = self._credentials.believed
+        return believed is None or self._identity() in believed
+
+    def _secured(self) -> dict[str, Any]:
+        return {"ssl": self._credentials.client, "server_hostname": PEER_NAME}
+
+
+_TROUBLE: Final = (TimeoutError, aiohttp.ClientError, TypeError, OSError, ValueError)
+"""What a connection raises that has ended, or that somebody else has answered."""
+
+
 class Teller:
-    """Sends messages to other replicas, over one connection to each."""
+    """Makes lines to other replicas."""
 
     def __init__(self, credentials: ReplicaCredentials) -> None:
         self._credentials = credentials
         connector = aiohttp.TCPConnector(limit_per_host=1)
-        self._session = aiohttp.ClientSession(
-            connector=connector, timeout=aiohttp.ClientTimeout(total=_TELL_SECONDS), trust_env=False
-        )
+        timeout = aiohttp.ClientTimeout(total=None)  # lines bound their time themselves
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False)
 
-    async def tell(self, place: str, message: bytes) -> Hearer:
-        """Sends a message to `place` (`HOST:PORT`). Returns who took it. Raises `NotHeard`."""
-        try:
-            url = f"https://{place}{_PATH}"
-            async with self._session.post(
-                url,
-                data=message,
-                ssl=self._credentials.client,
-                server_hostname=PEER_NAME,
-                allow_redirects=False,
-            ) as heard:
-                if heard.status != HTTPStatus.NO_CONTENT:
-                    is_own = heard.status == HTTPStatus.CONFLICT
-                    raise NotHeard(f"answered {heard.status}", is_own=is_own)
-                return Hearer(heard.headers.get(_ZONE_FIELD, ""), heard.headers.get(_IDENTITY_FIELD, ""))
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            raise NotHeard(str(error) or type(error).__name__) from None
+    def line(self, place: str) -> Line:
+        """A line to `place` (`HOST:PORT`), which is not open yet."""
+        return Line(self._session, self._credentials, place)
 
     async def close(self) -> None:
         """Closes all connections."""

@@ -15,6 +15,8 @@ from ingress.replicas.messages import HealthRow
 
 # What counts of a namespace fades over so many seconds, and so many answers must be left.
 _FADE_SECONDS: Final = 10.0
+# Without news, what counts needs to fade no more often than that.
+_QUIET_SECONDS: Final = 1.0
 _ANSWERS_LEAST: Final = 10.0
 # Here so many answers fail at least, at another replica so many at most.
 _FAILING, _WELL = 0.5, 0.1
@@ -43,6 +45,9 @@ class Health:
 
     def learn(self, rows: Iterable[HealthRow], now: float) -> None:
         """Takes running totals. What a namespace had before it is told for the first time is no news."""
+        rows = tuple(rows)
+        if not rows and self._at is not None and now - self._at < _QUIET_SECONDS:
+            return
         kept = math.exp((self._at - now) / _FADE_SECONDS) if self._at is not None else 0.0
         self._at = now
         faded = {name: (answers * kept, failed * kept) for name, (answers, failed) in self.lately.items()}

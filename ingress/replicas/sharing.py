@@ -20,13 +20,16 @@ from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import LimitSharing
 from ingress.replicas.messages import FlowRow, HealthRow
 from ingress.replicas.other_replica import OtherReplica
-from ingress.replicas.outbox import Rows, Sections, Wholes
+from ingress.replicas.outbox import Sections, Tables, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
-from ingress.replicas.sightings import LOADS, ZONES, SightingSharing
+from ingress.replicas.seen_columns import LOADS, ZONES
+from ingress.replicas.sightings import SightingSharing
 from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
 from ingress.replicas.zone_events import LeavingView, LeftZone, ZoneEvent, ZoneEvents
 
 _HEALTH_SECONDS: Final = 2.0
+# Only new clients of limits cannot wait longer than a turn of the conversation (0.1 s).
+_TURN_SECONDS: Final = 0.15
 # Zones of so many failing backends are told at a time.
 _FAILING_BACKENDS_MOST: Final = 256
 
@@ -70,6 +73,7 @@ class FleetSharing:
         "_health_at",
         "_health_rows",
         "_model",
+        "_turned_at",
         "_zone_keys",
         "events",
         "judge",
@@ -95,6 +99,7 @@ class FleetSharing:
         self._health_at = float("-inf")
         self._health_rows: Mapping[str, HealthRow] = {}
         self._model = RoutingModel()
+        self._turned_at = float("-inf")
         self._zone_keys: frozenset[str] = frozenset()
 
     @property
@@ -122,26 +127,34 @@ class FleetSharing:
             self._model = model
             self._follow(model)
         facts, zone = model.zones, self.own_zone
+        self.limits.turn(now, others=len(believed), counts=facts.fleet is FleetUse.ON)
+        if now - self._turned_at < _TURN_SECONDS:
+            return
+        self._turned_at = now
         up = {identity: member.last.zone for identity, member in believed.items()}
-        self.limits.turn(now, others=len(up), counts=facts.fleet is FleetUse.ON)
         failing = self._share_failures(believed, zone, now)
         self._share_sightings(up, failing, now)
         self._share_zones(believed, zone)
         self._judge_links(believed, now)
         if self.is_off:
-            self.traffic.end(now)
+            self.traffic.end()
         else:
             self.traffic.turn(now, up=up, own_zone=zone)
 
-    def sections(self, *, is_near: bool) -> Sections:
-        """What is told row by row; to a replica of the own zone more."""
-        told: dict[str, Rows] = {
+    @property
+    def sections(self) -> Sections:
+        """What is told row by row."""
+        return {
             "picks": self.traffic.picks,
             "spent": self.limits.spent,
             "health": self._health_rows,
             "flows": self._ends.flows(),
         }
-        return told | ({"loads": self.loads.rows, "zones": self.zones.rows} if is_near else {})
+
+    @property
+    def tables(self) -> Tables:
+        """What replicas of the own zone are told beside that, column by column."""
+        return {"loads": self.loads.telling, "zones": self.zones.telling}
 
     def told_about(self, service: str) -> list[str]:
         """What other replicas told about a Service (`namespace/name`), and whether it counts, in sentences."""
@@ -149,7 +162,9 @@ class FleetSharing:
         keys = [key for key in load_keys(self._model) if key.startswith(f"{service}:")]
         if picks := sum(self.loads.taken.get(tag_of(key), 0) for key in keys):
             use = _use_told(facts, facts.fleet_loads, "fleet-loads")
-            told.append(f"Other replicas of {self.own_zone} told that they picked {picks} times under adaptive.{use}")
+            told.append(
+                f"Other replicas of {self.own_zone} told that they picked {picks:.0f} times under adaptive.{use}"
+            )
         backends = [backend.key for backend in self._model.backends if backend.key.startswith(f"{service}:")]
         if any(self.zones.taken.get(tag_of(key)) is not None for key in zone_keys(self._model, backends)):
             use = _use_told(facts, facts.fleet_zones, "fleet-zones")
@@ -168,11 +183,11 @@ class FleetSharing:
     ) -> Sequence[Mapping[EndpointPlace, FailingRow]]:
         facts, failing = self._model.zones, self._ends.failing()
         if not _is_told(facts, facts.fleet_failures):
-            self.wholes = {**self.wholes, "failing": ()}
+            self._tell_whole("failing", ())
             return failing
         others = [ReplicaView(member.last.zone, member.failing) for member in believed.values()]
         suspects = self._failures.turn(failing, others, zone, now)
-        self.wholes = {**self.wholes, "failing": tuple(self._failures.rows.values())}
+        self._tell_whole("failing", tuple(self._failures.rows.values()))
         if suspects and facts.use_of(facts.fleet_failures) is FleetUse.ON:
             self._ends.suspect(suspects)
         return failing
@@ -197,7 +212,7 @@ class FleetSharing:
         own = LeavingView(zone, self._ends.left() if is_told else ())
         before = self.events.zones
         self.events.turn(own, [LeavingView(each.last.zone, each.left) for each in believed.values()] if is_told else ())
-        self.wholes = {**self.wholes, "left": self.events.rows}
+        self._tell_whole("left", self.events.rows)
         if self.events.zones != before:
             self._ends.events(self.events.events)
         counting = self.events.zones if facts.use_of(facts.fleet_zones) is FleetUse.ON else ()
@@ -216,7 +231,12 @@ class FleetSharing:
             self._health.learn(rows.values(), now)
             others = [OtherHealth(name, each.health, each.last.away) for name, each in believed.items()]
             self.judge.turn(self._health, others, now)
-        self.wholes = {**self.wholes, "away": self.is_away}
+        self._tell_whole("away", self.is_away)
+
+    def _tell_whole(self, name: str, whole: object) -> None:
+        """`wholes` is another object only if something in it has changed."""
+        if name not in self.wholes or self.wholes[name] != whole:
+            self.wholes = {**self.wholes, name: whole}
 
     @property
     def is_away(self) -> bool:

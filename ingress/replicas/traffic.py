@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from operator import sub
+from itertools import compress, repeat
+from operator import add, mul, sub
 from typing import Final
 
 from balancer.model.zones import Zone, ZoneTraffic
@@ -21,11 +22,12 @@ _STEP: Final = 200
 class Rates:
     """The requests a second of each Service at one replica. `known` has those that are known."""
 
-    __slots__ = ("_at", "_seconds", "_totals", "known")
+    __slots__ = ("_at", "_seconds", "_totals", "_young_seconds", "known")
 
     def __init__(self) -> None:
         self._at: float | None = None
         self._seconds: dict[str, float] = {}  # for which each of `known` is known
+        self._young_seconds = 0.0  # the fewest of them
         self._totals: dict[str, int] = {}
         self.known: dict[str, float] = {}
 
@@ -34,10 +36,24 @@ class Rates:
         elapsed = 0.0 if self._at is None else now - self._at
         if self._at is not None and elapsed <= 0.0:
             return
-        news = zip(totals, map(sub, totals.values(), map(self._totals.get, totals, totals.values())), strict=True)
-        before, rates, seconds = self._totals, self.known, self._seconds
-        # Until the window is full, the average is the mean of all that came.
+        news = [*map(sub, totals.values(), map(self._totals.get, totals, totals.values()))]
         weight = -math.expm1(-elapsed / _RATE_SECONDS)
+        if self._young_seconds >= _RATE_SECONDS and [*totals] == [*self.known] and min(news) >= 0:  # nearly always
+            kept = map(mul, self.known.values(), repeat(1.0 - weight))
+            gained = map(mul, news, repeat(weight / elapsed))
+            self.known = dict(zip(totals, map(add, kept, gained), strict=True))
+            self._young_seconds += elapsed
+        else:
+            self._learn_each(zip(totals, news, strict=True), elapsed, weight)
+        self._totals = dict(totals)
+        self._at = now
+
+    def _learn_each(self, news: Iterable[tuple[str, int]], elapsed: float, weight: float) -> None:
+        """Learns about Services of which some are new. Until the window is full, the average is the mean of all that
+        came.
+        """
+        before, rates = self._totals, self.known
+        seconds = {service: max(each, self._young_seconds) for service, each in self._seconds.items()}
         self.known = {
             service: (rate := rates.get(service, 0.0))
             + max(weight, elapsed / (seconds.get(service, 0.0) + elapsed)) * (new / elapsed - rate)
@@ -45,8 +61,7 @@ class Rates:
             if new >= 0 and service in before
         }
         self._seconds = {service: seconds.get(service, 0.0) + elapsed for service in self.known}
-        self._totals = dict(totals)
-        self._at = now
+        self._young_seconds = min(self._seconds.values(), default=0.0)
 
     def of(self, service: str) -> float | None:
         """Requests a second of a Service; None while that is unknown."""
@@ -64,16 +79,19 @@ def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]
         by_zone.setdefault(zone, []).append(each.known)
     if not by_zone:
         return {}
-    zones = sorted(by_zone)
     told = sorted(frozenset(services).intersection(*(known for replicas in by_zone.values() for known in replicas)))
-    columns = [
-        [*map(sum, zip(*(map(known.__getitem__, told) for known in by_zone[zone]), strict=True))] for zone in zones
-    ]
-    return {
-        service: tuple((zone, max(1, round(_WHOLE * rate / whole))) for zone, rate in zip(zones, row, strict=True))
-        for service, row in zip(told, zip(*columns, strict=True), strict=True)
-        if (whole := sum(row)) >= _RATE_LEAST
+    columns = {
+        zone: [*map(sum, zip(*(map(known.__getitem__, told) for known in replicas), strict=True))]
+        for zone, replicas in sorted(by_zone.items())
     }
+    whole = [*map(sum, zip(*columns.values(), strict=True))]
+    are_known = [each >= _RATE_LEAST for each in whole]
+    by = [_WHOLE / each for each in compress(whole, are_known)]
+    parts = [
+        zip(repeat(zone), map(max, map(round, map(mul, compress(column, are_known), by)), repeat(1)), strict=False)
+        for zone, column in columns.items()
+    ]
+    return dict(zip(compress(told, are_known), zip(*parts, strict=True), strict=True))
 
 
 def differs(before: Mapping[str, ZoneTraffic], after: Mapping[str, ZoneTraffic]) -> bool:
@@ -85,7 +103,9 @@ def differs(before: Mapping[str, ZoneTraffic], after: Mapping[str, ZoneTraffic])
 
 def _has_moved(before: ZoneTraffic, after: ZoneTraffic) -> bool:
     """Both are sorted by zone."""
-    return len(before) != len(after) or any(
-        zone != its_zone or abs(share - its_share) >= _STEP
-        for (zone, share), (its_zone, its_share) in zip(before, after, strict=True)
-    )
+    if len(before) != len(after):
+        return True
+    for (zone, share), (its_zone, its_share) in zip(before, after, strict=True):
+        if zone != its_zone or abs(share - its_share) >= _STEP:
+            return True
+    return False

@@ -23,18 +23,23 @@ UseTraffic = Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
 
 
 class TrafficSharing:
-    """The requests of Services under `proportional`, here and at others. `picks` is what is told of them."""
+    """The requests of Services under `proportional`, here and at others. `picks` is what is told of them.
+
+    `edition` is another number whenever a rate here has moved by the fifth part, so that others shall hear it early.
+    """
 
     __slots__ = (
         "_heard",
+        "_judged_at",
         "_learned_at",
         "_own",
         "_rates",
+        "_rates_of_edition",
         "_services",
         "_totals_of",
         "_use",
         "_used",
-        "_used_at",
+        "edition",
         "picks",
     )
 
@@ -45,9 +50,11 @@ class TrafficSharing:
         self._own = Rates()
         self._rates = dict[str, Rates]()
         self._heard: dict[str, tuple[Mapping[str, int], float]] = {}
+        self._rates_of_edition: Mapping[str, float] = {}
         self._used: dict[str, ZoneTraffic] = {}
-        self._used_at = float("-inf")
+        self._judged_at = float("-inf")
         self._learned_at = float("-inf")
+        self.edition = 0
         self.picks: dict[str, Picks] = {}
 
     def follow(self, model: RoutingModel) -> None:
@@ -66,38 +73,34 @@ class TrafficSharing:
         totals = self._totals_of(self._services)
         self.picks = {service: Picks(service, total) for service, total in totals.items()}
         self._own.learn(totals, now)
+        if _has_moved(self._rates_of_edition, self._own.known):
+            self._rates_of_edition = self._own.known
+            self.edition += 1
         for identity, (others, heard_at) in self._heard.items():
             self._rates.setdefault(identity, Rates()).learn(others, heard_at)
         self._heard.clear()
         self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
-        if now - self._used_at >= _PUBLISH_SECONDS:
+        if now - self._judged_at >= _PUBLISH_SECONDS:
+            self._judged_at = now
             known = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
             everybody = [(Zone(own_zone), self._own), *known] if known and own_zone else []
-            self._publish(traffic_by_zone(everybody, self._services), now)
+            self._publish(traffic_by_zone(everybody, self._services))
 
-    def end(self, now: float) -> None:
+    def end(self) -> None:
         """Requests of others count no more."""
         self._heard.clear()
-        self._publish({}, now)
+        self._publish({})
 
-    @property
-    def rates(self) -> Mapping[str, float]:
-        """The requests a second of each Service here, as far as they are known: another object with each second."""
-        return self._own.known
-
-    def has_moved(self, told: Mapping[str, float]) -> bool:
-        """Whether a rate has moved by the fifth part since these rates were told."""
-        rates = self._own.known
-        return rates is not told and any(
-            abs(rate - told.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in rates.items()
-        )
-
-    def _publish(self, traffic: dict[str, ZoneTraffic], now: float) -> None:
+    def _publish(self, traffic: dict[str, ZoneTraffic]) -> None:
         if not differs(self._used, traffic):
             return
         self._used = traffic
-        self._used_at = now
         self._use(tuple(sorted(traffic.items())))
+
+
+def _has_moved(before: Mapping[str, float], rates: Mapping[str, float]) -> bool:
+    """Whether a rate has moved by the fifth part."""
+    return any(abs(rate - before.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in rates.items())
 
 
 def services_by_traffic(model: RoutingModel) -> frozenset[str]:

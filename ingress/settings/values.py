@@ -149,6 +149,14 @@ def duration(text: str) -> float:
     return int(match[1]) * _DURATION_UNITS[match[2]]
 
 
+def duration_or_none(text: str) -> float:
+    """As `duration`, or `0s` for no time at all, in seconds."""
+    try:
+        return 0.0 if text == "0s" else duration(text)
+    except InvalidValue as problem:
+        raise InvalidValue(f"{problem}, or 0s") from None
+
+
 def path_prefixes(text: str) -> tuple[str, ...]:
     """A comma list of beginnings of paths, sorted; an empty text is none."""
     prefixes = {prefix.strip() for prefix in text.split(",") if prefix.strip()}

@@ -6,8 +6,7 @@ equal clusters give equal models. Never raises, whatever a cluster holds. Knows 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterable, Sequence
-from itertools import chain
+from collections.abc import Collection, Generator, Sequence
 
 import msgspec
 
@@ -51,7 +50,7 @@ from ingress.translation.route_making import HostMemory
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
-from ingress.translation.services.backend_memories import BackendMemories
+from ingress.translation.services.backend_memories import BackendMemories, UsedBackends
 from ingress.translation.services.backend_overrides import SaidOverrides, backend_overrides
 from ingress.translation.services.backends import Backends
 from ingress.translation.services.endpoint_changes import EndpointPlan, remaking_endpoints
@@ -227,7 +226,7 @@ def _gateways(
     )
     material = GatewayMaterial(inventory, memories.shelf.materials)
     gateways = read_gateways(inventory, options, material, memories.gateways)
-    note_standings(gateways.standings, findings)
+    note_standings(gateways.standings, findings, memories.gateways)
     note_routes(gateways.routes, findings)
     return gateways
 
@@ -268,19 +267,13 @@ def _desired(
         settings=settings,
         hosts=hosts,
         overrides=backend_overrides((*main, *canaries), memories.overrides, findings),
-        services=_services(claims),
+        services=frozenset().union(*(each.services for each in claims)),
         secrets=needed_secrets((*claims, *needs), hosts, context, before=before.secrets, findings=findings),
         logins=named_logins(claims),
         config_maps=needed_config_maps(
             (*main, *needs), settings, context, before=before.config_maps, findings=findings
         ),
     )
-
-
-def _services(claims: Iterable[Claims]) -> frozenset[tuple[str, str]]:
-    """The Services that claims name, by namespace and name."""
-    branches = chain.from_iterable(claim.branches for each in claims for claim in each.claims)
-    return frozenset((each.branch.service.namespace, each.branch.service.name) for each in branches)
 
 
 def _resolved(
@@ -312,19 +305,9 @@ def _resolved(
     placed = replica_zones(inventory, context.own_service, settings, now_epoch_seconds=now)
     used = backends.used(counts_zones=given is not None or placed is not None)
     replicas_of = context.own_service if _counts_replicas(settings, used.policy_names) else None
-    model = msgspec.structs.replace(
-        routes,
-        backends=used.backends,
-        certificates=certificates.used(),
-        logins=desired.logins,
-        hooks=tuple(hook.code for hook in context.hooks),
-        proxy=proxy_with_fields(settings, inventory, findings),
-        own_zone=own_zone(inventory, context, used.every_label_key),
-        zones=zone_facts(
-            inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now
-        ),
-    )
-    note_unknown_zone(model.own_zone, inventory, context, settings=settings, findings=findings)
+    zones = zone_facts(inventory, settings, policies=used.policy_names, replicas_of=replicas_of, now_epoch_seconds=now)
+    model = msgspec.structs.replace(routes, certificates=certificates.used(), zones=zones)
+    model = _whole(model, used, desired, inventory, context, findings=findings)
     plan = used.plan(
         allow_local=context.allow_local_endpoints,
         replicas_of=replicas_of,
@@ -340,6 +323,29 @@ def _resolved(
         plan=plan,
         other_findings=others,
         services=desired.services | used.services,
+    )
+
+
+def _whole(
+    model: RoutingModel,
+    used: UsedBackends,
+    desired: DesiredState,
+    inventory: Inventory,
+    context: TranslationContext,
+    *,
+    findings: Findings,
+) -> RoutingModel:
+    """`model`, which has routes, certificates and zones, with its backends, logins, hooks, settings and own zone."""
+    settings = desired.settings
+    place = own_zone(inventory, context, used.every_label_key)
+    note_unknown_zone(place, inventory, context, settings=settings, findings=findings)
+    return msgspec.structs.replace(
+        model,
+        backends=used.backends,
+        logins=desired.logins,
+        hooks=tuple(hook.code for hook in context.hooks),
+        proxy=proxy_with_fields(settings, inventory, findings),
+        own_zone=place,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingress.settings.table.option import NGINX_PREFIX
 from tests.features.hooks.serving import HOST, hooked, sent
 from tests.integration.wire import Connection, request_bytes
 
@@ -144,7 +145,7 @@ async def test_a_hook_that_fails_denies_or_passes(phase: str, body: str) -> None
 
 
 async def test_a_body_is_read_by_hooks_that_ask_for_it() -> None:
-    text = "@hook(body=True)\ndef request(r):\n    r.set_header('x-size', str(len(r.body or b'')))\n"
+    text = "@hook(body=True)\ndef request(r):\n    r.set_header('x-size', str(len(r.body)))\n"
     text += "    if r.body == b'no': return Deny(403)\n"
     async with hooked(text) as served:
         for size in (1, 65536):
@@ -157,6 +158,18 @@ async def test_a_body_is_read_by_hooks_that_ask_for_it() -> None:
         chunk = b"10001\r\n" + b"x" * 65537 + b"\r\n0\r\n\r\n"
         assert (await served.ask("/", "Transfer-Encoding: chunked", method="POST", body=chunk)).status == 413
         assert sent(await served.ask("/"))["x-size"] == "0"
+
+
+@pytest.mark.parametrize("asks", ["", "(body=True)"])
+async def test_hooks_are_asked_once_where_bodies_are_received_first(asks: str) -> None:
+    text = (
+        f"calls = []\n@hook{asks}\ndef request(r):\n    calls.append(r)\n    r.set_header('x-calls', str(len(calls)))\n"
+    )
+    async with hooked(text, annotations={NGINX_PREFIX + "proxy-request-buffering": "on"}) as served:
+        assert served.findings == ()
+        for number in ("1", "2"):
+            told = await served.ask("/", "Content-Length: 3", method="POST", body=b"abc")
+            assert (sent(told)["x-calls"], told.json()["body_bytes"]) == (number, 3)
 
 
 async def test_a_reload_changes_the_next_request_and_no_other() -> None:

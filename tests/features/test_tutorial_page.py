@@ -1,119 +1,24 @@
-"""What the tutorials tell a newcomer to do works as it stands there, in one run from the first command to the last.
-
-The files and the ports are others: tests share a machine. A command is repeated until it says what the page says,
-because a change of a file takes effect within seconds.
-"""
+"""What the tutorials tell a newcomer to do works as it stands there, in one run from the first command to the last."""
 
 from __future__ import annotations
 
-import re
 import shutil
-import socket
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.stopwatch import Stopwatch
+from tests.features.pages.shop import serving_shop, steps_of
 from tests.unit.sources import ROOT
 
-# The words of a command that goes over several lines end with a quotation mark.
-STEP = re.compile(r"^\$ ((?:[^\n]*<<< \'\n(?:.*\n)*?.*\')|[^\n]*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 PAGES = ("tutorial", "tutorial-gateway")
-PATIENCE_SECONDS = 60.0
-SERVING = re.compile(r"zonal: serving http=(\d+) https=(\d+) admin=(\d+)")
-
-
-def free_port(held: ExitStack) -> int:
-    """A port that nobody has on any loopback address, and nobody gets: the shop's backends may share it."""
-    holder = held.enter_context(socket.socket())
-    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    holder.bind(("127.0.0.1", 0))
-    port: int = holder.getsockname()[1]
-    return port
-
-
-class Shop:
-    """The shop of the tutorials at work, and how their commands become those of this machine."""
-
-    def __init__(self, place: Path, ports: dict[str, str]) -> None:
-        """`ports` are those of this machine by those of the pages."""
-        self._place = place
-        self._ports = ports
-
-    def says(self, command: str, before: str) -> str:
-        """What the shell prints for a command of a page. `before` defines what other commands use."""
-        script = f"{before}\n{command}"
-        for theirs, ours in self._ports.items():
-            script = script.replace(f"127.0.0.1:{theirs}", f"127.0.0.1:{ours}")
-            script = script.replace(f"shop.example:{theirs}:", f"shop.example:{ours}:")
-        script = script.replace("https://shop.example:8443/", f"https://shop.example:{self._ports['8443']}/")
-        zonal = f"ZONAL_ADMIN=http://127.0.0.1:{self._ports['10254']} PYTHONPATH={ROOT} {sys.executable} -m ingress"
-        script = script.replace(".venv/bin/zonal", zonal)
-        done = subprocess.run(["bash", "-c", script], cwd=self._place, capture_output=True, text=True, check=False)
-        return done.stdout + done.stderr
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
-    examples = tmp_path / "deploy" / "examples"
-    folder = examples / "shop"
-    for name in ("shop", "shop-gateway"):
-        shutil.copytree(ROOT / "deploy" / "examples" / name, examples / name)
-    with ExitStack() as stack:
-        gateway = str(free_port(stack))
-        for name in ("cart.yaml", "storefront.yaml", "prices.yaml"):
-            text = (folder / name).read_text()
-            port = re.search(r"port: (1\d{4})", text)
-            assert port is not None
-            (folder / name).write_text(text.replace(port[1], str(free_port(stack))))
-        backends = stack.enter_context(running([sys.executable, str(folder / "backends.py")]))
-        assert "endpoints are up" in first_line(backends)
-        zonal = stack.enter_context(
-            running(
-                [
-                    *(sys.executable, "-m", "ingress", "run", "--source", str(folder), "--zone", "zone-b"),
-                    *("--workers", "0", "--allow-local-endpoints", "--access-log", "off"),
-                    *("--shutdown-grace-period", "0", "--gateway-ports", f"8000={gateway}"),
-                    *("--http-port", "0", "--https-port", "0", "--admin-port", "0", "--bind-address", "127.0.0.1"),
-                ]
-            )
-        )
-        found = SERVING.match(first_line(zonal))
-        assert found is not None
-        yield Shop(tmp_path, {"8080": found[1], "8443": found[2], "10254": found[3], "8000": gateway})
-
-
-class running(subprocess.Popen[str]):
-    """A program that ends with its block."""
-
-    def __init__(self, command: list[str]) -> None:
-        super().__init__(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)
-
-    def __exit__(self, *trace: object) -> None:
-        self.terminate()
-        super().__exit__(None, None, None)
-
-
-def first_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="no curl or bash here")
 @pytest.mark.parametrize("name", PAGES)
-def test_every_command_says_what_the_page_says(shop: Shop, name: str) -> None:
-    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)
-    steps = [step for block in blocks for step in STEP.findall(block)]
+def test_every_command_says_what_the_page_says(tmp_path: Path, name: str) -> None:
+    steps = steps_of(ROOT / "docs" / f"{name}.md")
     assert len(steps) > 15
     dozen = next(command for command, _ in steps if command.startswith("dozen() {"))
-    for command, output in steps:
-        watch, said = Stopwatch(), shop.says(command, dozen)
-        while output and output not in said:
-            assert watch.within(PATIENCE_SECONDS), f"{command}\n{said}"
-            said = shop.says(command, dozen)
+    with serving_shop(tmp_path) as shop:
+        shop.follows(steps, dozen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,9 +20,10 @@ from tests.integration.wire import Connection, request_bytes
 SECRET = b"a secret of replicas that nobody can guess"
 SETTINGS = {"zone_aware_routing": "true", "zone_policy": "proportional"}
 PATIENCE_SECONDS = 60.0
-SAMPLE = 200
-LARGE_SAMPLE = 800
-"""By chance alone a share of so many requests is off by 0.05 once in three hundred times."""
+FEW, SAMPLE, LARGE_SAMPLE = 40, 200, 1600
+"""Requests by which a share is judged. By chance alone a share of the most is off by 0.06 once in a million times; of
+the fewest none goes to one of two zones that both get some once in a million times.
+"""
 
 
 @asynccontextmanager
@@ -60,6 +62,7 @@ class Load:
     def __init__(self, counts: dict[Zonal, int]) -> None:
         self._counts = counts
         self._zones = {zonal: deque[str](maxlen=LARGE_SAMPLE) for zonal in counts}
+        self._answered = dict.fromkeys(counts, 0)
         self._task: asyncio.Task[None]
 
     async def __aenter__(self) -> Load:
@@ -73,11 +76,18 @@ class Load:
         await asyncio.wait({self._task})
 
     async def share(self, zonal: Zonal, sample: int = SAMPLE) -> float:
-        """The share of the next requests to a replica that goes to zone-a."""
+        """The share of the next requests to a replica that goes to zone-a. They may take as long as they come."""
         zones = self._zones[zonal]
         zones.clear()
-        await until(lambda: len(zones) >= sample, seconds=PATIENCE_SECONDS)
+        while len(zones) < sample:
+            await self._next_answer(zonal)
         return zones.count("zone-a") / len(zones)
+
+    async def _next_answer(self, zonal: Zonal) -> None:
+        answered = self._answered[zonal]
+        await until(lambda: self._answered[zonal] > answered or self._task.done(), seconds=PATIENCE_SECONDS)
+        if self._task.done():
+            self._task.result()
 
     async def _run(self) -> None:
         connections = {zonal: await Connection.open(zonal.http_port) for zonal in self._counts}
@@ -88,6 +98,7 @@ class Load:
                         answer = await connections[zonal].send(request_bytes("GET", "/", f"Host: {HOST}"))
                         assert answer.status == 200
                         self._zones[zonal].append(answer.json()["zone"])
+                        self._answered[zonal] += 1
                         if answer.ends_connection:
                             connections[zonal].close()
                             connections[zonal] = await Connection.open(zonal.http_port)
@@ -123,4 +134,35 @@ async def asks(zonal: Zonal) -> None:
     connection = await Connection.open(zonal.http_port)
     answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
     assert answer.status == 200
+    connection.close()
+
+
+async def leaving(zonal: Zonal) -> int:
+    """How many workers have left an endpoint."""
+    return sum(row["workers"] for row in (await zonal.model())["health"] if row["state"] == "ejected")
+
+
+async def everybody_has_told(everybody: Sequence[Zonal]) -> None:
+    """Until each replica has heard the others anew: how fast the machine is decides nothing then."""
+
+    async def heard() -> list[float]:
+        return [await value(zonal, "zonal_fleet_messages", result="heard") for zonal in everybody]
+
+    wanted = [count + len(everybody) - 1 for count in await heard()]
+    watch = Stopwatch()
+    while any(now < then for now, then in zip(await heard(), wanted, strict=True)):
+        assert watch.within(PATIENCE_SECONDS)
+        await asyncio.sleep(0.05)
+
+
+async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
+    """Asks about 60 times a second, and counts what passes in each second."""
+    connection = await Connection.open(zonal.http_port)
+    while (second := int(time.monotonic() - began)) < len(counts):
+        answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
+        counts[second] += answer.status == 200
+        if answer.ends_connection:
+            connection.close()
+            connection = await Connection.open(zonal.http_port)
+        await asyncio.sleep(1 / 60)
     connection.close()

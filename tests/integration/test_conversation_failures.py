@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,11 @@ from tests.integration.conversing import (
     PATIENCE_SECONDS,
     asks,
     comes,
+    everybody_has_told,
+    leaving,
     replicas,
     value,
 )
-from tests.integration.running import Zonal
 from tests.integration.shop import shop
 
 
@@ -46,21 +46,3 @@ async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Pat
         assert sum(failures) <= 12, failures
     else:
         assert sum(failures) >= 15, failures
-
-
-async def leaving(zonal: Zonal) -> int:
-    """How many workers have left an endpoint."""
-    return sum(row["workers"] for row in (await zonal.model())["health"] if row["state"] == "ejected")
-
-
-async def everybody_has_told(everybody: Sequence[Zonal]) -> None:
-    """Until each replica has heard the others anew: how fast the machine is decides nothing then."""
-
-    async def heard() -> list[float]:
-        return [await value(zonal, "zonal_fleet_messages", result="heard") for zonal in everybody]
-
-    wanted = [count + len(everybody) - 1 for count in await heard()]
-    watch = Stopwatch()
-    while any(now < then for now, then in zip(await heard(), wanted, strict=True)):
-        assert watch.within(PATIENCE_SECONDS)
-        await asyncio.sleep(0.05)

@@ -10,12 +10,11 @@ from tests.fakes.sockets import free_ports
 from tests.fakes.stopwatch import Stopwatch
 from tests.integration.conversing import (
     comes,
+    passing,
     replicas,
 )
 from tests.integration.manifests import ingress, path, rule
-from tests.integration.running import Zonal
 from tests.integration.shop import HOST, shop
-from tests.integration.wire import Connection, request_bytes
 
 
 async def test_a_limit_of_twenty_a_second_is_one_for_all_replicas(tmp_path: Path) -> None:
@@ -49,16 +48,3 @@ async def passed(tmp_path: Path, count: int) -> tuple[list[int], float]:
             await asyncio.gather(*(passing(zonal, began, counts) for zonal in everybody))
             attended_seconds = watch.seconds
     return counts, attended_seconds
-
-
-async def passing(zonal: Zonal, began: float, counts: list[int]) -> None:
-    """Asks about 60 times a second, and counts what passes in each second."""
-    connection = await Connection.open(zonal.http_port)
-    while (second := int(time.monotonic() - began)) < len(counts):
-        answer = await connection.send(request_bytes("GET", "/", f"Host: {HOST}"))
-        counts[second] += answer.status == 200
-        if answer.ends_connection:
-            connection.close()
-            connection = await Connection.open(zonal.http_port)
-        await asyncio.sleep(1 / 60)
-    connection.close()

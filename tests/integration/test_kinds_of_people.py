@@ -5,6 +5,8 @@ The manifests stand in tests/cases/people. The expectations are those of ingress
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,9 +17,10 @@ from ingress.migration.checking import check_dump
 from ingress.migration.verdicts import IngressOutcome
 from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
-from tests.integration.in_process import data_plane
+from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import Document, config_map, endpoint_slice, ingress_class, service
 from tests.integration.test_migration import CASES, EXPECTED, answer_of
+from tests.integration.wire import Connection, request_bytes
 
 PLACE = Path(__file__).parents[1] / "cases" / "people"
 SETTINGS = {"allow-snippet-annotations": "true", "annotations-risk-level": "Critical", "ssl-redirect": "false"}
@@ -69,6 +72,45 @@ KINDS = {
 }
 
 
+class Effect(NamedTuple):
+    """What one request of a kind shows: its `status`, fields of the response, or `target` and `host` as the endpoint
+    got them. The host of the request is that of the kind unless `host` is another one.
+    """
+
+    kind: str
+    shows: dict[str, str]
+    target: str = "/"
+    host: str = ""
+    sends: tuple[str, ...] = ()
+    body_bytes: int = 0
+
+
+UPLOADED = 2 * 1024 * 1024  # twice the default of proxy-body-size
+EFFECTS = (
+    Effect("upload", {"status": "200"}, sends=(f"Content-Length: {UPLOADED}",), body_bytes=UPLOADED),
+    Effect("plain", {"status": "413"}, sends=(f"Content-Length: {UPLOADED}",)),  # the head is enough
+    Effect("force-ssl", {"location": "https://force-ssl.example.com/a?b=c"}, "/a?b=c"),
+    Effect("rewrite", {"target": "/x?y=z"}, "/api/x?y=z"),
+    Effect("app-root", {"location": "http://app-root.example.com/login"}),
+    Effect("permanent", {"location": "https://new.example.com"}),
+    Effect("temporal", {"location": "https://new.example.com"}),
+    Effect(
+        "from-www", {"status": "308", "location": "http://from-www.example.com/a"}, "/a", "www.from-www.example.com"
+    ),
+    Effect(
+        "cors", {"access-control-allow-origin": "https://app.example.com"}, sends=("Origin: https://app.example.com",)
+    ),
+    Effect("sticky", {"set-cookie": "route="}),
+    Effect("vhost", {"host": "internal.example.com"}),
+    Effect("alias", {"status": "200"}, host="other.example.com"),
+    Effect("frame-options", {"x-frame-options": "DENY"}),
+    Effect("security-fields", {"x-content-type-options": "nosniff", "referrer-policy": "same-origin"}),
+    Effect("bots", {"status": "403"}, sends=("User-Agent: AhrefsBot/7",)),
+    Effect("denied", {"status": "403"}, "/any"),
+    Effect("lua", {"status": "503"}, "/any"),
+)
+
+
 def documents() -> list[Document]:
     return [*yaml.safe_load_all((PLACE / "thirty-four.yaml").read_text())]
 
@@ -89,15 +131,45 @@ def test_the_verdicts_are_those_that_people_expect(verdicts: dict[str, IngressOu
     }
 
 
-async def test_sockets_show_what_the_verdicts_say(verdicts: dict[str, IngressOutcome]) -> None:
+@asynccontextmanager
+async def served() -> AsyncIterator[DataPlane]:
+    """All of them, before one endpoint."""
     async with data_plane() as plane, echoing("app", {"zone-a": 1}) as endpoints:
         cluster = [ingress_class("nginx"), config_map(**SETTINGS), service("app"), *map(endpoint_slice, endpoints)]
         plane.serve([*cluster, *documents()], TranslationContext(allow_local_endpoints=True))
+        yield plane
+
+
+async def test_sockets_show_what_the_verdicts_say(verdicts: dict[str, IngressOutcome]) -> None:
+    async with served() as plane:
         target = {"rewrite": "/api/x"}
         answers = {name: await answer_of(plane, f"{name}.example.com", target.get(name, "/")) for name in KINDS}
     assert answers == {name: kind.answer for name, kind in KINDS.items()}
     closed = {name for name, verdict in verdicts.items() if verdict is IngressOutcome.CLOSED}
     assert closed == {name for name, answer in answers.items() if answer == "503"} - {"maintenance"}
+
+
+async def seen(plane: DataPlane, effect: Effect) -> dict[str, str]:
+    """What the request of an effect shows, of the names that it expects."""
+    host = effect.host or f"{effect.kind}.example.com"
+    method = "POST" if any(each.startswith("Content-Length") for each in effect.sends) else "GET"
+    head = request_bytes(method, effect.target, f"Host: {host}", *effect.sends)
+    async with await Connection.open(plane.http_port) as connection:
+        response = await connection.send(head + b"x" * effect.body_bytes, method=method)
+    shown = {"status": str(response.status), **dict(response.fields)}
+    if response.status == 200:
+        got = response.json()
+        shown |= {"target": got["target"], "host": dict(got["headers"])["Host"]}
+    return {name: shown.get(name, "") for name in effect.shows}
+
+
+async def test_what_works_has_the_effect_that_it_has_today() -> None:
+    async with served() as plane:
+        found = [await seen(plane, effect) for effect in EFFECTS]
+    expected = [effect.shows for effect in EFFECTS]
+    cookie = found[EFFECTS.index(next(each for each in EFFECTS if each.kind == "sticky"))]
+    cookie["set-cookie"] = cookie["set-cookie"][: len("route=")]
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))

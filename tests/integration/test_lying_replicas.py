@@ -7,6 +7,7 @@ import contextlib
 import io
 import math
 import ssl
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,6 +30,7 @@ from tests.integration.running import until
 SECRET = b"a secret of replicas that nobody can guess"
 MODEL = build.model(build.backend("shop/cart:80", zone_policy=ZonePolicy(ZonePolicyName.PROPORTIONAL)))
 ROW = ["shop/cart", 5]
+TAG = struct.pack("<Q", 7)
 FAILING = ["shop/cart:80", "10.0.0.1:80", 5, False]
 
 
@@ -63,8 +65,17 @@ class One:
         if traffic is not None:
             self.used.append(traffic)
 
-    async def hears(self, sender: ReplicaCredentials, data: bytes | io.BytesIO) -> int:
-        """What it answers to a message: the status."""
+    async def hears(self, sender: ReplicaCredentials, data: bytes) -> int:
+        """What it answers to a message: the status. 0: it closes the stream because the message is too long."""
+        async with aiohttp.ClientSession() as session:
+            url = f"https://127.0.0.1:{self.port}/converse"
+            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
+                await stream.send_bytes(data)
+                answer = await stream.receive()
+                return int(answer.data.split()[0]) if answer.type is aiohttp.WSMsgType.TEXT else 0
+
+    async def hears_older(self, sender: ReplicaCredentials, data: bytes | io.BytesIO) -> int:
+        """The same for a sender of schema 1."""
         async with aiohttp.ClientSession() as session:
             url = f"https://127.0.0.1:{self.port}/tell"
             async with session.post(url, data=data, ssl=sender.client, server_hostname=PEER_NAME) as answer:
@@ -112,6 +123,13 @@ def said(number: int, **fields: Any) -> bytes:
         said(2, loads=[[1, [1] * 7]]),
         said(2, loads=[[1, [1] * 6, [1]]]),
         said(2, loads=[[2**52, [1] * 6]]),
+        said(2, load_table=[b"", b"", b""]),
+        said(2, load_table=[TAG, struct.pack("<d", math.nan) * 6, bytes(16)]),
+        said(2, load_table=[TAG, struct.pack("<d", -1.0) * 6, bytes(16)]),
+        said(2, load_table=[TAG, bytes(7 * 8), bytes(16)]),
+        said(2, load_table=[TAG * 2, bytes(12 * 8), bytes(32)]),
+        said(2, load_table=[bytes(4097 * 8), b"", b""]),
+        said(2, zone_table=[TAG, bytes(32 * 8), b""]),
         said(2, zones=[[1, [1] * 32]]),
         said(2, zones=[[1, [math.nan] * 33]]),
         said(2, health=[["shop", 1, 2]]),
@@ -146,9 +164,15 @@ async def test_a_message_beyond_the_bound_is_not_read_to_its_end() -> None:
     async with listening() as one:
         assert await one.hears(sender, said(1)) == 204
         with contextlib.suppress(aiohttp.ClientError):  # it may hang up before the message has ended
-            assert await one.hears(sender, io.BytesIO(bytes(8 * 1024 * 1024))) == 400
-        assert one.peers() == {"distrusted": 1}
+            assert await one.hears(sender, bytes(8 * 1024 * 1024)) == 0
+        await until(lambda: one.peers() == {"distrusted": 1}, seconds=30)  # the stream is closed first
         assert one.refused() == {"too_long": 1}
+        another = credentials_of(SECRET)
+        assert await one.hears_older(another, said(1)) == 204
+        with contextlib.suppress(aiohttp.ClientError):
+            assert await one.hears_older(another, io.BytesIO(bytes(8 * 1024 * 1024))) == 400
+        assert one.peers() == {"distrusted": 2}
+        assert one.refused() == {"too_long": 2}
 
 
 async def test_a_message_that_came_before_is_refused_and_its_sender_stays() -> None:
@@ -189,7 +213,9 @@ async def test_readers_of_two_versions_understand_each_other() -> None:
     async with listening() as one:
         assert await one.hears(sender, said(1, schema=99, moods=["good"], picks=[ROW])) == 204
         assert await one.hears(sender, msgspec.msgpack.encode({"number": 2})) == 204, "an old one knows little"
-        assert one.peers() == {"up": 1}
+        assert await one.hears_older(sender, said(3, loads=[[7, [1] * 6, [1, 1]]], picks=[ROW])) == 204
+        assert await one.hears_older(sender, said(4, picks=[["shop/cart", 4]])) == 400, "its totals may not fall either"
+        assert one.peers() == {"distrusted": 1}
 
 
 async def test_one_that_starts_anew_again_and_again_takes_no_more_than_its_places() -> None:

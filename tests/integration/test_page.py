@@ -212,6 +212,15 @@ async def test_the_fleet_has_this_replica_and_its_traffic(tmp_path: Path) -> Non
             await page.until("document.querySelector('tbody')?.textContent.includes('same zone')")
 
 
+async def test_routes_show_requests_and_errors_a_second() -> None:
+    async with demo() as stage, shown(stage.admin.url, "#/routes") as page, playing(stage):
+        await page.until("/^Req.s$/.test(document.querySelectorAll('thead th')[2]?.innerText)")
+        rates = "[...document.querySelectorAll('tbody tr td:nth-child(3)')].map((cell) => parseFloat(cell.innerText))"
+        await page.until(f"{rates}.some((rate) => rate > 1)")
+        errors = "[...document.querySelectorAll('tbody tr td:nth-child(4)')].map((cell) => cell.innerText)"
+        assert set(await page.value(errors)) == {"0"}
+
+
 async def test_a_narrow_page_cuts_no_link_and_no_zone_off() -> None:
     async with demo() as stage, shown(stage.admin.url, width=380) as page, playing(stage):
         await page.until("document.querySelector('.matrix .flow') !== null")

@@ -74,7 +74,9 @@ def test_files_stay_small() -> None:
     assert {path: count for path, count in lines.items() if count > FILE_LINES} == {}
 
 
+@pytest.mark.large
 def test_functions_stay_small() -> None:
+    """Reads the syntax tree of every test, which no other rule does."""
     lines = {
         f"{relative(path)}:{line} {name}": count
         for path in PYTHON_FILES
@@ -154,6 +156,7 @@ def test_a_docstring_names_its_thing() -> None:
     assert {module: lines for module, lines in found.items() if lines} == {}
 
 
+@pytest.mark.large  # as the rule about functions
 def test_names_say_what_is_inside() -> None:
     names = {
         (relative(path), name)

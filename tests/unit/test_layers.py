@@ -193,6 +193,7 @@ CORE = (
     "ingress.replicas.outbox",
     "ingress.replicas.plausibility",
     "ingress.replicas.readiness",
+    "ingress.replicas.seen_columns",
     "ingress.replicas.sharing",
     "ingress.replicas.sightings",
     "ingress.replicas.spending",

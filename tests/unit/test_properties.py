@@ -16,7 +16,7 @@ def test_the_profile_of_each_change_bounds_them() -> None:
         settings.load_profile("gate")
         assert [examples(count).max_examples for count in (3, 2000)] == [3, 2000]
         settings.load_profile("unit")
-        assert [examples(count).max_examples for count in (3, 2000)] == [3, 10]
+        assert [examples(count).max_examples for count in (3, 2000)] == [3, 5]
     finally:
         settings.load_profile(before)
 

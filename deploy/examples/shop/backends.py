@@ -15,12 +15,17 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import grpc
 import yaml
 from aiohttp import web
 from aiohttp.typedefs import Handler
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, RequestReceived, StreamEnded
+from h2.exceptions import ProtocolError
 
 FOLDER = Path(__file__).parent
+METHOD = b"/shop.Prices/Get"
+GRPC_OK, GRPC_UNIMPLEMENTED = "0", "12"
 # Idle keep-alive connections of the ingress must not hold up Ctrl-C.
 SHUTDOWN_SECONDS = 1.0
 
@@ -83,18 +88,58 @@ async def _listen(place: Place, stack: AsyncExitStack) -> None:
 
 
 async def _listen_for_calls(place: Place, stack: AsyncExitStack) -> None:
-    async def answer(request: bytes, context: Any) -> bytes:
-        return f"{place.service} {place.address}:{place.port} in {place.zone}\n".encode()
+    message = f"{place.service} {place.address}:{place.port} in {place.zone}\n".encode()
+    opened: set[asyncio.Transport] = set()
+    server = await asyncio.get_running_loop().create_server(lambda: _Calls(message, opened), place.address, place.port)
 
-    handlers = {"Get": grpc.unary_unary_rpc_method_handler(answer)}
-    server = grpc.aio.server()
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("shop.Prices", handlers),))
-    try:
-        server.add_insecure_port(f"{place.address}:{place.port}")
-    except RuntimeError as error:
-        raise OSError(str(error)) from None
-    await server.start()
-    stack.push_async_callback(server.stop, SHUTDOWN_SECONDS)
+    def close() -> None:
+        server.close()
+        for each in [*opened]:
+            each.close()
+
+    stack.callback(close)
+
+
+class _Calls(asyncio.Protocol):
+    """A client's connection in HTTP/2. Every call of `METHOD` gets the same message, and every other one an error."""
+
+    def __init__(self, message: bytes, opened: set[asyncio.Transport]) -> None:
+        self._message = message
+        self._opened = opened
+        self._methods: dict[int, bytes] = {}
+        self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding=None))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._opened.add(transport)
+        self._h2.initiate_connection()
+        transport.write(self._h2.data_to_send())
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._opened.discard(self._transport)
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            for event in self._h2.receive_data(data):
+                if isinstance(event, RequestReceived):
+                    self._methods[event.stream_id] = dict(event.headers)[b":path"]
+                elif isinstance(event, DataReceived):
+                    self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                elif isinstance(event, StreamEnded):
+                    self._answer(event.stream_id)
+        except ProtocolError:
+            self._transport.close()
+        self._transport.write(self._h2.data_to_send())
+
+    def _answer(self, stream: int) -> None:
+        """A gRPC answer: the message behind its length, then the status as trailers."""
+        is_known = self._methods.pop(stream, b"") == METHOD
+        self._h2.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
+        if is_known:
+            self._h2.send_data(stream, b"\0" + len(self._message).to_bytes(4, "big") + self._message)
+        status = GRPC_OK if is_known else GRPC_UNIMPLEMENTED
+        self._h2.send_headers(stream, [("grpc-status", status)], end_stream=True)
 
 
 def _line(document: Any) -> str:

@@ -173,7 +173,9 @@ class RouteRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """One path of a host. An empty `host` is every host, an empty `ingress` the operator's default backend.
 
     `features` are short words such as `affinity` or `canary`. `certificate` is `namespace/name` of a Secret. `closed`:
-    every request gets 503, because the Ingress asks for something that zonal does not support.
+    every request gets 503, because the Ingress asks for something that zonal does not support. `requests` were answered
+    since the start of the replica, `errors` of them with a status from 500 on. Rows that have all other names in common
+    are counted together: routes of one object and Service that differ by conditions alone.
     """
 
     host: str
@@ -186,6 +188,8 @@ class RouteRow(msgspec.Struct, frozen=True, omit_defaults=True):
     closed: bool = False
     features: tuple[str, ...] = ()
     certificate: str = ""
+    requests: int = 0
+    errors: int = 0
 
 
 class EndpointRow(msgspec.Struct, frozen=True, omit_defaults=True):

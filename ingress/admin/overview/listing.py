@@ -20,21 +20,25 @@ from balancer.picking.members import label_of
 from balancer.workers.messages import MemberReport
 from balancer.workers.reports import FleetReport
 from ingress.admin.overview.document import CertificateRow, EndpointRow, PeerRow, RouteRow
+from ingress.admin.overview.traffic import RouteAccount
 from ingress.objects.kinds import SliceEndpoint
 from ingress.sources.inventory import Inventory
 
 _HOSTS_NAMED = 20
+_NO_REQUESTS = RouteAccount()
 
 
-def route_rows(model: RoutingModel) -> Iterator[RouteRow]:
-    """Every path of every host, in the order of the model; the default backend of the operator comes last."""
+def route_rows(model: RoutingModel, counts: Mapping[tuple[str, ...], RouteAccount]) -> Iterator[RouteRow]:
+    """Every path of every host, in the order of the model; the default backend of the operator comes last. `counts` are
+    the requests by `RouteLabels`.
+    """
     for host in model.hosts:
         for route in host.routes:
-            yield _route_row(host, route)
+            yield _route_row(host, route, counts)
         if host.default is not None:
-            yield _route_row(host, host.default)
+            yield _route_row(host, host.default, counts)
     for route in model.default_routes():
-        yield _route_row(Host(""), route)
+        yield _route_row(Host(""), route, counts)
 
 
 def features_of(route: Route) -> tuple[str, ...]:
@@ -113,12 +117,15 @@ def canonical(address: str) -> str:
         return address
 
 
-def _route_row(host: Host, route: Route) -> RouteRow:
-    main = route.main
+def _route_row(host: Host, route: Route, counts: Mapping[tuple[str, ...], RouteAccount]) -> RouteRow:
+    main, owner, kind = route.main, route.owner, route.kind.value
+    account = counts.get((owner.namespace, owner.name, main.service.name, host.name, route.path, kind), _NO_REQUESTS)
     return RouteRow(
         host=host.name,
         path=route.path,
-        kind=route.kind.value,
+        kind=kind,
+        requests=int(account.requests),
+        errors=int(account.errors),
         namespace=route.owner.namespace,
         ingress=route.owner.name,
         service=main.service.name,

@@ -1,7 +1,7 @@
 """Adds up what the counter tables say about zones and Services, increment by increment.
 
-Keeps one account for each pair of zones, for each Service and for the whole replica. Does not know where increments
-come from, nor which Services still exist.
+Keeps one account for each pair of zones, for each Service, for each path and for the whole replica. Does not know where
+increments come from, nor which Services and paths still exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from balancer.metrics.definitions import (
     ZONE_EVACUATIONS,
 )
 from balancer.metrics.increments import Increment
-from balancer.metrics.recorder import NUMBERS, SUM
+from balancer.metrics.recorder import NUMBERS, ROUTE_REQUESTS, SUM
 from balancer.model.zones import UNKNOWN_ZONE, Zone, ZonePrices
 from balancer.zones.cost import price
 from balancer.zones.reasons import Reason
@@ -48,6 +48,16 @@ class FlowAccount:
         self.errors = 0.0
         self.sent = 0.0
         self.received = 0.0
+
+
+class RouteAccount:
+    """What was asked of one path. `errors` are answers of the server's fault, a part of all `requests`."""
+
+    __slots__ = ("errors", "requests")
+
+    def __init__(self) -> None:
+        self.requests = 0.0
+        self.errors = 0.0
 
 
 class ServiceAccount:
@@ -117,13 +127,14 @@ class ServiceAccount:
 
 class TrafficCounts:
     """All accounts. `whole` is that of the replica, `restarts` counts workers that replaced others, `evacuations` zones
-    that requests began to leave because their answers fail.
+    that requests began to leave because their answers fail. `routes` are requests by path, by `RouteLabels`.
     """
 
-    __slots__ = ("_adders", "_changed", "evacuations", "flows", "restarts", "services", "whole")
+    __slots__ = ("_adders", "_changed", "evacuations", "flows", "restarts", "routes", "services", "whole")
 
     def __init__(self) -> None:
         self.flows: dict[tuple[str, str], FlowAccount] = {}
+        self.routes: dict[tuple[str, ...], RouteAccount] = {}
         self.services: dict[ServiceName, ServiceAccount] = {}
         self.whole = ServiceAccount()
         self.restarts = 0.0
@@ -142,6 +153,7 @@ class TrafficCounts:
             NUMBERS[EJECTIONS.name]: self._ejections,
             NUMBERS[WORKER_RESTARTS.name]: self._restarts,
             NUMBERS[ZONE_EVACUATIONS.name]: self._evacuations,
+            ROUTE_REQUESTS: self._paths,
         }
 
     def add(self, increments: Iterable[Increment]) -> None:
@@ -241,6 +253,13 @@ class TrafficCounts:
 
     def _evacuations(self, _labels: tuple[str, ...], _offset: int, amount: float) -> None:
         self.evacuations += amount
+
+    def _paths(self, labels: tuple[str, ...], offset: int, amount: float) -> None:
+        if (account := self.routes.get(labels)) is None:
+            account = self.routes[labels] = RouteAccount()
+        account.requests += amount
+        if offset:
+            account.errors += amount
 
 
 def flow_rows(traffic: TrafficCounts, prices: ZonePrices) -> tuple[Flow, ...]:

@@ -183,12 +183,15 @@ class Watching:
         ledger, inventory = self._ledger, self._source.objects()
         if names is None:
             yield "services", ledger.rows(self._at)
-            yield "routes", route_rows(model)
+            yield "routes", route_rows(model, ledger.traffic.routes)
             yield "endpoints", endpoint_rows(model.backends, inventory, self._report)
             return
         backends = [each for each in model.backends if (each.namespace, each.service) in names]
         yield "services", ledger.rows_of(names, self._at)
-        yield "routes", (row for row in route_rows(model) if (row.namespace, row.service) in names)
+        yield (
+            "routes",
+            (row for row in route_rows(model, ledger.traffic.routes) if (row.namespace, row.service) in names),
+        )
         yield "endpoints", endpoint_rows(backends, inventory, self._report)
 
     async def _turn(self) -> None:

@@ -47,6 +47,35 @@ export class Samples {
   }
 }
 
+// Requests and errors of the server a second by path, from documents that come again and again.
+export class RouteRates {
+  constructor() {
+    this.samples = new Map();
+  }
+
+  // The routes of a document. `requestRate` and `errorRate` are null until a second document has come.
+  rows(told) {
+    const known = this.samples, at = told.at_epoch_seconds;
+    this.samples = new Map();
+    return (told.routes ?? []).map((row, index) => {
+      const samples = this.#sampled(known, row, at);
+      const rate = (read) => (samples.list.length > 1 ? samples.rate(at, at - SERVICE_WINDOW, read) : null);
+      return { ...row, name: `${row.host}${row.path} ${row.kind} ${index}`, requestRate: rate((one) => one.requests), errorRate: rate((one) => one.errors) };
+    });
+  }
+
+  // Rows that have all names in common are counted together.
+  #sampled(known, row, at) {
+    const counted = [row.namespace, row.ingress, row.service, row.host, row.path, row.kind].join(" ");
+    if (!this.samples.has(counted)) {
+      const samples = known.get(counted) ?? new Samples();
+      samples.add(at, { requests: row.requests ?? 0, errors: row.errors ?? 0 });
+      this.samples.set(counted, samples);
+    }
+    return this.samples.get(counted);
+  }
+}
+
 // Everything that the events of the server have told.
 export class State {
   constructor() {

@@ -5,8 +5,6 @@ import * as m from "./model.js";
 import { pill, serviceHref } from "./parts.js";
 import { Table } from "./table.js";
 
-export const routeRow = (row, index) => ({ ...row, name: `${row.host}${row.path} ${row.kind} ${index}` });
-
 export function routesTable(caption, empty, certificates = () => new Map()) {
   return new Table({
     caption,
@@ -15,12 +13,16 @@ export function routesTable(caption, empty, certificates = () => new Map()) {
     columns: [
       { title: "Host and path", sort: (row) => row.name, cell: (row) => el("span", { class: "route", title: `${row.host || "every host"}${row.path}` }, el("span", { class: "host" }, row.host || el("i", null, "every host")), el("b", null, row.path), row.kind === "Prefix" ? null : el("small", null, row.kind)), class: "name way" },
       { title: "Service", sort: (row) => `${row.namespace ?? ""}/${row.service ?? ""}`, cell: (row) => (row.closed ? pill("bad", "closed: 503") : row.backend ? el("a", { href: serviceHref(`${row.namespace}/${row.service}`) }, row.backend) : pill("bad", `${row.service} is missing: 503`)) },
+      { title: "Req/s", sort: (row) => row.requestRate, number: true, cell: (row) => rate(row.requestRate) },
+      { title: "5xx/s", sort: (row) => row.errorRate, number: true, level: 2, cell: (row) => (row.errorRate ? el("span", { class: "text-bad" }, rate(row.errorRate)) : el("span", { class: "muted" }, rate(row.errorRate))) },
       { title: "Ingress", sort: (row) => `${row.namespace ?? ""}/${row.ingress ?? ""}`, level: 2, cell: (row) => (row.ingress ? `${row.namespace}/${row.ingress}` : "default backend") },
       { title: "Features", sort: (row) => (row.features ?? []).length, level: 3, cell: (row) => el("span", { class: "chips" }, (row.features ?? []).map((feature) => el("span", { class: "chip" }, feature))) },
       { title: "Certificate", sort: (row) => certificates().get(row.certificate)?.days ?? null, level: 2, cell: (row) => certificate(row.certificate, certificates()) },
     ],
   });
 }
+
+const rate = (value) => (value === null ? m.NOTHING : m.rateText(value));
 
 function certificate(name, known) {
   if (!name) return el("span", { class: "muted" }, m.NOTHING);

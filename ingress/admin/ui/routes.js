@@ -3,7 +3,9 @@
 import { el, text } from "./dom.js";
 import * as m from "./model.js";
 import { Asked, heading, load, searchBox } from "./parts.js";
-import { routeRow, routesTable } from "./route_table.js";
+import { routesTable } from "./route_table.js";
+
+const LOAD_MILLISECONDS = 5000; // a document of thousands of routes takes the server tens of milliseconds
 
 export class RoutesView {
   title = "Routes";
@@ -12,6 +14,7 @@ export class RoutesView {
     this.asked = new Asked(query, {});
     this.words = this.asked.get("q");
     this.rows = [];
+    this.rates = new m.RouteRates();
     this.certificates = new Map();
     this.count = el("p", { class: "muted", role: "status" });
     this.table = routesTable("Routes", "No route fits.", () => this.certificates);
@@ -20,6 +23,11 @@ export class RoutesView {
 
   opened() {
     this.generation = null;
+    this.timer = setInterval(() => this.#load(), LOAD_MILLISECONDS);
+  }
+
+  closed() {
+    clearInterval(this.timer);
   }
 
   update(state) {
@@ -34,7 +42,7 @@ export class RoutesView {
       const told = await load("routes,certificates");
       const now = told.at_epoch_seconds;
       this.certificates = new Map((told.certificates ?? []).map((row) => [`${row.namespace}/${row.secret}`, { days: m.daysLeft(row.expires_at_epoch_seconds, now) }]));
-      this.rows = (told.routes ?? []).map(routeRow);
+      this.rows = this.rates.rows(told);
       this.#show();
     } catch (error) {
       text(this.count, `Routes cannot be read: ${error.message}.`);

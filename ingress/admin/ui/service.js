@@ -3,7 +3,7 @@
 import { el, replace, text } from "./dom.js";
 import * as m from "./model.js";
 import { pill, modePill, shareBar, zoneChips, heading, load, facts } from "./parts.js";
-import { routeRow, routesTable } from "./route_table.js";
+import { routesTable } from "./route_table.js";
 import { Table } from "./table.js";
 
 const STATES = { ready: "good", draining: "calm", ejected: "warn", fails_checks: "bad" };
@@ -16,6 +16,7 @@ export class ServiceView {
     this.head = el("div");
     this.reasons = el("div");
     this.changes = el("ol", { class: "changes" });
+    this.rates = new m.RouteRates();
     this.routes = routesTable("Routes of this Service", "No route leads to this Service now.");
     this.endpoints = new Table({
       caption: "Endpoints of this Service",
@@ -57,7 +58,7 @@ export class ServiceView {
     try {
       const told = await load("routes,endpoints", this.name);
       text(this.problem, "");
-      this.routes.show((told.routes ?? []).map(routeRow));
+      this.routes.show(this.rates.rows(told));
       this.endpoints.show((told.endpoints ?? []).map((row) => ({ ...row, name: `${row.port} ${row.address}` })));
     } catch (error) {
       text(this.problem, `Endpoints and routes cannot be read: ${error.message}.`);

@@ -36,10 +36,11 @@ def fleet_view(answers: Sequence[AdminReply]) -> FleetView:
     parts = [part for each in answers if each.overview is not None and (part := _part(each.overview)) is not None]
     if not parts:
         return FleetView()
-    known: dict[str, FleetReplica] = {}
+    known: dict[tuple[str, str], FleetReplica] = {}  # on one machine several may have its name
     for replica in (replica for part in parts for replica in part.replicas):
-        if replica.name not in known or replica.own:
-            known[replica.name] = replica
+        called = replica.name, replica.zone
+        if called not in known or replica.own:
+            known[called] = replica
     best = max(parts, key=lambda part: sum(each.state == "up" for each in part.replicas))
     return FleetView(
         replicas=tuple(sorted(known.values(), key=lambda each: (each.zone, each.name))),

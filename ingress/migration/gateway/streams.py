@@ -14,6 +14,7 @@ from balancer.model.publication import RoutingModel
 from ingress.findings import Findings
 from ingress.migration.gateway.backends import BackendProblem, ServicePorts
 from ingress.migration.gateway.gateways import LISTENERS_MOST, VERSION, allowed_namespaces
+from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.objects.kinds import ConfigMap, Ingress, IngressBackend, ServiceReference, key_of, subject_of
 from ingress.translation.tcp_services import TcpService, tcp_lines
 
@@ -88,26 +89,47 @@ def tcp_routes(config_map: ConfigMap | None, ports: ServicePorts, gateway: Key) 
     return MovedStreams(tuple(routes), tuple(listeners), tuple(withheld))
 
 
-def with_listeners(documents: list[RawObject], gateway: Key, listeners: Iterable[RawObject]) -> list[RawObject]:
-    """The documents of a Gateway with more listeners: its own, and beyond their bound those of a ListenerSet."""
-    added = list(listeners)
-    if not added:
-        return documents
-    found = next(each for each in documents if each["kind"] == "Gateway")
-    if len(found["spec"]["listeners"]) + len(added) <= LISTENERS_MOST:
-        spec = {**found["spec"], "listeners": [*found["spec"]["listeners"], *added]}
-        return [{**found, "spec": spec} if each is found else each for each in documents]
-    allowed = {"namespaces": {"from": "All"}}
-    parent = {"name": gateway[1]}
-    metadata = {"name": f"{gateway[1]}-streams", "namespace": gateway[0]}
-    extra = {
+def with_streams(
+    documents: Iterable[RawObject], gateway: Key, streams: Iterable[MovedStreams]
+) -> tuple[list[RawObject], list[MovedStreams]]:
+    """The documents of a Gateway with the listeners of `streams`, and the streams with routes that name whoever has
+    their listener: the Gateway, or ListenerSets if it has no room for all of them.
+    """
+    known, moved = list(documents), list(streams)
+    added = [each for stream in moved for each in stream.listeners]
+    found = next(each for each in known if each["kind"] == "Gateway")
+    spec = found["spec"]
+    if len(spec["listeners"]) + len(added) <= LISTENERS_MOST:
+        changed = {**found, "spec": {**spec, "listeners": [*spec["listeners"], *added]}}
+        return [changed if each is found else each for each in known], moved
+    chunks = [added[begin : begin + LISTENERS_MOST] for begin in range(0, len(added), LISTENERS_MOST)]
+    sets = {f"{gateway[1]}-streams{f'-{number}' if number > 1 else ''}": few for number, few in enumerate(chunks, 1)}
+    opened = {**found, "spec": {**spec, "allowedListeners": {"namespaces": {"from": "All"}}}}
+    beside = [_listener_set((gateway[0], name), gateway[1], listeners) for name, listeners in sets.items()]
+    places = {each["name"]: name for name, listeners in sets.items() for each in listeners}
+    moved = [
+        msgspec.structs.replace(each, routes=tuple((key, _in_set(route, places)) for key, route in each.routes))
+        for each in moved
+    ]
+    return [*(opened if each is found else each for each in known), *beside], moved
+
+
+def _listener_set(key: Key, gateway: str, listeners: list[RawObject]) -> RawObject:
+    """A ListenerSet beside its Gateway."""
+    spec = {"parentRef": {"name": gateway}, "listeners": listeners}
+    return {
         "apiVersion": VERSION,
         "kind": "ListenerSet",
-        "metadata": metadata,
-        "spec": {"parentRef": parent, "listeners": added[:LISTENERS_MOST]},
+        "metadata": {"name": key[1], "namespace": key[0]},
+        "spec": spec,
     }
-    opened = {**found, "spec": {**found["spec"], "allowedListeners": allowed}}
-    return [*(opened if each is found else each for each in documents), extra]
+
+
+def _in_set(route: RawObject, places: Mapping[str, str]) -> RawObject:
+    """A route with its listener in a ListenerSet; `places` are their names by that of the listener."""
+    (parent,) = route["spec"]["parentRefs"]
+    own = {**parent, "group": GATEWAY_GROUP, "kind": "ListenerSet", "name": places[parent["sectionName"]]}
+    return {**route, "spec": {**route["spec"], "parentRefs": [own]}}
 
 
 def _problem(line: TcpService) -> str:

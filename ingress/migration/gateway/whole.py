@@ -29,7 +29,7 @@ from ingress.migration.gateway.moves import (
 )
 from ingress.migration.gateway.paths import PathText, paths_of_host
 from ingress.migration.gateway.routes import route_documents
-from ingress.migration.gateway.streams import passed_hosts, tcp_routes, tls_routes, with_listeners
+from ingress.migration.gateway.streams import passed_hosts, tcp_routes, tls_routes, with_streams
 from ingress.objects.converting import decode
 from ingress.objects.gateway import Namespace
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Metadata, key_of
@@ -97,10 +97,9 @@ def move_dump(
         objects[key] = route_documents(each, doorway, metadata, certified=certified.__contains__)
     tls = tls_routes(main, passed, cluster.ports, gateway)
     tcp = tcp_routes(tcp_services, cluster.ports, gateway)
+    shared, (tls, tcp) = with_streams(gateway_documents(hosts, doorway, class_name), gateway, (tls, tcp))
     for owner, document in tls.routes:
         objects[owner].append(document)
-    listeners = (*tls.listeners, *tcp.listeners)
-    shared = with_listeners(gateway_documents(hosts, doorway, class_name), gateway, listeners)
     policies = cluster.policies.documents()
     written = [*shared, *policies, *_flat(objects), *(each for _, each in tcp.routes)]
     after = _translated(inventory, context, written, now_epoch_seconds)

@@ -101,7 +101,7 @@ def line_reader(format_text: str = UPSTREAMINFO) -> LineReader:
     if "status" not in names or not ({"request", "request_uri", "uri"} & set(names)):
         raise UnknownFormat("the format needs $status, and $request or $request_uri")
     place = {name: number for number, name in enumerate(names)}
-    match, picked = pattern.match, tuple(place.get(name, -1) for name in _WANTED)
+    match, picked = pattern.match, tuple(_place_of(name, place) for name in _WANTED)
 
     def read(line: str) -> LoggedRequest | None:
         if line.startswith("{"):
@@ -113,6 +113,11 @@ def line_reader(format_text: str = UPSTREAMINFO) -> LineReader:
         return _made([groups[number] for number in picked])
 
     return read
+
+
+def _place_of(name: str, place: Mapping[str, int]) -> int:
+    """Where a line holds a value, by the name of its variable or of another one that says the same; else -1."""
+    return next((place[known] for known in (name, *_ALIASES.get(name, ())) if known in place), -1)
 
 
 def epoch_seconds(time: str) -> float | None:

@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.model.zones import ClientNetwork, FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
-from ingress.settings.values import boolean, duration, integer, percent, word
+from ingress.settings.values import boolean, duration_or_none, integer, percent, word
 from ingress.settings.zone_values import (
     PolicyChoice,
     Toll,
@@ -229,9 +229,9 @@ ZONE_OPTIONS = (
         name="zone-drain-ramp",
         sources=CLUSTER,
         fills=(ZoneFactSettings, "drain_ramp_seconds"),
-        grammar=duration,
+        grammar=duration_or_none,
         default="30s",
-        doc="how long it takes until a drained zone gets nothing",
+        doc="how long it takes until a drained zone gets nothing; `0s`: at once",
     ),
     Option(
         name="zone-transfer-prices",

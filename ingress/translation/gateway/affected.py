@@ -24,6 +24,9 @@ AFFECTED: Final = "zonal-ingress.io/ZonePolicyAffected"
 def with_affected(standings: Iterable[ObjectStanding], zones: ZonePolicies) -> Iterator[ObjectStanding]:
     """The standings, those of Gateways and routes with a condition that names the policies attached to them."""
     affecting = zones.affecting()
+    if not affecting:
+        yield from standings
+        return
     for each in standings:
         names = affecting.get((each.kind, each.namespace, each.name))
         yield each if names is None else msgspec.structs.replace(each, status=_affected(each.status, names))

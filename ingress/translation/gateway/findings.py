@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ingress.findings import Findings, Severity, Subject
+from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.standings import (
     GatewayClassStatus,
     GatewayStatus,
@@ -24,21 +25,40 @@ _EFFECTS: Final = {
 }
 
 
-def note_standings(standings: Iterable[ObjectStanding], findings: Findings) -> None:
-    """Notes a finding for every condition that says that something is not served."""
+def note_standings(standings: Iterable[ObjectStanding], findings: Findings, memory: GatewayMemory) -> None:
+    """Notes a finding for every condition that says that something is not served.
+
+    Nearly all objects have none, and `memory` knows those of which the last translation found none.
+    """
+    before, quiet = memory.quiet, dict[int, ObjectStanding]()
     for each in standings:
-        for part, found in _conditions(each):
-            if (found.status == "True") == (found.type == "PartiallyInvalid") and found.type in _EFFECTS:
-                findings.add(
-                    Subject(each.kind, each.namespace, each.name),
-                    reason=found.reason,
-                    message=f"{_place(part)}{found.message}",
-                    effect=_EFFECTS[found.type],
-                    severity=Severity.CLOSED,
-                )
+        if before.get(id(each)) is each:
+            quiet[id(each)] = each
+            continue
+        unserved = _unserved(each)
+        if not unserved:
+            quiet[id(each)] = each
+        for part, found in unserved:
+            findings.add(
+                Subject(each.kind, each.namespace, each.name),
+                reason=found.reason,
+                message=f"{_place(part)}{found.message}",
+                effect=_EFFECTS[found.type],
+                severity=Severity.CLOSED,
+            )
+    memory.quiet = quiet
 
 
 _Part = ListenerStanding | ParentStanding | None
+
+
+def _unserved(item: ObjectStanding) -> tuple[tuple[_Part, StatusCondition], ...]:
+    """The conditions that say that something is not served."""
+    return tuple(
+        (part, found)
+        for part, found in _conditions(item)
+        if (found.status == "True") == (found.type == "PartiallyInvalid") and found.type in _EFFECTS
+    )
 
 
 def _conditions(item: ObjectStanding) -> Iterator[tuple[_Part, StatusCondition]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import sha256
 
+from ingress.settings.table.tls_keys import KeyBounds
 from ingress.sources.inventory import Inventory
 from ingress.translation.secrets.material.bounds import UnusableMaterial
 from ingress.translation.secrets.materials import Materials
@@ -21,6 +22,15 @@ class GatewayMaterial:
     def __init__(self, inventory: Inventory, materials: Materials) -> None:
         self._inventory = inventory
         self._materials = materials
+
+    @property
+    def bounds(self) -> KeyBounds:
+        """What decides which keys can be used."""
+        return self._materials.bounds
+
+    def seen_in(self, inventory: Inventory) -> GatewayMaterial:
+        """Material that is read from the objects of `inventory`, with what is remembered here."""
+        return GatewayMaterial(inventory, self._materials)
 
     def certificate_problem(self, key: str) -> str:
         """Why the Secret `namespace/name` holds no certificate with its key, as the end of a sentence; else empty."""

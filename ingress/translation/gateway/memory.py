@@ -10,13 +10,17 @@ from collections.abc import Callable, Hashable
 from typing import Final, TypeVar
 
 from ingress.findings import Findings
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import GatewayRoute
+from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings
+from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.memory import InventoryView, Memory
 
 _Made = TypeVar("_Made")
 
+_ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 _UNHEARD: Final = Findings()  # what is made of routes has no findings of its own
 
 
@@ -36,34 +40,47 @@ class Kept:
 
     def of(self, key: Hashable, given: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
         """What `make` makes of `given`, and of nothing else; the same as last time if that was given the same."""
-        found = self._made.get(key) or self._before.get(key)
+        found = self._before.get(key)
         if found is None or found[0] != given:
-            found = (given, make())
+            found = self._made.get(key)
+            if found is None or found[0] != given:
+                found = (given, make())
         self._made[key] = found
         return found[1]  # type: ignore[return-value]  # a key is always asked for with one kind of `make`
 
 
 class GatewayMemory:
-    """What was made of routes: as they are read, their statuses, their claims and the claims of hosts."""
+    """What was made of Gateways and of routes, from what was read of them to the claims of hosts.
 
-    __slots__ = ("_ones", "_reads", "claims", "hosts", "standings")
+    `quiet` are the statuses, by identity, that say of nothing that it is not served.
+    """
+
+    __slots__ = ("_ones", "_owners", "_reads", "claims", "hosts", "quiet", "standings")
 
     def __init__(self) -> None:
-        self._reads: Memory[ReadRoute] = Memory()
+        self._owners: Memory[ReadOwners] = Memory()
+        self._reads: dict[type[GatewayRoute], Memory[ReadRoute]] = {kind: Memory() for kind in _ROUTES}
         self._ones = Kept()
         self.standings = Kept()
+        self.quiet: dict[int, ObjectStanding] = {}
         self.claims = Kept()
         self.hosts = Kept()
 
     def begin(self, view: InventoryView) -> None:
         """Begins a translation of what `view` shows."""
-        self._reads.begin(view)
+        self._owners.begin(view)
+        for reads in self._reads.values():
+            reads.begin(view)
         for each in (self._ones, self.standings, self.claims, self.hosts):
             each.begin()
 
     def one(self, name: str, value: _Made) -> _Made:
         """What many have in common, by a name of ours: the same object as last time if it is equal."""
         return self._ones.of(name, (value,), lambda: value)
+
+    def owners(self, given: tuple[object, ...], read: Callable[[Inventory], ReadOwners]) -> ReadOwners:
+        """The Gateways as `read` reads them. `given` is what that depends on beside the inventory."""
+        return self._owners.of("owners", given, lambda inventory, _: read(inventory), _UNHEARD)
 
     def read(
         self,
@@ -72,6 +89,6 @@ class GatewayMemory:
         read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
     ) -> ReadRoute:
         """A route as `read` reads it. `around` is what `one` returned."""
-        metadata = route.metadata
-        key = (route.kind, metadata.namespace, metadata.name)
-        return self._reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)
+        metadata, reads = route.metadata, self._reads[type(route)]
+        key = (metadata.namespace, metadata.name)
+        return reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)

@@ -7,40 +7,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from operator import attrgetter
 
 import msgspec
 
-from ingress.objects.gateway import Gateway, GatewayClass, ListenerSet
+from ingress.objects.gateway import Gateway, GatewayClass
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
-from ingress.objects.kinds import Service, key_of
-from ingress.objects.metadata import Metadata
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
-from ingress.translation.claims import Claims, created_epoch_seconds
+from ingress.translation.claims import Claims
 from ingress.translation.gateway.affected import with_affected
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
-from ingress.translation.gateway.classes import class_standing, our_classes, parameters_problem
-from ingress.translation.gateway.client_validation import read_validation, validation_of, with_validation
+from ingress.translation.gateway.classes import class_standing, our_classes
 from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.features import Needed
 from ingress.translation.gateway.grants import Grants
 from ingress.translation.gateway.hostname_owners import owned
-from ingress.translation.gateway.listener_certificates import with_certificates
-from ingress.translation.gateway.listener_conflicts import TakenPorts
-from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner, listeners_of
+from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.named_objects import needs_of
 from ingress.translation.gateway.namespaces import NamespaceLabels
-from ingress.translation.gateway.overlaps import with_overlaps
-from ingress.translation.gateway.own_ports import Exposure, OwnPorts, asked_addresses, missing_address, written
-from ingress.translation.gateway.register import read_register, service_name
-from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, owner_named, read_route
+from ingress.translation.gateway.own_ports import Exposure, asked_addresses, missing_address, written
+from ingress.translation.gateway.owner_reading import read_owners
+from ingress.translation.gateway.register import service_name
+from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, read_route
 from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.standings import Address, ObjectStanding, Problem
 from ingress.translation.gateway.statuses import (
@@ -52,8 +49,6 @@ from ingress.translation.gateway.statuses import (
 )
 from ingress.translation.gateway.zone_policies import NO_ZONE_POLICIES, ZonePolicies
 from ingress.translation.memory import InventoryView
-
-_ADDRESS_TYPES = frozenset(("IPAddress", "Hostname"))
 
 
 class GatewayOptions(msgspec.Struct, frozen=True):
@@ -75,11 +70,11 @@ class ReadGateways(msgspec.Struct, frozen=True):
     """Everything of Gateway API that is ours.
 
     `listeners` are those of every Gateway, in the order in which they count. `routes` come by age, then namespace and
-    name. `exposures` say what their Services should be, and `left_over` where clients may still come to, where each
-    Gateway has a Service. `needs` are the Secrets and ConfigMaps that each object names, and `services` are needed, by
-    namespace and name, all whether they exist or not.
-    `policies` are those of the ports that routes name. `shown` are the Secrets with the certificates that Gateways show
-    to endpoints, `namespace/name`, for those that name one; None: it cannot be used. `zones` are the zone policies.
+    name. Where each Gateway has a Service, `exposures` say what these Services should be, and `left_over` are the ports
+    that clients may still come to. `needs` are the Secrets and ConfigMaps, and `services` the Services, that objects
+    name, whether they exist or not. `policies` are those of the ports that routes name. `shown` are the Secrets with
+    the certificates that Gateways show to endpoints, `namespace/name`; None: it cannot be used. `zones` are the zone
+    policies.
     """
 
     gateways: Mapping[tuple[str, str], Gateway] = {}
@@ -118,10 +113,6 @@ def read_gateways(
     return _GatewayReading(inventory, options, material, classes, memory).result()
 
 
-def _seniority(metadata: Metadata) -> tuple[float, str]:
-    return created_epoch_seconds(metadata), f"{metadata.namespace}/{metadata.name}"
-
-
 class _GatewayReading:
     """One reading, step by step."""
 
@@ -140,25 +131,25 @@ class _GatewayReading:
         self._classes = classes
         self._grants = Grants(inventory)
         self._labels = NamespaceLabels(inventory)
-        ours = (each for each in inventory.of(Gateway) if each.spec.gateway_class_name in classes)
-        self._gateways = {key_of(each): each for each in sorted(ours, key=lambda each: _seniority(each.metadata))}
-        self._refused = {key: problem for key, each in self._gateways.items() if (problem := self._refusal(each))}
-        self._sets = self._our_sets()
-        self._own = self._own_ports(options.services) if options.services is not None else None
-
-    def _own_ports(self, services: GatewayServices) -> OwnPorts:
-        register = read_register(self._inventory.of(Service), services.namespace, services.targets)
-        return OwnPorts(services, register, self._inventory.provisioned, self._wanted_ports())
-
-    def _wanted_ports(self) -> Iterator[tuple[tuple[str, str], int]]:
-        for key, gateway in self._gateways.items():
-            sets = (item.spec.listeners for item, parent in self._sets.values() if parent == key)
-            for listeners in (gateway.spec.listeners, *sets):
-                yield from ((key, each.port) for each in listeners)
+        owners = memory.owners(
+            (options.ports, options.services, tuple(classes), inventory.provisioned, material.bounds),
+            lambda seen: read_owners(
+                seen,
+                material.seen_in(seen),
+                classes,
+                ports=options.ports,
+                services=options.services,
+                provisioned=inventory.provisioned,
+            ),
+        )
+        self._owners = owners
+        self._gateways = owners.gateways
+        self._refused = owners.refused
+        self._own = owners.own
 
     def result(self) -> ReadGateways:
         """Everything that was read."""
-        listeners = with_overlaps(self._all_listeners())
+        listeners = self._owners.listeners
         grouped: dict[ListenerOwner, tuple[ReadListener, ...]] = {
             **{ListenerOwner("Gateway", *key): () for key in self._gateways},
             **by_owner(listeners),
@@ -199,9 +190,10 @@ class _GatewayReading:
         return self._memory.one("surroundings", around)
 
     def _standing(self, read: ReadRoute) -> ObjectStanding:
-        metadata, controller = read.route.metadata, self._options.controller
-        key = (read.route.kind, metadata.namespace, metadata.name)
-        return self._memory.standings.of(key, (read, controller), lambda: route_standing(read, controller))
+        controller = self._options.controller
+        return self._memory.standings.of(
+            read.facts.seniority, (read, controller), lambda: route_standing(read, controller)
+        )
 
     def _present(self) -> Iterator[Needed]:
         """What features may need."""
@@ -213,59 +205,6 @@ class _GatewayReading:
         if services is not None and services.cluster_domain:
             yield Needed.ALIASES
 
-    def _refusal(self, gateway: Gateway) -> Problem | None:
-        parameters = gateway.spec.infrastructure.parameters_ref
-        problem = parameters_problem(parameters, gateway.metadata.namespace, self._inventory)
-        if problem is not None:
-            return problem
-        for each in gateway.spec.addresses:
-            if each.type not in _ADDRESS_TYPES:
-                message = f"An address of the type {each.type!r} is not supported: use IPAddress."
-                return Problem("UnsupportedAddress", message)
-        return None
-
-    def _our_sets(self) -> dict[tuple[str, str], tuple[ListenerSet, tuple[str, str]]]:
-        """The ListenerSets that name one of our Gateways, by age, each with its Gateway."""
-        found: dict[tuple[str, str], tuple[ListenerSet, tuple[str, str]]] = {}
-        for each in sorted(self._inventory.of(ListenerSet), key=lambda item: _seniority(item.metadata)):
-            owner = owner_named(each.spec.parent_ref, each.metadata.namespace)
-            if owner is not None and owner.kind == "Gateway" and (owner.namespace, owner.name) in self._gateways:
-                found[key_of(each)] = (each, (owner.namespace, owner.name))
-        return found
-
-    def _all_listeners(self) -> Iterator[ReadListener]:
-        taken = TakenPorts()
-        for key, gateway in self._gateways.items():
-            if self._own is not None:
-                taken = TakenPorts()  # nobody else has ports at its addresses
-            yield from self._placed(gateway, key, taken)
-            for item, parent in self._sets.values():
-                if parent == key and self._set_refusal(item, parent) is None:
-                    yield from self._placed(item, key, taken)
-
-    def _placed(self, item: Gateway | ListenerSet, key: tuple[str, str], taken: TakenPorts) -> Iterator[ReadListener]:
-        gateway = self._gateways[key]
-        read = listeners_of(item, key, self._options.ports if self._own is None else self._own.openable())
-        for each in taken.place(read if self._own is None else map(self._own.placed, read)):
-            found = with_certificates(each, self._grants, self._material.certificate_problem)
-            said = validation_of(gateway, each.spec.port) if each.spec.protocol == "HTTPS" else None
-            if said is not None:
-                validation = read_validation(said, gateway, self._grants, self._material.authority_problem)
-                found = with_validation(found, validation, self._material.digest(validation.authorities))
-            yield msgspec.structs.replace(found, serves=found.serves and key not in self._refused)
-
-    def _set_refusal(self, item: ListenerSet, parent: tuple[str, str]) -> tuple[Problem, Problem] | None:
-        """Why a Gateway does not take a ListenerSet, in the words of its conditions Accepted and Programmed."""
-        if (problem := self._refused.get(parent)) is not None:
-            said = f"The Gateway is not accepted: {problem.message}"
-            return Problem("ParentNotAccepted", said), Problem("ParentNotProgrammed", said)
-        allowed = self._gateways[parent].spec.allowed_listeners.namespaces
-        own, namespace = parent[0], item.metadata.namespace
-        if not self._labels.takes(allowed.source, allowed.selector, own=own, namespace=namespace):
-            said = f"The Gateway takes no ListenerSet of the namespace {namespace}: change allowedListeners there."
-            return Problem("NotAllowed", said), Problem("NotAllowed", said)
-        return None
-
     def _routes(self) -> Iterator[GatewayRoute]:
         kinds: tuple[type[GatewayRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
         for kind in kinds:
@@ -275,11 +214,13 @@ class _GatewayReading:
         self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]
     ) -> Iterator[ObjectStanding]:
         accepted: Counter[tuple[str, str]] = Counter()
-        for key, (item, parent) in self._sets.items():
+        for key, (item, parent, refusal) in self._owners.sets.items():
             own = listeners.get(ListenerOwner("ListenerSet", *key), ())
-            refused, unprogrammed = self._set_refusal(item, parent) or (None, None)
-            accepted[parent] += refused is None and (listeners_problem(own) is None or any(map(is_valid, own)))
-            yield listener_set_standing(item, own, attached, refused=refused, unprogrammed=unprogrammed)
+            accepted[parent] += refusal is None and (listeners_problem(own) is None or any(map(is_valid, own)))
+            given = (item, own, refusal, tuple(attached[each.key] for each in own))
+            yield self._memory.standings.of(
+                ("ListenerSet", *key), given, partial(listener_set_standing, item, own, attached, refusal=refusal)
+            )
         for key, gateway in self._gateways.items():
             addresses, unaddressed = self._addresses(gateway)
             yield gateway_standing(
@@ -331,18 +272,9 @@ class _GatewayReading:
                 yield key, None if self._material.certificate_problem(name) else name
 
 
-def _place(item: ObjectStanding) -> tuple[str, str, str]:
-    return item.kind, item.namespace, item.name
-
-
 def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
     """How many accepted routes each listener has, by its key."""
-    found: Counter[str] = Counter()
-    for each in routes:
-        if each.refused is None:
-            for key in each.facts.listeners:
-                found[key] += 1
-    return found
+    return Counter(chain.from_iterable(each.facts.listeners for each in routes if each.refused is None))
 
 
 def _held(routes: Iterable[ReadRoute], policies: BackendPolicies) -> dict[NamedPort, JudgedPolicy]:

@@ -5,14 +5,15 @@ Nothing of it changes what is served.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from ingress.findings import Findings, Severity, quote
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, HttpRule, PathModifier, RequestRedirect
 from ingress.objects.kinds import subject_of
 from ingress.translation.gateway.attaching import Attachment
-from ingress.translation.gateway.route_facts import Name
 from ingress.translation.gateway.route_reading import ReadRoute
 
 _USUAL_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
@@ -22,24 +23,17 @@ _SCHEMES: Final[Mapping[str, str]] = {"HTTP": "http", "HTTPS": "https"}
 def note_routes(routes: Iterable[ReadRoute], findings: Findings) -> None:
     """Notes what is to be said about accepted routes, which come by age."""
     accepted = [each for each in routes if each.facts.names and each.refused is None]
-    shared = _shared_names(accepted)
-    _note_shared((each for each in accepted if not shared.isdisjoint(each.facts.names)), findings)
-    _note_shadowed(
-        (each for each in accepted if each.facts.has_matches or not shared.isdisjoint(each.facts.names)), findings
-    )
+    counts = Counter(chain.from_iterable(each.facts.names for each in accepted))
+    shared = {name for name, count in counts.items() if count > 1}  # most routes have names of their own
+    looked_at = [
+        each for each in accepted if each.facts.has_matches or (shared and not shared.isdisjoint(each.facts.names))
+    ]
+    if shared:
+        _note_shared((each for each in looked_at if not shared.isdisjoint(each.facts.names)), findings)
+    _note_shadowed(looked_at, findings)
     for each in accepted:
         if each.facts.redirects:
             _note_loops(each, findings)
-
-
-def _shared_names(routes: Iterable[ReadRoute]) -> set[Name]:
-    """The names that several routes have. Most routes have none of these, and need not be looked at."""
-    known: set[Name] = set()
-    found: set[Name] = set()
-    for each in routes:
-        found.update(known.intersection(each.facts.names))
-        known.update(each.facts.names)
-    return found
 
 
 def _note_shared(routes: Iterable[ReadRoute], findings: Findings) -> None:

@@ -5,7 +5,7 @@ Each port is an entry point with a route configuration of its own, and each list
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -19,6 +19,7 @@ from balancer.model.route_configurations import Listener, RouteConfiguration, Wi
 from balancer.model.routes import TrailingSlash
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.source_ranges import SourceSettings
+from ingress.sources.events import BoundPort
 from ingress.translation.claims import Claim, HostClaim
 from ingress.translation.desired import EntryParts
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
@@ -56,26 +57,10 @@ def gateway_parts(
     placed = (_placed(each, sockets) for each in gateways.listeners if is_bound(each))
     bound = [each for each in placed if each.socket]
     places = {each.configuration: each for each in bound}
-    protocols = _protocols(bound)
     blocking = (*settings.access.gates(), *SourceSettings().gates(SourceSettings(), settings.access.blocked_networks))
     left_over = {left_over_configuration(each): each for each in gateways.left_over}
     configurations = [_configuration(key, in_phases(blocking)) for key in (*places, *left_over)]
-    entry_points = [
-        EntryPoint(
-            _entry_point_key(key, protocols[key]),
-            protocols[key],
-            each.spec.port,
-            each.socket,
-            configuration=key,
-            http2_cleartext=protocols[key] is Protocol.HTTP,  # calls of a GRPCRoute come in HTTP/2
-        )
-        for key, each in places.items()
-    ]
-    entry_points += [
-        EntryPoint(_entry_point_key(key, protocol), protocol, each.port, str(each.target), key)
-        for key, each in left_over.items()
-        if (protocol := _PROTOCOLS.get(each.protocol.upper())) is not None
-    ]
+    entry_points = [*_entry_points(places, _protocols(bound)), *_left_over(left_over)]
     listeners = [_listener(each) for each in bound]
     ways = {key: ways_of(gateways, key) for key in gateways.gateways}
     making = _Making(settings, gateways, ways, overrides, memory)
@@ -95,6 +80,27 @@ def gateway_parts(
             configurations={key: each.configuration for key, each in by_key.items()},
         ),
     )
+
+
+def _entry_points(places: Mapping[str, ReadListener], protocols: Mapping[str, Protocol]) -> Iterator[EntryPoint]:
+    """The entry points of the ports with listeners. Both arguments are by route configuration."""
+    for key, each in places.items():
+        yield EntryPoint(
+            _entry_point_key(key, protocols[key]),
+            protocols[key],
+            each.spec.port,
+            each.socket,
+            configuration=key,
+            http2_cleartext=protocols[key] is Protocol.HTTP,  # calls of a GRPCRoute come in HTTP/2
+        )
+
+
+def _left_over(ports: Mapping[str, BoundPort]) -> Iterator[EntryPoint]:
+    """The entry points of ports that clients may still come to, by route configuration."""
+    for key, each in ports.items():
+        protocol = _PROTOCOLS.get(each.protocol.upper())
+        if protocol is not None:
+            yield EntryPoint(_entry_point_key(key, protocol), protocol, each.port, str(each.target), key)
 
 
 def _configuration(key: str, unmatched: tuple[GateRule, ...]) -> RouteConfiguration:

@@ -71,13 +71,13 @@ def listener_set_standing(
     listeners: Sequence[ReadListener],
     attached: Counter[str],
     *,
-    refused: Problem | None,
-    unprogrammed: Problem | None,
+    refusal: tuple[Problem, Problem] | None,
 ) -> ObjectStanding:
     """The standing of a ListenerSet.
 
-    `refused` is why its Gateway does not take it, `unprogrammed` the same in the words of the condition Programmed.
+    `refusal` is why its Gateway does not take it, in the words of the conditions Accepted and Programmed.
     """
+    refused, unprogrammed = refusal or (None, None)
     generation = item.metadata.generation
     valid = [each for each in listeners if is_valid(each)]
     none_left = None if valid else listeners_problem(listeners)

@@ -101,8 +101,25 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
     note_unknown({name: text for name, text in annotations.items() if not name.startswith(HOOK_PREFIX)}, report)
     overrides = reading.overrides
     note_obstacle(overrides, settings, report)
+    options = _plain_options(f"{ingress.metadata.namespace}/{ingress.metadata.name}", overrides, settings, report)
+    if options.canary:
+        check_rules(options.canary_rules, report)
+    else:
+        options = _with_redirects(options, report)
+    options = _with_relocation(options, settings, report)
+    snippets = OwnSnippets() if options.canary else _snippets(overrides, settings, report)
+    passing = read_passing(annotations, settings, report) if options.host_tls.passes else TlsPassing()
+    refused = _refused(ingress, reading.refused, settings, canary=options.canary, report=report)
+    is_forbidden = _note_forbidden(annotations, settings, canary=options.canary, report=report)
+    if snippets.is_refused or passing.is_refused or is_forbidden:
+        refused = refused.closing_paths()
+    return msgspec.structs.replace(options, snippets=snippets, passing=passing, refused=refused)
+
+
+def _plain_options(place: str, overrides: Overrides, settings: ClusterSettings, report: Report) -> IngressOptions:
+    """What each annotation of the Ingress `place` says by itself."""
     preflights, cors = cors_rules(overrides.over(CorsSettings()), report)
-    options = IngressOptions(
+    return IngressOptions(
         route_policy=overrides.over(settings.route_policy),
         redirects=overrides.over(settings.redirects),
         canary_rules=overrides.over(CanaryRules()),
@@ -116,9 +133,7 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
             *settings.access.gates(),
             *preflights,
             *overrides.over(SourceSettings()).gates(settings.sources, settings.access.blocked_networks),
-            *overrides.over(settings.ingress_limits).gates(
-                f"{ingress.metadata.namespace}/{ingress.metadata.name}", settings.limits
-            ),
+            *overrides.over(settings.ingress_limits).gates(place, settings.limits),
         ),
         sign_in=overrides.over(BasicAuthOptions()),
         access=overrides.over(AccessOptions()),
@@ -128,22 +143,6 @@ def read_ingress_annotations(ingress: Ingress, settings: ClusterSettings, *, rep
         custom_fields=overrides.over(CustomFields()),
         hooks=overrides.over(HookChoice()),
     )
-    if options.canary:
-        check_rules(options.canary_rules, report)
-    else:
-        options = _with_redirects(options, report)
-    options = _with_relocation(options, settings, report)
-    refused = _refused(ingress, reading.refused, settings, canary=options.canary, report=report)
-    snippets = OwnSnippets() if options.canary else _snippets(overrides, settings, report)
-    if snippets.is_refused:
-        refused = refused.closing_paths()
-    passing = read_passing(annotations, settings, report) if options.host_tls.passes else TlsPassing()
-    if passing.is_refused:
-        refused = refused.closing_paths()
-    options = msgspec.structs.replace(options, snippets=snippets, passing=passing)
-    if _note_forbidden(annotations, settings, canary=options.canary, report=report):
-        refused = refused.closing_paths()
-    return msgspec.structs.replace(options, refused=refused) if refused != options.refused else options
 
 
 def _with_redirects(options: IngressOptions, report: Report) -> IngressOptions:

@@ -6,7 +6,7 @@ Combines what the spec of an Ingress names with its annotations. Does not know w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import msgspec
@@ -176,6 +176,12 @@ def _completed(
     )
 
 
+def _services_of(claims: Iterable[PlaceClaim]) -> frozenset[tuple[str, str]]:
+    """The Services that claims name, by namespace and name."""
+    named = (each.branch.service for claim in claims for each in claim.branches)
+    return frozenset((service.namespace, service.name) for service in named)
+
+
 class _Reader:
     """Makes the claims of one Ingress with these options."""
 
@@ -224,6 +230,7 @@ class _Reader:
             created_epoch_seconds=created,
             sequence=0 if math.isfinite(created) else self._metadata.sequence,
             claims=tuple(paths),
+            services=_services_of(paths),
             secrets=self._secrets(),
             logins=(self._sign_in.logins,) if self._sign_in is not None else (),
             is_canary=self._options.canary,

@@ -19,9 +19,10 @@ from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.table.snippets import SNIPPET_LOSS, SnippetTexts
 from ingress.translation.ingress.refusals import Refusals
 
-_FORBIDDEN = (
-    'is not allowed by the operator: allow-snippet-annotations: "true" and annotations-risk-level: Critical in the'
-    " ConfigMap allow snippets of the kinds that zonal knows"
+_FORBIDDEN = "is not allowed by the operator"
+_REPAIR = (
+    'Set allow-snippet-annotations to "true" and annotations-risk-level to Critical in the ConfigMap, or remove the'
+    " snippet,"
 )
 
 
@@ -54,7 +55,7 @@ def _read(
         return None
     called = NGINX_PREFIX + name
     if not policy.allows_snippets:
-        into.note(name, SNIPPET_LOSS, f"{called} {_FORBIDDEN}")
+        into.note(name, SNIPPET_LOSS, f"{called} {_FORBIDDEN}", repair=_REPAIR)
         return None
     found = read_level(text, place)
     if isinstance(found, SnippetProblem):

@@ -93,7 +93,7 @@ def _target(
 
 
 def service_write(verb: str, namespace: str, name: str, document: Document, told: str = "") -> ServiceWrite:
-    """A call about the Service `name`, or for a new one, of which one is `told` by another name."""
+    """A call about the Service `name`; empty for a new one, which messages call `told`."""
     collection = f"/api/v1/namespaces/{namespace}/services"
     path = f"{collection}/{name}" if name else collection
     return ServiceWrite(verb, path, document, f"{namespace}/{name or told}")

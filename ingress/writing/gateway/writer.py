@@ -7,7 +7,6 @@ statuses as they are.
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -26,8 +25,6 @@ from ingress.writing.gateway.looking import look_without_end, until_soon
 from ingress.writing.gateway.managers import other_manager
 from ingress.writing.patching import FIELD_MANAGER, Patcher
 from ingress.writing.statuses import PatchOutcome
-
-_LOG = logging.getLogger(__name__)
 
 _EFFECT: Final = "Statuses may say what is no longer so; traffic is served."
 

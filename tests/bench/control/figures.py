@@ -42,15 +42,21 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     figures: tuple[Figure, ...]
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All that one command has measured, and where. `date` is that of its end, UTC."""
+class RunReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What was measured in one cluster, and where. `date` is that of its end, UTC."""
 
     date: str
     machine: str
     versions: str
     cluster: str
     results: tuple[Results, ...]
+
+
+class Report(RunReport, frozen=True, kw_only=True):
+    """All that the command has measured. `routes` is a cluster of Gateway API, which may be measured by itself."""
+
     remarks: tuple[str, ...] = ()
+    routes: RunReport | None = None
 
 
 def percentile(values: Sequence[float], share: float) -> float:

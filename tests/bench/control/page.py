@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from tests.bench.control.figures import Figure, Report, Results
+from tests.bench.control.figures import Figure, Report, Results, RunReport
 
 _HEADINGS = ("what", "measured", "bar", "verdict", "in detail")
 
@@ -20,30 +20,54 @@ connection for each request; *late* is the p99 of the generator's own delay. The
 routing are on; this replica is not the leader that writes statuses.
 
 {tables}
-{remarks}"""
+{remarks}{routes}"""
+
+_ROUTES = """
+# Gateway API
+
+{date}, {machine}, {versions}. {cluster}
+
+Each change is another path of one route; a request for the path that it had gets another answer as soon as its worker
+follows. Statuses are written by a replica that leads, which was measured by itself.
+
+{tables}
+"""
 
 
 def text(report: Report) -> str:
     """For the terminal."""
-    lines = [f"{report.date}, {report.machine}, {report.versions}", report.cluster]
-    for results in report.results:
-        rows = [_HEADINGS, *map(_cells, results.figures)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
-        lines += ["", _title(results)]
-        lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return "\n".join([*lines, "", *report.remarks])
+    runs = [report, *([report.routes] if report.routes is not None else [])]
+    return "\n".join([*(line for run in runs for line in _run_text(run)), "", *report.remarks])
 
 
 def markdown(report: Report) -> str:
     """The page, whole."""
+    routes = report.routes
     return _PAGE.format(
-        date=report.date,
-        machine=report.machine,
-        versions=report.versions,
-        cluster=report.cluster,
-        tables="\n\n".join(map(_table, report.results)),
+        **_said(report),
         remarks="".join(f"\n* {remark}" for remark in report.remarks) + ("\n" if report.remarks else ""),
+        routes="" if routes is None else _ROUTES.format(**_said(routes)),
     )
+
+
+def _said(run: RunReport) -> dict[str, str]:
+    return {
+        "date": run.date,
+        "machine": run.machine,
+        "versions": run.versions,
+        "cluster": run.cluster,
+        "tables": "\n\n".join(map(_table, run.results)),
+    }
+
+
+def _run_text(run: RunReport) -> list[str]:
+    lines = [f"{run.date}, {run.machine}, {run.versions}", run.cluster]
+    for results in run.results:
+        rows = [_HEADINGS, *map(_cells, results.figures)]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
+        lines += ["", _title(results)]
+        lines += ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return lines
 
 
 def _title(results: Results) -> str:

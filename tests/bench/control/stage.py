@@ -30,7 +30,8 @@ CORE = 0
 
 OTHER_CORE = 1
 _OPENING_BATCH = 200
-_HISTORY = 20_000  # as many changes as ten watches that are seconds behind may need
+HISTORY = 20_000
+"""As many changes as ten watches that are seconds behind may need."""
 
 
 class Site:
@@ -60,8 +61,8 @@ class Site:
 
 
 @asynccontextmanager
-async def site(shape: Shape) -> AsyncIterator[Site]:
-    """The filled cluster, listening."""
+async def endpoints() -> AsyncIterator[tuple[int, int]]:
+    """The ports of endpoints that answer at every address, the first ones with `a` and the others with `b`."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -73,14 +74,20 @@ async def site(shape: Shape) -> AsyncIterator[Site]:
     assert process.stdout is not None
     try:
         first, second = map(int, (await process.stdout.readline()).split())
-        async with ApiServer(history=_HISTORY) as server:
-            made = Site(server, shape, ports=(first, second))
-            await made.fill()
-            gc.freeze()  # looking through a whole cluster would stop updates for a second at a time
-            yield made
+        yield first, second
     finally:
         process.stdin.close()
         await process.wait()
+
+
+@asynccontextmanager
+async def site(shape: Shape) -> AsyncIterator[Site]:
+    """The filled cluster, listening."""
+    async with endpoints() as ports, ApiServer(history=HISTORY) as server:
+        made = Site(server, shape, ports=ports)
+        await made.fill()
+        gc.freeze()  # looking through a whole cluster would stop updates for a second at a time
+        yield made
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -92,11 +99,11 @@ class Running(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def proxy(site: Site, workers: int) -> AsyncIterator[Running]:
-    """A process that follows the cluster, from its start to its end."""
+async def proxy(server: ApiServer, workers: int, *options: str) -> AsyncIterator[Running]:
+    """A process that follows the cluster of an API server, from its start to its end."""
     with tempfile.TemporaryDirectory(prefix="zonal-bench-") as folder:
         place = Path(folder)
-        arguments = _arguments(site.server.write_kubeconfig(place / "kubeconfig"), workers)
+        arguments = (*_arguments(server.write_kubeconfig(place / "kubeconfig"), workers), *options)
         started = time.monotonic()
         with on_cores({CORE, OTHER_CORE} if workers > 1 else {CORE}):
             zonal = Zonal(place, *arguments, anew=True)

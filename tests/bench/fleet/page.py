@@ -26,19 +26,19 @@ the share of requests that leave their zone, *busiest* how busy the busiest endp
 _COST: Final = f"""
 ## What it costs
 
-Messages are made, written, carried over TLS on loopback, read and taken by the code that does it in production; only
-who sends how often is computed. Replicas are in three zones, and there are {NAMESPACES} namespaces. A backend counts
-that is under `adaptive` and `proportional` at once and has requests in every half second: others cost nothing. *Core*
-is the share of one core that the control process of a replica spends. Dollars are for bytes between zones of all
-replicas, at ${DOLLARS_A_GIGABYTE} for 10^9 bytes.
+One replica converses for ten seconds over TLS on loopback with the others, which another process plays. Replicas are
+in three zones, and there are {NAMESPACES} namespaces. A backend counts that is under `adaptive` and `proportional` at
+once and has requests in every half second: others cost nearly nothing. *Core* is the share of one core that the control
+process of the replica spends, with all that it does for the exchange: it reads counters of workers and writes to them
+what others saw. Dollars are for bytes between zones of all replicas, at ${DOLLARS_A_GIGABYTE} for 10^9 bytes.
 
 | replicas | busy backends | sent in the zone | sent to other zones | core | a month, all replicas |
 |---|---|---|---|---|---|
 """
 
 _MORE: Final = """
-A replica believes 64 others at most. With 300 replicas each hears the first 64 that tell it something, so shared
-limits and shares count for those only: divide such an installation into several, each with a Service of its own.
+A replica believes 64 others at most. Of 300 replicas the first 65 by their addresses tell each other, and all others
+decide as each of them does alone: divide such an installation into several, each with a Service of its own.
 """
 
 

@@ -11,9 +11,10 @@ from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.sharing.memory import Alone, alone
 from balancer.zones.adaptive import SpillController
 from balancer.zones.verdicts import ALL_BASIS_POINTS, Surroundings
-from ingress.replicas.messages import SeenRow
+from ingress.replicas.other_replica import KnownTotals
 from ingress.replicas.plausibility import seen_news
-from ingress.replicas.sightings import LOADS, READ_SECONDS, SightingSharing
+from ingress.replicas.seen_columns import LOADS, unpacked
+from ingress.replicas.sightings import READ_SECONDS, SightingSharing
 from ingress.replicas.spending import TICK_SECONDS
 from tests.bench.zones.routers import Adaptive, RandomBelow
 from tests.bench.zones.simulation import Member
@@ -28,7 +29,17 @@ class Replica:
     name: str
     memory: Alone
     sharing: SightingSharing
-    known: dict[str, dict[int, SeenRow]] = field(default_factory=dict)
+    known: dict[str, KnownTotals] = field(default_factory=dict)
+
+    def hear(self, other: Replica, now: float) -> None:
+        """Takes the news of another replica, which come with each of its readings."""
+        telling = other.sharing.telling
+        table = telling.table_since(telling.edition - 1)
+        if table is not None:
+            known = self.known.setdefault(other.name, KnownTotals())
+            news = seen_news(known, unpacked(table), LOADS, math.inf)
+            known.learn(news.seen)
+            self.sharing.hear(other.name, news, now)
 
 
 class Fleet:
@@ -58,10 +69,7 @@ class Fleet:
                 for one in replicas:
                     for other in replicas:
                         if other is not one:
-                            known = one.known.setdefault(other.name, {})
-                            rows = [*other.sharing.rows.values()]
-                            one.sharing.hear(other.name, seen_news(known, rows, LOADS, math.inf), now)
-                            known.update(other.sharing.rows)
+                            one.hear(other, now)
             for each in replicas:
                 each.sharing.turn(now, up=names, counts=True)
         if tells:

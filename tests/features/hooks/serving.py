@@ -61,7 +61,8 @@ def serve(
     plane: DataPlane, web: EchoEndpoint, hooks: Mapping[str, str], annotations: Mapping[str, str] | None = None
 ) -> tuple[Finding, ...]:
     known = tuple(hook_of(name, text) for name, text in sorted(hooks.items()))
-    said = {OWN + "hooks": ", ".join(hooks), **{OWN + name: text for name, text in (annotations or {}).items()}}
+    own = {name if "/" in name else OWN + name: text for name, text in (annotations or {}).items()}
+    said = {OWN + "hooks": ", ".join(hooks), **own}
     documents: list[Document] = [
         ingress_class(),
         config_map(ssl_redirect="false"),

@@ -116,6 +116,7 @@ def installed(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.large
 def test_a_process_that_would_run_a_mixture_ends_with_one_line(installed: Path) -> None:
     ended = _version(installed)
     assert ended.returncode == 1
@@ -124,6 +125,7 @@ def test_a_process_that_would_run_a_mixture_ends_with_one_line(installed: Path) 
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.large
 def test_its_plain_source_still_runs(installed: Path) -> None:
     ended = _version(installed, ZONAL_PURE="1")
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -19,6 +19,8 @@ from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 
+pytestmark = pytest.mark.large
+
 RATE = 200
 PREFER, ADAPTIVE = ZonePolicy(ZonePolicyName.PREFER_ZONE), ZonePolicy(ZonePolicyName.ADAPTIVE)
 OWN = build.own_zone("zone-a")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -300,6 +301,7 @@ def test_with_the_flag_off_there_is_one_rotation_over_every_ready_endpoint(scene
     assert {pick and pick.reason for pick in picks} <= {Reason.OFF}
 
 
+@pytest.mark.large
 @holds_for(all_well, all_well, count(0, 7), count(0, 2))
 def test_every_rotation_is_fair_over_any_window_also_after_a_change(
     before: Scene, after: Scene, used: int, skipped: int

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from tests.features.faults.load import Load
+
+pytestmark = pytest.mark.large
 
 _RATE, _SECONDS = 200, 0.5
 _TURN_SECONDS = 0.02  # four times the pause

@@ -20,6 +20,7 @@ while time.process_time() < 0.3:
 """
 
 
+@pytest.mark.large
 def test_what_processes_wait_for_a_processor_does_not_count() -> None:
     began, watch = time.monotonic(), Stopwatch()
     one_cpu = _SPINS % min(os.sched_getaffinity(0))

@@ -137,6 +137,7 @@ CHANGES = st.lists(
 )
 
 
+@pytest.mark.large
 @given(CHANGES, st.sampled_from(["CREATE", "UPDATE", "DELETE"]))
 @examples(200)
 def test_any_json_gets_a_review_or_a_refusal(changes: list[tuple[tuple[Any, ...], object]], operation: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from ingress.cluster import Cluster
 from ingress.findings import Finding, Severity
 from ingress.following.controller import Controller
@@ -15,6 +17,8 @@ from ingress.writing.elector import Elector
 from tests.fakes.apiserver import ApiServer, Call
 from tests.fakes.sockets import until
 from tests.unit.ingress.writing.writers import TIMES, class_document, client_of, ingress_document, running
+
+pytestmark = pytest.mark.large
 
 TAKEN = Finding("Ingress", "shop", "web", "Conflict", "It is taken.", "Nothing is served.", Severity.MISROUTED)
 NOTE = f"{TAKEN.message} {TAKEN.effect}"

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.large
+
 _ASKED_AGAIN = """
 import sys
 import msgspec

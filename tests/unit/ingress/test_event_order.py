@@ -86,6 +86,7 @@ def check(script: Script, telling: Telling, *, namespaces: tuple[str, ...], brea
     assert reached.wanted == expected.wanted
 
 
+@pytest.mark.large
 @examples(300)
 @given(_SCRIPTS, _TELLING, _NAMESPACES, _BREADTHS)
 def test_the_end_is_that_of_a_fresh_list(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -132,6 +133,7 @@ def test_changes_leave_the_order_that_sorting_gives(
     assert {name for name in before | new | gone if holds(changed, counted(name))} == before - gone | new
 
 
+@pytest.mark.large
 def test_one_change_among_many_findings_does_not_sort_them_again() -> None:
     ordered = most_harmful_first(counted(f"{number:05}") for number in range(10_000))
     Counting.compared = 0

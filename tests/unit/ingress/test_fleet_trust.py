@@ -14,6 +14,8 @@ from tests.fakes.apiserver import ApiServer
 from tests.fakes.sockets import until
 from tests.unit.ingress.writing.writers import running
 
+pytestmark = pytest.mark.large
+
 
 async def test_without_a_port_there_is_nothing_to_prove() -> None:
     assert await fleet_trust(RunOptions(source=None)) == FleetTrust()

@@ -51,6 +51,7 @@ def test_what_was_installed_starts(home: Path) -> None:
     assert started(home).stdout == "served\n"
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_package_that_another_distribution_has_replaced_is_refused_with_one_line(home: Path, name: str) -> None:
     (home / name / "__init__.py").write_text(NOBODY)
@@ -63,6 +64,7 @@ def test_a_package_that_another_distribution_has_replaced_is_refused_with_one_li
     assert done.stderr.count("\n") == 1 and f"{name!r} (also of other)" in done.stderr
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_package_that_went_with_another_distribution_is_missed(home: Path, name: str) -> None:
     (home / name / "__init__.py").unlink()

@@ -10,6 +10,8 @@ import pytest
 from tests.unit.sources import ROOT
 from zonal_hooks.limits import program
 
+pytestmark = pytest.mark.large
+
 CONFINED = """
 import os, socket
 from zonal_hooks.limits import Limits, confine

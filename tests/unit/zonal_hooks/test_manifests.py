@@ -57,6 +57,7 @@ def test_settings_without_a_schema_are_refused() -> None:
         manifest_of(load_text("x", text))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "before", ["print('{}')", "import threading, time; threading.Thread(target=time.sleep, args=(60,)).start()"]
 )

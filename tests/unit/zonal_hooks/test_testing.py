@@ -43,9 +43,41 @@ def test_a_hook_that_fails_denies(tmp_path: Path) -> None:
     assert (told.status, told.body, told.headers["a"]) == (200, b"c", "b")
 
 
+def test_a_hook_that_asks_for_bodies_gets_one(tmp_path: Path) -> None:
+    path = tmp_path / "sized.py"
+    path.write_text(
+        "from zonal_hooks import hook\n@hook(body=True)\ndef request(r): r.set_header('n', str(len(r.body)))\n"
+    )
+    sized = try_file(path)
+    assert sized.request("GET http://a.test/").headers["n"] == "0"
+    assert sized.request("POST http://a.test/", body=b"abc").headers["n"] == "3"
+
+
+def test_every_value_of_a_field_reaches_the_next_function(tmp_path: Path) -> None:
+    path = tmp_path / "two.py"
+    path.write_text(
+        "from zonal_hooks import hook\n@hook\ndef request(r): r.add_header('x-a', '3')\n"
+        "@hook\ndef pick(r): r.set_affinity_key(','.join(r.headers.all('x-a')))\n"
+    )
+    told = try_file(path).request("GET http://a.test/", [("X-A", "1"), ("X-A", "2")])
+    assert told.choice.affinity_key == "1,2,3"
+
+
+def test_a_response_knows_its_request(tmp_path: Path) -> None:
+    path = tmp_path / "knows.py"
+    path.write_text(
+        "from zonal_hooks import hook\n@hook\n"
+        "def response(r): r.set_header('x-of', r.request.headers['origin'] + ' ' + r.request.client)\n"
+    )
+    told = try_file(path).response(request_headers={"Origin": "https://a.test"}, client="192.0.2.7")
+    assert told.headers["x-of"] == "https://a.test 192.0.2.7"
+
+
 def test_settings_that_do_not_fit_are_told() -> None:
     with pytest.raises(NotAHook, match="do not fit hook tenant"):
         try_file(TENANT, {"tenants": 7})
+    with pytest.raises(NotAHook, match="do not fit hook tenant: there is no 'tenant', only tenants"):
+        try_file(TENANT, {"tenants": [], "tenant": "a"})
 
 
 def test_a_line_is_a_method_and_a_url() -> None:

@@ -24,7 +24,7 @@ from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.handshakes import Handshake
 
 _ALWAYS: Final = (b"authorization",)
-_SEE_OTHER, _SERVER_ERROR = 300, 500
+_REDIRECTIONS, _SERVER_ERRORS = 300, 500  # the first statuses of their classes
 # What belongs to the message of the service, or to its connection.
 _OF_ANSWERS: Final = OF_ONE_REQUEST | {HTTPOXY, b"content-encoding", b"content-length", b"content-type", b"date"}
 _OF_SERVERS: Final = frozenset((b"server", b":authority", b"www-authenticate", b"set-cookie"))
@@ -97,7 +97,7 @@ class BackendAuthGate:
         verdict = self._answers.verdict(asked, answer)
         if isinstance(verdict, Go):
             return _with_all(verdict, answer.fields) if self._passes_all else verdict
-        if verdict == UNAVAILABLE and _SEE_OTHER <= answer.status < _SERVER_ERROR:
+        if verdict == UNAVAILABLE and _REDIRECTIONS <= answer.status < _SERVER_ERRORS:
             return Reply(answer.status, tuple(_told(answer.fields)), None, ErrorKind.AUTH_DENIED)
         return verdict
 

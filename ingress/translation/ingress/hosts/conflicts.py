@@ -7,6 +7,7 @@ place wins. A canary claims nothing; it is attached to a settled claim. Does not
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 
 import msgspec
 
@@ -26,8 +27,8 @@ def by_seniority(claims: Iterable[OwnClaims]) -> list[OwnClaims]:
 
     Objects without a timestamp come after those with one and keep the order of their folder.
     """
-    named = sorted(claims, key=lambda each: each.owner.full_name, reverse=True)
-    return sorted(named, key=lambda each: (each.created_epoch_seconds, each.sequence))
+    named = sorted(claims, key=attrgetter("owner.full_name"), reverse=True)
+    return sorted(named, key=attrgetter("created_epoch_seconds", "sequence"))
 
 
 def listed_hosts(claims: Iterable[OwnClaims]) -> frozenset[str]:

@@ -45,7 +45,8 @@ class OwnClaims(Claims, frozen=True):
     `aliases` are further names of each of these hosts, which may be no host names. With a `twin_status`, the other name
     of each host, with or without `www.`, redirects to the host with this status.
     `server_snippet` is what the Ingress says for its hosts in lines of nginx, None: nothing.
-    `passing` says whether the TLS of these hosts passes to endpoints.
+    `passing` says whether the TLS of these hosts passes to endpoints. `services` are those that the branches of its
+    claims name, by namespace and name: thousands of Ingresses are the same from one translation to the next.
     `is_canary`: the Ingress claims only places that others have; its claims have one branch, which they may get.
     """
 
@@ -59,6 +60,7 @@ class OwnClaims(Claims, frozen=True):
     certificates: tuple[CertificateClaim, ...] = ()
     server_snippet: Level | None = None
     passing: TlsPassing = TlsPassing()
+    services: frozenset[tuple[str, str]] = frozenset()
     is_canary: bool = False
 
 

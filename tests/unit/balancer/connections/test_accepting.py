@@ -207,6 +207,7 @@ async def test_a_client_verifies_what_it_is_shown() -> None:
         await until(lambda: at.notes == ["tls_handshake"])
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(("offered", "http2"), [("spdy/3", True), ("h2", False)])
 @pytest.mark.parametrize("step", [1, 7, 1000])
 async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int, offered: str, http2: bool) -> None:
@@ -283,6 +284,7 @@ async def test_a_connection_that_has_arrived_holds_nothing_of_its_welcome(first:
         assert not at.all_clients[0].closed  # type: ignore[attr-defined]
 
 
+@pytest.mark.large
 async def test_half_a_hello_costs_no_time_while_the_rest_does_not_come() -> None:
     async with desk(handshake_seconds=0.5) as at:
         await at.connect(secure=True, first=hello("h2")[:50])

@@ -25,6 +25,8 @@ from balancer.model.certificates import Authority, Certificate
 from balancer.model.client_tls import ClientDemand
 from balancer.model.settings import ListenerTls
 
+pytestmark = pytest.mark.large
+
 SERVER, CLIENTS, STRANGERS = trustme.CA(), trustme.CA(), trustme.CA()
 MIDDLE = CLIENTS.create_child_ca()
 LOWER = MIDDLE.create_child_ca()

@@ -21,7 +21,10 @@ from tests.integration.processes import children
 from tests.unit.zonal_hooks.test_messages import request
 from zonal_hooks.loading import digest_of
 from zonal_hooks.messages import Request, Response
+from zonal_hooks.talking import MESSAGE_BYTES_MOST
 from zonal_hooks.verdicts import Denied, Failed, Verdict
+
+pytestmark = pytest.mark.large
 
 TEXT = """
 import asyncio, os, time
@@ -81,6 +84,16 @@ async def test_a_namespace_with_many_calls_leaves_others_room() -> None:
         refused = [each for each in greedy if isinstance(each, Failed)]
         assert len(refused) == 2000 - 512
         assert await host.ask() == Denied(451)
+
+
+async def test_what_is_too_long_to_be_told_fails_and_takes_no_room() -> None:
+    async with hosting() as host:
+        long = Request(b"GET", b"shop.test", b"/", b"/", ((b"x-a", bytes(MESSAGE_BYTES_MOST)),), route="shop/x")
+        told = [host.caller.call("request", long, lambda _: None) for _ in range(512)]
+        assert {each.outcome for each in told if isinstance(each, Failed)} == {"invalid"}
+        assert host.ended == [("x", each) for each in told]
+        short = Request(b"GET", b"shop.test", b"/", b"/", (), route="shop/x")
+        assert isinstance(host.caller.call("request", short, lambda _: None), IsolatedCall)
 
 
 async def test_calls_that_come_before_the_process_are_answered() -> None:

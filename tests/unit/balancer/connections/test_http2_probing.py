@@ -75,6 +75,7 @@ def answering(*, data: bytes = b"", fields: Fields = (), trailers: Fields = ()) 
     return lambda call: call.answer(data, fields=((b":status", b"200"), *fields), trailers=trailers)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

@@ -133,6 +133,7 @@ async def test_a_failure_is_remembered_for_a_short_time(resolver: Resolver) -> N
     assert resolver.asked == {"bad": 4}
 
 
+@pytest.mark.large
 async def test_so_many_names_are_remembered_and_one_tenant_forgets_none_of_another(resolver: Resolver) -> None:
     names = Names(NameTimes(names=20), look_up=resolver)
     await names.find("modest", "a.test")
@@ -154,6 +155,7 @@ def test_the_resolver_of_the_system_answers() -> None:
     assert (socket.AF_INET, "127.0.0.1") in system_look_up("127.0.0.1")
 
 
+@pytest.mark.large
 async def test_addresses_that_came_while_the_loop_was_held_are_in_time(resolver: Resolver) -> None:
     loop, absences = asyncio.get_running_loop(), Absences()
     names = Names(NameTimes(wait=0.2), look_up=resolver, absences=absences)

@@ -174,6 +174,7 @@ class Secured:
         return web.Response()
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("tls", "expected"),
     [
@@ -197,11 +198,13 @@ async def test_the_handshake_asks_for_the_name_of_the_backend(is_well: Probe) ->
     assert secured.names == ["shop.test"]
 
 
+@pytest.mark.large
 def test_a_worker_without_checks_does_not_import_aiohttp() -> None:
     program = "import sys, balancer.workers.process, balancer.connections.probing; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("path", ["/well", "tcp"])
 async def test_an_endpoint_does_not_fail_because_the_own_loop_was_held(path: str) -> None:
     """No beat follows the first, so all that is longer than a beat is an absence."""

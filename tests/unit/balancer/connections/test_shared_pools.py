@@ -143,6 +143,7 @@ async def test_an_endpoint_that_closes_at_once_is_an_error() -> None:
             await waiting
 
 
+@pytest.mark.large
 async def test_an_idle_connection_is_counted_and_closed_in_time() -> None:
     async with bed(ok, endpoint_idle_seconds=0.2) as made:
         await ended([await made.begin(b"x") for _ in range(3)])

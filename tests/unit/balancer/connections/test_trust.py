@@ -42,6 +42,7 @@ def run(step: Callable[[], None]) -> None:
     step()
 
 
+@pytest.mark.large
 def test_all_contexts_share_one_store() -> None:
     trust = trusting(crl=revoking(1))
     one, other = asking(trust), asking(trust, depth=2)

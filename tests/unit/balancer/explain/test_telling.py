@@ -186,6 +186,8 @@ def test_a_policy_is_told_with_what_limits_it() -> None:
         "Dry run: the policy is only computed and counted, and requests go as under off.",
         "The operator drains zone-b, over 1.5 s.",
     ]
+    at_once = ZoneFacts(drained=(Zone("zone-b"),), drain_ramp_seconds=0.0)
+    assert rollout_steps(ZonePolicy(ZonePolicyName.OFF), at_once) == ["The operator drains zone-b, at once."]
 
 
 def test_where_every_endpoint_has_hints_auto_is_told_as_hints() -> None:

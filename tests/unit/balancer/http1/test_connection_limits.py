@@ -35,6 +35,7 @@ async def test_a_body_that_piled_up_before_it_was_wanted_arrives_whole() -> None
         assert taker.size == size
 
 
+@pytest.mark.large
 async def test_a_body_of_tiny_chunks_is_taken_in_turns_and_the_next_request_follows_it() -> None:
     count = 60_000
     async with Listener() as listener, RawClient(listener.port) as client:
@@ -142,6 +143,7 @@ async def test_a_short_connection_has_one_place_in_the_wheel() -> None:
         assert (connection.place, connection.next_look) == (place, looked_at)
 
 
+@pytest.mark.large
 async def test_a_head_has_its_whole_time() -> None:
     async with (
         Listener(linger_seconds=0.1, client_header_timeout_seconds=60) as listener,
@@ -167,6 +169,7 @@ async def test_a_refused_client_that_never_closes_is_cut() -> None:
         await until(lambda: connection.closed)
 
 
+@pytest.mark.large
 async def test_a_slow_reader_gets_the_whole_of_its_last_answer() -> None:
     # without a length and without chunks (HTTP/1.0) a cut would look like a clean end
     size = 3_000_000
@@ -204,6 +207,7 @@ async def test_a_silent_client_is_dropped_after_the_time_for_a_head() -> None:
         assert await client.rest() == b""
 
 
+@pytest.mark.large
 async def test_a_head_that_does_not_come_in_time_is_refused_and_dripping_does_not_help() -> None:
     async with Listener(client_header_timeout_seconds=0.3) as listener, RawClient(listener.port) as client:
         connection = await listener.opened.get()

@@ -118,6 +118,7 @@ def kept_bytes(*roots: object) -> Iterator[bytes]:
             waiting += gc.get_referents(each)
 
 
+@pytest.mark.large
 async def test_nothing_of_a_worker_holds_the_secrets_of_clients_that_have_left() -> None:
     secret = b"s%d" % random.randrange(10**15, 10**16)
     secrets = {name: secret + name for name in (b"authorization", b"cookie", b"x-api-key", b"query")}

@@ -127,6 +127,7 @@ def test_requests_beyond_the_limit_of_streams_are_refused_and_too_many_end_the_c
     assert hear(engine, request(2005)) == [(FAULT, 0, ENHANCE_YOUR_CALM, "provoked_reset")]
 
 
+@pytest.mark.large
 def test_requests_and_trailers_that_are_taken_are_no_flood(library: str) -> None:
     engine = server(library)
     trailers = block(((b"x-sum", b"1"),))
@@ -138,6 +139,7 @@ def test_requests_and_trailers_that_are_taken_are_no_flood(library: str) -> None
         engine.take_events()
 
 
+@pytest.mark.large
 def test_answers_may_be_broken_off_as_often_as_they_begin(library: str) -> None:
     engine = server(library)
     for number in range(500):
@@ -189,6 +191,7 @@ def test_a_header_block_has_few_pieces_and_few_bytes(library: str) -> None:
     )
 
 
+@pytest.mark.large
 def test_a_peer_that_receives_may_ping_and_update_windows(library: str) -> None:
     """gRPC pings once in a round trip while data comes; windows are updated for each piece."""
     engine = server(library)

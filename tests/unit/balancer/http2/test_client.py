@@ -13,6 +13,8 @@ from tests.fakes.sockets import until
 from tests.features.http2 import frames
 from tests.unit.balancer.http2.talking import data, get, post, talk
 
+pytestmark = pytest.mark.large
+
 HASTY: dict[str, Any] = {"client_header_timeout_seconds": 0.2, "keep_alive_seconds": 0.2}
 
 

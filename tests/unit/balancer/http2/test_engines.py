@@ -68,6 +68,7 @@ def test_a_compiled_build_says_why_it_has_the_binding(change: str, why: str) -> 
     assert said.startswith(f"Ngh2Engine {why}")
 
 
+@pytest.mark.large
 def test_a_process_without_ngh2_says_so() -> None:
     asked = [sys.executable, "-c", "import sys; sys.modules['ngh2'] = None\n" + ASK.split("{change}")[1]]
     said = subprocess.run(asked, capture_output=True, text=True, check=True, env=os.environ.copy()).stdout

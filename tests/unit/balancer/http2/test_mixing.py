@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from tests.fakes.http2_endpoints import OK, Call
 from tests.fakes.sockets import until
 from tests.properties import examples
 from tests.unit.balancer.http2.sharing import Taker, bed, post
+
+pytestmark = pytest.mark.large
 
 
 class Play(NamedTuple):

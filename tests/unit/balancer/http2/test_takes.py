@@ -14,6 +14,8 @@ from balancer.http2.events import CANCEL, NO_ERROR, EngineLimits
 from balancer.http2.flushing import BYTES_A_WRITE
 from tests.unit.balancer.http2.pairs import GET, LIBRARIES, OK, Pair
 
+pytestmark = pytest.mark.large
+
 _WIDE = EngineLimits(connection_window=1 << 24, stream_window=1 << 22)
 _NARROW = EngineLimits()  # bodies stay for want of window
 

@@ -17,6 +17,8 @@ from balancer.logs.accesslog import PENDING_BYTES_MAX, AccessLog
 from tests.fakes.sockets import until
 from tests.properties import examples
 
+pytestmark = pytest.mark.large
+
 # As long as a slow machine may need; nothing waits this long when all is well.
 PATIENCE_SECONDS = 30.0
 

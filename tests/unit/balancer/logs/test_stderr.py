@@ -17,6 +17,8 @@ from aiohttp.web_protocol import RequestPayloadError
 from balancer.connections.tls import ServerNames, self_signed
 from balancer.logs.stderr import configure_logs
 
+pytestmark = pytest.mark.large
+
 
 @pytest.fixture(autouse=True)
 def own_root_logger(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

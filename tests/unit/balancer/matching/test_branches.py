@@ -157,6 +157,7 @@ def test_a_weight_is_a_share_of_its_total_which_is_at_least_100(weight: int, tot
     assert sum(branch.backend == NEXT for branch in branches) == served
 
 
+@pytest.mark.large
 def test_weights_of_several_canaries_stand_side_by_side() -> None:
     junction = Junction(route(canary(weight=10), canary(LATER, weight=60, total=300)))
     chance = random.Random(7)

@@ -35,7 +35,7 @@ def test_bounds_are_those_of_who_owns_the_route() -> None:
 
 def test_a_broken_branch_has_an_error_and_holds_nobody() -> None:
     broken = destination(build.route(to=None, affinity=Affinity(), hash_by="$host"))
-    assert (broken.backend, broken.error, broken.is_held) == (None, ErrorKind.NO_BACKEND, False)
+    assert (broken.backend, broken.branch.error, broken.is_held) == (None, ErrorKind.NO_BACKEND, False)
     assert broken.names == ("shop", "web", "missing", "")
 
 

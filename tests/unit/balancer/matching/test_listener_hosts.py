@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 import msgspec
-from hypothesis import given
+import pytest
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from balancer.live import LiveTable
@@ -98,6 +99,35 @@ def test_a_table_made_after_another_agrees_as_well(
 ) -> None:
     table = compile_routes(model, compile_routes(before, configuration="web"), configuration="web")
     assert served_by(table, asked, path) == naively(model, asked, path)
+
+
+@examples(200)
+@given(contents(), st.integers(0, 15), ASKED, PATHS)
+def test_a_table_of_which_one_host_has_changed_agrees_as_well(
+    before: RoutingModel, number: int, asked: str, path: str
+) -> None:
+    assume(before.hosts)
+    place = number % len(before.hosts)
+    other = msgspec.structs.replace(before.hosts[place], routes=(build.route("/b", ingress="changed"),))
+    model = msgspec.structs.replace(before, hosts=(*before.hosts[:place], other, *before.hosts[place + 1 :]))
+    table = compile_routes(model, compile_routes(before, configuration="web"), configuration="web")
+    assert served_by(table, asked, path) == naively(model, asked, path)
+
+
+@pytest.mark.parametrize("falls_through", [True, False])
+def test_a_changed_host_among_many_takes_as_many_steps_as_among_few(falls_through: bool) -> None:
+    def steps(count: int) -> int:
+        hosts = tuple(Host(f"h{each}.test", (build.route(),), listener="all") for each in range(count))
+        model = RoutingModel(
+            route_configurations=(RouteConfiguration(falls_through=falls_through), RouteConfiguration("other")),
+            listeners=(Listener("all"),),
+            hosts=hosts,
+        )
+        before = finished(compiling(model, {}))
+        other = Host("h1.test", (build.route("/b"),), listener="all")
+        return len(list(compiling(msgspec.structs.replace(model, hosts=(hosts[0], other, *hosts[2:])), before)))
+
+    assert steps(300) == steps(3)
 
 
 def two_configurations() -> RoutingModel:

@@ -132,6 +132,7 @@ def test_a_text_that_is_very_long_is_not_even_compiled() -> None:
         compile_pattern("a{0}" * (CHARACTERS_MAX // 4) + "b")
 
 
+@pytest.mark.large
 def test_patterns_in_use_are_compiled_once_however_many_others_somebody_has() -> None:
     mine = compile_pattern("^mine$")
     theirs = [compile_pattern(f"^theirs-{number}$") for number in range(5_000)]

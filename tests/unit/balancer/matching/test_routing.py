@@ -177,6 +177,7 @@ hosts = st.dictionaries(host_names, rules, max_size=4).map(
 )
 
 
+@pytest.mark.large
 @examples(60)
 @given(hosts, hosts, st.booleans(), asked_names, paths)
 def test_a_table_made_after_another_matches_as_one_made_anew(

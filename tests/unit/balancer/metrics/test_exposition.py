@@ -204,6 +204,7 @@ async def test_label_values_are_escaped() -> None:
     assert value(samples, "zonal_build_info", version='a"b\\c\nd') == 1
 
 
+@pytest.mark.large
 async def test_rendering_gives_way_to_the_event_loop() -> None:
     workers = Workers(table_bytes=4 * 1024 * 1024)
     routes = {("shop", f"ingress-{number}", f"service-{number}") for number in range(400)}

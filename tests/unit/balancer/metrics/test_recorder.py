@@ -33,8 +33,8 @@ from balancer.metrics.definitions import (
     ZONE_EVACUATIONS,
 )
 from balancer.metrics.kinds import Definition
-from balancer.metrics.recorder import NUMBERS, SUM, Recorder
-from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, read
+from balancer.metrics.recorder import NUMBERS, ROUTE_REQUESTS, SUM, Recorder, RequestLabels, RouteLabels
+from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, is_overflow, read
 from tests.recording import record
 
 REQUEST: dict[str, Any] = {
@@ -51,6 +51,7 @@ REQUEST: dict[str, Any] = {
     "response_bytes": 4000,
 }
 ROUTE = ("shop", "shop-ingress", "catalog")
+PATH = RouteLabels(*ROUTE, "shop.test", "/", "Prefix")
 
 
 class Counted:
@@ -273,3 +274,24 @@ def test_each_observation_without_room_is_counted_and_spoils_no_other() -> None:
     assert counted.of(ERRORS) == {("known",): (1,)}
     assert set(counted.of(RETRIES).values()) == {(1,)}
     assert counted.of(ACCESS_LOG_DROPPED) == {(): (0,)}
+
+
+def test_paths_share_the_room_of_their_namespace() -> None:
+    """A namespace with ever more paths leaves half of the table to the others."""
+    counted = Counted(MINIMUM_BYTES + 16 * 1024)
+    slots = [counted.recorder.route_slot(PATH._replace(path=f"/{number}")) for number in range(1000)]
+    assert is_overflow(slots[-1])
+    assert counted.refusals() > 0
+    assert not is_overflow(counted.recorder.route_slot(PATH._replace(namespace="pay")))
+
+
+def test_a_request_counts_in_the_slot_of_its_path_at_once_and_again_by_the_slots_it_got() -> None:
+    counted = Counted()
+    slot = counted.recorder.route_slot(PATH)
+    labels = RequestLabels(*ROUTE, "zone-a", "zone-b", "remote", 503)
+    slots = counted.recorder.request(labels, 0.1, 0.1, 0, 0, route=slot + 1)
+    assert slots is not None
+    counted.recorder.exchange(slots, 0.1, 0.1, 0, 0, 0.0, 0.0)
+    counted.recorder.request(labels, 0.1, None, 0, 0, route=slot)
+    paths = {entry.key.labels: entry.values for entry in read(counted._buffer) if entry.key.metric == ROUTE_REQUESTS}
+    assert paths == {PATH: (1.0, 2.0)}

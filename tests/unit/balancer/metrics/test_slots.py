@@ -237,6 +237,7 @@ def _address(buffer: mmap.mmap) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
+@pytest.mark.large
 def test_a_reader_never_sees_half_of_a_value(tmp_path: Path) -> None:
     file = tmp_path / "table"
     file.write_bytes(bytes(ROOM))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_type_hints
 
 import msgspec
-import pytest
 
 from balancer.model.certificates import Authority, Certificate, ClientCertificate
 from balancer.model.endpoints import Backend, EndpointTls
@@ -56,9 +55,9 @@ def test_the_structs_of_the_model_are_found() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", MODEL_STRUCTS, ids=lambda kind: kind.__name__)
-def test_whatever_looks_like_a_secret_is_marked(kind: type[msgspec.Struct]) -> None:
-    assert unmarked(kind) == []
+def test_whatever_looks_like_a_secret_is_marked() -> None:
+    assert MODEL_STRUCTS
+    assert {kind.__name__: fields for kind in MODEL_STRUCTS if (fields := unmarked(kind))} == {}
 
 
 class Careless(msgspec.Struct, frozen=True):

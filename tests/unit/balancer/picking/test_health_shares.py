@@ -16,6 +16,8 @@ from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
 from tests.properties import examples
 
+pytestmark = pytest.mark.large
+
 
 class Turns:
     """Endpoints that take turns, and the share of failures of each; two clients ask by default."""

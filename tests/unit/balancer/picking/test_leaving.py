@@ -22,6 +22,8 @@ from balancer.zones.split import split
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 
+pytestmark = pytest.mark.large
+
 A, B, C = (Zone(f"zone-{letter}") for letter in "abc")
 ADAPTIVE = ZonePolicy(ZonePolicyName.ADAPTIVE)
 QUICK, SLOW = 0.02, 0.2

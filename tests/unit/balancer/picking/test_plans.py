@@ -156,6 +156,7 @@ def test_another_drain_is_another_runtime() -> None:
     assert runtime.with_backend(runtime.backend, OWN, ZoneFacts(), Drain(zones=((B, 200.0),))) is not runtime
 
 
+@pytest.mark.large
 def test_two_drains_have_ramps_of_their_own() -> None:
     drain = Drain(zones=((B, 115.0), (C, 100.0)))
     runtime = runtime_of("bc-", build.PREFER_ZONE, drain=drain, chance=evenly(10_000))

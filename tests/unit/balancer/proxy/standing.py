@@ -21,7 +21,7 @@ from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
 from balancer.metrics.kinds import Definition
-from balancer.metrics.recorder import NUMBERS, Recorder
+from balancer.metrics.recorder import NUMBERS, ROUTE_REQUESTS, Recorder
 from balancer.metrics.slots import SlotTable, read
 from balancer.model.endpoints import Endpoint
 from balancer.model.entry_points import HTTP
@@ -79,6 +79,10 @@ class Ledger:
         """The series of a metric and their values, of a histogram the first bucket's."""
         number = NUMBERS[definition.name]
         return {entry.key.labels: entry.values[0] for entry in read(self._slots) if entry.key.metric == number}
+
+    def routes(self) -> dict[tuple[str, ...], tuple[float, ...]]:
+        """Requests by path: those without an error of the server, and those with one."""
+        return {entry.key.labels: entry.values for entry in read(self._slots) if entry.key.metric == ROUTE_REQUESTS}
 
     def log(self) -> list[dict[str, Any]]:
         """All lines of the access log; nothing is logged afterwards."""

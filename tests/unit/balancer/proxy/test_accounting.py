@@ -14,6 +14,7 @@ from balancer.http.origin import Origin
 from balancer.http1.heads import RequestHeadReader
 from balancer.logs.accesslines import FailedAttempt
 from balancer.logs.tracing.spans import SpanContext
+from balancer.matching.destinations import Destination, PathCount
 from balancer.metrics.definitions import (
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
@@ -90,6 +91,27 @@ def test_a_forwarded_request_counts_under_its_route_and_zones() -> None:
     assert list(ledger.metric(REQUEST_DURATION)) == [("shop", "web", "cart", "remote")]
     assert ledger.metric(ERRORS) == {}
     assert ledger.metric(RESPONSES) == {("shop", "web", "cart", "201", ""): 1}
+
+
+def test_a_request_counts_under_the_path_that_matched_whatever_becomes_of_it() -> None:
+    """The answers of one path: two over one pick, one of which is an error, and a refusal without a pick."""
+    route = builders.route("/cart")
+    to = Destination(route, route.main, PathCount("shop.test"))
+    accounts = [forwarded(), forwarded(), forwarded(), forwarded()]
+    pick = accounts[0].pick
+    for account, status in zip(accounts, (200, 200, 502, 429), strict=True):
+        account.destination = to
+        account.pick = pick
+        account.status = status
+    accounts[-1].pick = None
+    accounts[-1].endpoint_seconds = None
+    ledger, _ = closed(*accounts)
+    assert ledger.routes() == {("shop", "web", "cart", "shop.test", "/cart", "Prefix"): (3.0, 1.0)}
+
+
+def test_a_request_without_a_route_counts_under_no_path() -> None:
+    ledger, _ = closed(Account(client="192.0.2.7", request=request(), started=time.perf_counter()))
+    assert ledger.routes() == {}
 
 
 def test_the_bytes_of_a_request_are_priced_both_ways_beside_the_zone_blind_average() -> None:

@@ -132,6 +132,7 @@ async def test_an_answer_in_time_of_another_endpoint_helps_a_get_out() -> None:
         assert (await client.ask(GET)).body == b"2"
 
 
+@pytest.mark.large
 async def test_what_the_own_loop_missed_is_no_latency_of_an_endpoint() -> None:
     async def holds_the_loop(visit: Visit) -> None:
         await visit.head()

@@ -162,6 +162,7 @@ async def test_a_response_comes_out_of_brotli_as_it_went_in(response: bytes) -> 
             assert (plain.body, plain.fields.get(b"content-encoding")) == (BODY, None)
 
 
+@pytest.mark.large
 async def test_a_client_that_does_not_read_holds_back_a_body_that_brotli_codes() -> None:
     size, sent, piece = 64 * 1024 * 1024, 0, os.urandom(64 * 1024)
 
@@ -183,6 +184,7 @@ async def test_a_client_that_does_not_read_holds_back_a_body_that_brotli_codes()
         assert await settled(lambda: sent) < UNDER_WAY_BYTES + GROWN_BUFFER_BYTES
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("settings", [SETTINGS, BROTLI], ids=["gzip", "brotli"])
 async def test_a_gzip_bomb_is_passed_on_and_never_inflated(settings: ProxySettings) -> None:
     """10 MiB of zeros are 10 KiB of gzip. The proxy neither inflates them nor codes them a second time."""

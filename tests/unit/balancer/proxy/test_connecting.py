@@ -27,6 +27,8 @@ from tests.fakes.sockets import until
 from tests.fakes.stalls import stall
 from tests.fakes.streams import MemoryEndpointStream, MemoryPools
 
+pytestmark = pytest.mark.large
+
 LONG = 60.0
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from balancer.model.policies import RoutePolicy
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
@@ -43,6 +45,7 @@ async def test_a_body_that_came_whole_while_an_earlier_request_was_answered() ->
         assert endpoint.visits[0].received.count(DATUM) == size
 
 
+@pytest.mark.large
 async def test_a_body_that_an_endpoint_held_back() -> None:
     size, received = 12_000_000, 0
     go_on = asyncio.Event()

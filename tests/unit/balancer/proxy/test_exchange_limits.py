@@ -13,6 +13,8 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import settled, until
 from tests.unit.balancer.proxy.standing import GET, NARROW_BYTES, OK, UNDER_WAY_BYTES, Standing, post, shop, standing
 
+pytestmark = pytest.mark.large
+
 CHUNKED_POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n"
 UNLIMITED = RoutePolicy(max_body_bytes=0)
 GROWN_BUFFER_BYTES = 6 * 1024 * 1024  # what Linux lets the buffers of a connection of ours to an endpoint grow to

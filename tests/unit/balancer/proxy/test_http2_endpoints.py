@@ -67,6 +67,7 @@ async def test_a_request_with_a_body_and_a_response_with_trailers() -> None:
         assert not call.fields.keys() & {b"connection", b"close-me", b"host", b"transfer-encoding"}
 
 
+@pytest.mark.large
 async def test_clients_share_a_connection_and_nothing_else() -> None:
     async def asking(proxy: Standing, number: int) -> None:
         async with proxy.client() as client:
@@ -165,6 +166,7 @@ async def test_a_client_that_does_not_read_holds_up_nobody_else() -> None:
         assert len(endpoint.connections) == 1
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("times", [1, 20])
 async def test_an_endpoint_that_goes_away_again_and_again_fails_no_request(times: int) -> None:
     async def asking(proxy: Standing) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.ejections import Cause
 from balancer.picking.members import Member
@@ -12,6 +14,8 @@ from balancer.picking.silence import Told
 from balancer.proxy.knocking import KNOCK_AGAIN_SECONDS, Knocks
 from tests import builders
 from tests.fakes.sockets import until
+
+pytestmark = pytest.mark.large
 
 
 class Doors:

@@ -104,6 +104,7 @@ def test_the_ordinary_line_says_what_the_record_says(
     assert ordinary(account) == recorded(account)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("place", range(4))
 def test_every_octet_is_written_with_the_bytes_of_the_record(place: int) -> None:
     line_of = line_format(AccessLogFormat.JSON)

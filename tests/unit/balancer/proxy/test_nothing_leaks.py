@@ -12,6 +12,7 @@ import json
 import re
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from tests.fakes.clients import Response
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.properties import examples
 from tests.unit.balancer.proxy.standing import Standing, get, shop, standing
+
+pytestmark = pytest.mark.large
 
 SETTINGS = ProxySettings(response_fields=(("X-Added", "1"),), compression=Compression(min_bytes=1, types=("*",)))
 MARK = re.compile(rb"(?i)\r\nx-user: (\w+)\r\n")

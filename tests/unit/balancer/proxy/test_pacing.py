@@ -108,6 +108,7 @@ async def test_a_body_within_its_rate_is_written_as_it_comes() -> None:
         assert (paced.delivered, paced.consumer.events) == ([], [])
 
 
+@pytest.mark.large
 async def test_what_may_not_be_sent_yet_holds_the_endpoint_back() -> None:
     async with rig() as paced:
         started = asyncio.get_running_loop().time()
@@ -127,6 +128,7 @@ async def test_what_may_not_be_sent_yet_holds_the_endpoint_back() -> None:
         assert asyncio.get_running_loop().time() - started > 1.99
 
 
+@pytest.mark.large
 async def test_a_whole_response_is_delivered_after_its_exchange_is_over() -> None:
     async with rig(rate=200) as paced:
         paced.paced.respond(HEAD, EDIT, BODY, ())
@@ -156,6 +158,7 @@ async def test_a_client_that_does_not_read_the_rest_in_time_is_cut() -> None:
         await until(lambda: paced.delivered == [LEFT])
 
 
+@pytest.mark.large
 async def test_a_client_that_reads_again_gets_the_rest() -> None:
     async with rig(rate=280) as paced:
         paced.paced.respond(HEAD, EDIT, BODY, None)

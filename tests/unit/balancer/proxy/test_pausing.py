@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.fakes.sockets import until
 from tests.unit.balancer.proxy.standing import GET, standing
@@ -12,6 +14,7 @@ from tests.unit.balancer.proxy.test_timing import errors, failing, served
 RETRIED = {"tries": 3, "retry_on": (), "retry_codes": (500,), "repeats_endpoints": True}
 
 
+@pytest.mark.large
 async def test_another_attempt_waits_for_the_pause_of_the_route() -> None:
     policy = {**RETRIED, "retry_pause_seconds": 0.15}
     async with (

@@ -69,6 +69,7 @@ async def spooling(
             yield proxy
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("size", [1, MEMORY_BYTES, MEMORY_BYTES + 1, 3_000_000])
 async def test_a_body_of_any_size_reaches_another_endpoint(size: int) -> None:
     async with ScriptedEndpoint(takes) as endpoint, spooling(endpoint) as proxy, proxy.client() as client:

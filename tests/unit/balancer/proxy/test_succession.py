@@ -23,6 +23,8 @@ from tests.features.faults.holes import fill, swallow
 from tests.unit.balancer.proxy.standing import GET, Standing, refusing, shop, standing
 from tests.unit.balancer.proxy.test_attempts import says
 
+pytestmark = pytest.mark.large
+
 LONG = RoutePolicy(connect_timeout_seconds=60.0)
 _MOMENT_SECONDS = 2.0
 

@@ -14,6 +14,8 @@ from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.unit.balancer.proxy.standing import GET, OK, Standing, post, shop, standing
 
+pytestmark = pytest.mark.large
+
 FAILED = OK.replace(b"200 OK", b"500 Failed")
 
 

@@ -13,6 +13,8 @@ from tests.fakes.sockets import until
 from tests.unit.balancer.proxy.standing import standing
 from tests.unit.balancer.proxy.test_error_pages import MISSING, PAGE, paged
 
+pytestmark = pytest.mark.large
+
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 CHUNKED = b"POST / HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n"
 

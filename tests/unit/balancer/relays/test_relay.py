@@ -13,6 +13,8 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import narrow, reset, settled, until
 from tests.unit.balancer.relays.scenes import idle_after, relaying, to
 
+pytestmark = pytest.mark.large
+
 _LARGE = 64 * 1024 * 1024
 
 
@@ -202,7 +204,6 @@ async def test_a_drain_waits_and_then_ends_streams() -> None:
         assert (await scene.line())["error"] == "stream_drained"
 
 
-@pytest.mark.large
 async def test_what_nobody_reads_is_counted_before_the_end() -> None:
     async with ScriptedEndpoint(echo) as endpoint, relaying(to(endpoint)) as scene:
         reader, writer = await scene.connect()

@@ -59,6 +59,7 @@ async def test_an_entry_point_without_a_route_resets() -> None:
         assert (await scene.line())["error"] == "stream_no_route"
 
 
+@pytest.mark.large
 async def test_shares_are_by_weight() -> None:
     async with ScriptedEndpoint(echo) as one, ScriptedEndpoint(echo, address="127.0.0.2") as two:
         other = BackendKey("shop/other:1")

@@ -22,6 +22,7 @@ def test_a_process_says_what_it_has_loaded() -> None:
     assert build() == (PLAIN if str(deadlines.__file__).endswith(".py") else COMPILED)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("value", ["1", "yes"])
 def test_sources_are_taken_where_a_binary_stands_beside_one(tmp_path: Path, value: str) -> None:
     """The binary here is none: who takes it fails."""

@@ -178,6 +178,7 @@ def test_what_is_closed_does_not_expire_and_is_forgotten() -> None:
         assert gone() is None
 
 
+@pytest.mark.large
 def test_what_is_forgotten_is_held_no_longer_and_expires_no_more_even_if_it_is_armed_again() -> None:
     with Bench() as bench:
         thing, other = bench.thing(75.0), bench.thing(75.0)

@@ -41,6 +41,7 @@ def test_what_has_come_since_is_searched() -> None:
     assert garbage() is None
 
 
+@pytest.mark.large
 def test_every_ten_minutes_everything_is_searched() -> None:
     now = 0.0
     with short_searches(lambda: now):

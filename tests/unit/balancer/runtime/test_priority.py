@@ -36,6 +36,7 @@ def test_if_nobody_waits_others_are_let_in_after_each_piece() -> None:
     assert processor.times == 10_000
 
 
+@pytest.mark.large
 def test_if_others_use_all_of_the_core_this_process_still_gets_a_quarter() -> None:
     processor = Processor(taken=0.002)
     processor.work(10.0, piece=0.00005)

@@ -10,6 +10,8 @@ import pytest
 
 from balancer.runtime.signals import ENDING, UNHEEDED
 
+pytestmark = pytest.mark.large
+
 _LOOP = """\
 import asyncio, logging, os, signal
 from balancer.runtime.signals import tell_unheeded

@@ -42,6 +42,7 @@ async def test_who_is_cancelled_is_not_late() -> None:
         await task
 
 
+@pytest.mark.large
 async def test_what_came_while_the_loop_was_held_is_in_time() -> None:
     """No beat follows the first, so all that is longer than a beat is an absence."""
     loop, absences = asyncio.get_running_loop(), Absences()
@@ -55,6 +56,7 @@ async def test_what_came_while_the_loop_was_held_is_in_time() -> None:
             assert await loop.sock_recv(ours, 10) == b"here"
 
 
+@pytest.mark.large
 async def test_a_wait_goes_on_after_an_absence() -> None:
     loop, absences = asyncio.get_running_loop(), Absences()
     absences.beat(loop.time(), 0.0)

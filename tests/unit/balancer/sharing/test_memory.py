@@ -72,6 +72,7 @@ class Taker:
             await self.process.wait()
 
 
+@pytest.mark.large
 async def test_four_processes_let_exactly_as_many_pass_as_one_would() -> None:
     memory = SharedMemory(4)
     seats = [memory.take() for _ in range(4)]
@@ -149,6 +150,7 @@ def told_by_a_process(seat: Seat, now: float) -> object:
     return json.loads(said.stdout)
 
 
+@pytest.mark.large
 def test_processes_hear_each_other_until_a_seat_is_given_back() -> None:
     memory = SharedMemory(1)
     own, other = memory.take(), memory.take()

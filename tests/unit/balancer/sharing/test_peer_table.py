@@ -91,6 +91,7 @@ def test_a_process_that_follows_in_a_seat_begins_anew(tables: list[PeerTable], m
     assert say(two, now=1.6).seen == pytest.approx(SOME)
 
 
+@pytest.mark.large
 def test_without_room_a_controller_is_alone_until_another_one_is_gone() -> None:
     """A set has four rows for each seat. Of so many keys, some set gets more than four."""
     memory = bytearray(peer_table_bytes(2))
@@ -106,6 +107,7 @@ def test_without_room_a_controller_is_alone_until_another_one_is_gone() -> None:
     assert say(listeners[unheard], now=100.0).share == pytest.approx(0.2)
 
 
+@pytest.mark.large
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=10, max_size=10))
 @examples(50)
 def test_rows_that_make_no_sense_are_ignored(memory: bytearray, values: list[float]) -> None:

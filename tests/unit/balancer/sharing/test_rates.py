@@ -48,6 +48,7 @@ def test_one_and_the_burst_pass_at_once_and_one_more_each_interval() -> None:
     assert passing(schedule, [0] * 20 + [7 * SECOND] * 20) == 12
 
 
+@pytest.mark.large
 def test_refused_requests_do_not_count() -> None:
     schedule = schedule_of(Rate(1, 1, 0))
     assert passing(schedule, [0, *range(0, SECOND, 1000), SECOND]) == 2

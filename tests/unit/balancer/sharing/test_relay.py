@@ -20,7 +20,7 @@ def tables() -> list[PeerTable]:
 
 
 def add(relay: RowRelay, news: list[float]) -> None:
-    relay.add([TAG], [[value] for value in news], [1.0] * 6)
+    relay.add((TAG,), [[value] for value in news])
 
 
 def test_what_all_workers_saw_is_read_as_running_totals() -> None:
@@ -46,13 +46,13 @@ def test_workers_hear_what_others_saw_in_parts_and_once() -> None:
     add(relay, [0.0] * 6)
     relay.turn(1.0, {})
     worker.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
-    add(relay, [10.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+    add(relay, [12.0, 0.0, 0.0, 0.0, 0.0, 6.0])
     heard = []
     for turn in range(8):
         relay.turn(3.0 + turn / 10, {TAG: (0.5, 0.02)})
         heard.append(worker.exchange(Seen(), share=0.0, baseline=0.0, now=3.0 + turn / 10))
-    assert [each.seen.picks for each in heard] == [2.0] * 5 + [0.0] * 3
-    assert sum(each.seen.away_seconds for each in heard) == 5.0
+    assert [each.seen.picks for each in heard] == pytest.approx([4.0, 0.0, 4.0, 0.0, 4.0, 0.0, 0.0, 0.0])
+    assert sum(each.seen.away_seconds for each in heard) == pytest.approx(6.0)
     assert heard[-1].share == 0.5
 
 
@@ -60,7 +60,7 @@ def test_what_comes_before_the_parts_have_ended_is_added() -> None:
     one, _, control = tables()
     relay, worker = control.relay(), one.peers(KEY)
     relay.follow([KEY])
-    add(relay, [10.0] * 6)
+    add(relay, [12.0] * 6)
     relay.turn(1.0, {})
     worker.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
     add(relay, [2.0] * 6)
@@ -68,7 +68,7 @@ def test_what_comes_before_the_parts_have_ended_is_added() -> None:
     for turn in range(6):
         relay.turn(2.0 + turn / 10, {})
         heard += worker.exchange(Seen(), share=0.0, baseline=0.0, now=2.0 + turn / 10).seen.picks
-    assert heard == 10.0
+    assert heard == pytest.approx(10.0), "two thirds of the first, and all of the second"
 
 
 def test_nothing_is_carried_about_what_is_not_followed() -> None:
@@ -98,19 +98,29 @@ def test_totals_go_on_when_other_things_are_followed_as_well() -> None:
     assert dict(zip(sighted.tags, sighted.columns[0], strict=True)) == {TAG: 2.0, tag_of(others): 1.0}
 
 
-def test_news_of_several_things_come_together_and_by_their_factors() -> None:
+def test_all_replicas_have_the_same_order_of_things() -> None:
+    keys = [f"shop/{name}:80 zone-a" for name in ("pay", "cart", "mail")]
+    relay = tables()[-1].relay()
+    relay.follow(keys)
+    order = relay.order
+    relay.follow([])
+    relay.follow(reversed(keys))
+    assert relay.order == order == relay.read(1.0).tags
+
+
+def test_news_of_several_things_come_together() -> None:
     one, _, control = tables()
     relay = control.relay()
     keys = [f"shop/{name}:80 zone-a" for name in ("cart", "pay", "mail")]
-    tags, workers = [*map(tag_of, keys)], [one.peers(key) for key in keys]
+    tags, workers = tuple(map(tag_of, keys)), [one.peers(key) for key in keys]
     relay.follow(keys)
-    relay.add(tags, [[0] * 3] * 6, [1.0] * 6)
+    relay.add(tags, [[0] * 3] * 6)
     relay.turn(1.0, {})
     for worker in workers:
         worker.exchange(Seen(), share=0.0, baseline=0.0, now=1.0)
-    relay.add(tags[:2], [[10, 20]] * 6, [1.0] * 5 + [10.0])
-    relay.turn(1.1, {})
-    relay.add(tags[1:], [[20, 30]] * 6, [1.0] * 5 + [10.0])
+    relay.add(tags[:2], [[10, 20]] * 5 + [[1, 2]])
+    relay.turn(1.2, {})
+    relay.add(tags[1:], [[20, 30]] * 5 + [[2, 3]])
     heard = [[0.0, 0.0] for _ in keys]
     for turn in range(7):
         relay.turn(3.0 + turn / 10, {})

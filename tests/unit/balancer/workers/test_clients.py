@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+import pytest
+
 from balancer.http.streams import Connection
 from balancer.model.entry_points import HTTP, HTTPS, EntryPoint
 from balancer.workers.clients import Clients
@@ -84,6 +86,7 @@ async def test_whoever_arrives_is_waited_for() -> None:
     await finishing
 
 
+@pytest.mark.large
 async def test_only_clients_of_entry_points_that_are_gone_are_let_go() -> None:
     clients = Clients(idle_grace_seconds=0.0)
     stays, rests = Visitor(clients, HTTP), Visitor(clients, HTTPS)

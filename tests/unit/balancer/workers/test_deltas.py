@@ -61,6 +61,7 @@ def key_of(part: Any) -> Key:
     return (part.listener, part.name) if hasattr(part, "name") else str(part.key)
 
 
+@pytest.mark.large
 @examples(25)
 @given(following(), st.integers(1, 2**40))
 def test_a_change_put_on_the_model_before_gives_the_model_after(

@@ -44,6 +44,7 @@ async def drained(fleet: Leaving, grace_seconds: float) -> None:
     await say_farewell(fleet, grace_seconds=grace_seconds, limit_seconds=240.0, reminder_seconds=0.01)  # type: ignore[arg-type]
 
 
+@pytest.mark.large
 async def test_each_step_has_its_line(caplog: pytest.LogCaptureFixture) -> None:
     fleet = Leaving()
     draining = asyncio.ensure_future(drained(fleet, 0.25))

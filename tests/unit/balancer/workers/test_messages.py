@@ -129,6 +129,7 @@ def read(reader: MessageReader[Message], parts: Iterator[bytes]) -> list[Message
     return found
 
 
+@pytest.mark.large
 @examples(15)
 @given(models)
 def test_a_model_is_the_same_at_the_other_end(model: RoutingModel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def test_every_collection_has_one_row_in_the_order_of_the_model() -> None:
     assert tuple(part.name for part in PARTS) == Collections.__struct_fields__
 
 
+@pytest.mark.large
 @examples(20)
 @given(models)
 def test_every_part_has_a_weight_and_a_key_that_sorts(model: RoutingModel) -> None:

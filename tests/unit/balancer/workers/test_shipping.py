@@ -99,6 +99,7 @@ def test_one_that_is_up_to_date_gets_what_has_changed() -> None:
     assert receiver.served[-1] == dispatch.newest
 
 
+@pytest.mark.large
 def test_one_that_takes_its_time_skips_what_is_no_longer_the_newest() -> None:
     dispatch = Dispatch(FALLBACK)
     dispatch.newest = Publication(1, large(1))
@@ -146,6 +147,7 @@ def test_what_two_lack_is_encoded_once_and_then_forgotten() -> None:
     assert not dispatch._under_way
 
 
+@pytest.mark.large
 @given(st.lists(models, min_size=1, max_size=4), st.lists(st.integers(0, 3), max_size=12))
 @examples(25)
 def test_every_receiver_comes_to_the_newest_whenever_it_takes(contents: list[RoutingModel], turns: list[int]) -> None:

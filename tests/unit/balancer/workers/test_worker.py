@@ -225,6 +225,7 @@ async def test_a_request_that_came_just_before_its_idle_connection_is_closed_get
             await draining
 
 
+@pytest.mark.large
 async def test_a_crowd_of_idle_connections_is_closed_over_many_turns_of_the_loop() -> None:
     count = 300
     async with serving(NO_GRACE) as scene:
@@ -247,6 +248,7 @@ async def goodbye(visit: Visit) -> None:
     await visit.send(b"goodbye")
 
 
+@pytest.mark.large
 async def test_tunnels_end_last_and_the_endpoint_has_the_last_word() -> None:
     async with serving() as scene, ScriptedEndpoint(goodbye) as endpoint, RawClient(scene.port) as client:
         scene.worker.swap(Publication(2, model(endpoint)))

@@ -21,6 +21,8 @@ from tests.bench.zones.scenarios import SCENARIOS, Phase, Scenario, least_leavin
 from tests.bench.zones.simulation import replay, requests
 from tests.properties import examples
 
+pytestmark = pytest.mark.large
+
 LOCAL, REMOTE = 0.020, 0.021
 RATE = 400
 
@@ -269,7 +271,6 @@ def test_the_least_possible_share_is_what_a_linear_programme_says(
     assert least_leaving(demands, capacities) == pytest.approx(least)
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -285,7 +286,6 @@ def test_in_simulated_time_no_zone_melts_and_nothing_leaves_in_vain(scenario: Sc
     assert [goal for goal in missed if "direction" not in goal] == []
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
     ("name", "run"),
     [

@@ -15,6 +15,8 @@ from balancer.zones.failures import FailureWindow
 from balancer.zones.weighing import Weighing
 from tests.properties import examples
 
+pytestmark = pytest.mark.large
+
 TICK, RATE = 0.1, 100.0
 Failing = Callable[[float], float]
 

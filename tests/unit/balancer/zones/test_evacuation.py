@@ -17,6 +17,8 @@ from tests.bench.zones.scenarios import Scenario
 from tests.bench.zones.sickness import POLICIES, SICK, measure_sickness, misses_of
 from tests.properties import examples
 
+pytestmark = pytest.mark.large
+
 RATE = 100
 Failing = Mapping[str, float]
 

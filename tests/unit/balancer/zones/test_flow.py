@@ -83,6 +83,7 @@ def test_endpoints_that_are_gone_carry_nothing() -> None:
     assert flow.capacity == pytest.approx(100)
 
 
+@pytest.mark.large
 def test_only_more_than_chance_explains_is_a_queue_that_grows() -> None:
     chance = random.Random(1)
     flow, alarms = ZoneFlow(), 0

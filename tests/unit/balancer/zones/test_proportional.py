@@ -80,6 +80,7 @@ def split_of(verdict: Verdict) -> dict[str, float]:
     return shares
 
 
+@pytest.mark.large
 @every_case
 def test_envoy_is_in_the_same_state(case: dict[str, Any]) -> None:
     verdict = of_envoy(case)
@@ -88,6 +89,7 @@ def test_envoy_is_in_the_same_state(case: dict[str, Any]) -> None:
     assert bool(verdict.residuals) == (case["expect"]["state"] == "LocalityResidual")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     "case", [case for case in CASES["zone_aware"] if case["expect"]["split"]], ids=lambda case: case["id"]
 )
@@ -97,6 +99,7 @@ def test_envoy_splits_the_same(case: dict[str, Any]) -> None:
         assert shares.get(zone, 0.0) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.large
 @divided
 def test_envoy_has_the_same_percentages_to_the_basis_point(case: dict[str, Any]) -> None:
     verdict = of_envoy(case)

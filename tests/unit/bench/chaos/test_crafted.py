@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.bench.chaos.crafted import with_huge_exponents, with_long_chain
+
+pytestmark = pytest.mark.large
 
 
 def test_huge_exponents_stand_in_a_key_that_fits_its_certificate() -> None:

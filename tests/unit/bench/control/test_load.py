@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.bench.control.load import measure
+
+pytestmark = pytest.mark.large
 
 RATE, SECONDS = 200.0, 0.2
 LAST = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\na"

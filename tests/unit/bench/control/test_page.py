@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.bench.control.figures import Figure, Report, Results
+import msgspec
+
+from tests.bench.control.figures import Figure, Report, Results, RunReport
 from tests.bench.control.page import markdown, text
 
 REPORT = Report(
@@ -49,3 +51,21 @@ def test_the_terminal_shows_the_same_in_columns() -> None:
     assert row.split("  ")[0] == "one change"
     assert row.endswith("missed: 2.5 times")
     assert shown[-1] == "not offered"
+
+
+def test_routes_have_a_part_of_their_own() -> None:
+    figures = (Figure(name="one HTTPRoute changed", value=120, unit="ms", bar=200),)
+    run = RunReport(
+        date="2026-02-02 12:00",
+        machine="m",
+        versions="v",
+        cluster="7 HTTPRoutes.",
+        results=(Results(workers=1, figures=figures),),
+    )
+    report = msgspec.structs.replace(REPORT, routes=run)
+    page = markdown(report)
+    assert (
+        page.index("* not offered") < page.index("# Gateway API") < page.index("2026-02-02 12:00, m, v. 7 HTTPRoutes.")
+    )
+    assert page.endswith("| one HTTPRoute changed | 120 ms | ≤ 200 ms | met |  |\n")
+    assert "7 HTTPRoutes." in text(report).splitlines()

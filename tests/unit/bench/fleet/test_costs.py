@@ -1,19 +1,21 @@
-"""The figures of the exchange are made by real code, and more replicas and backends cost more."""
+"""The figures of the exchange are made by replicas that really converse."""
 
 from __future__ import annotations
 
-from tests.bench.fleet.costs import REPLICAS, Cost, measure
+import pytest
+
+from tests.bench.fleet.costs import Cost, measure
 from tests.bench.fleet.page import page
 
+pytestmark = pytest.mark.large
 
-def test_bytes_grow_with_replicas_and_backends() -> None:
-    few, many = measure(2), measure(40)
-    assert [cost.replicas for cost in few] == list(REPLICAS)
-    for one, other in zip(few, many, strict=True):
-        assert 0.0 < one.far_bytes < other.far_bytes
-        assert one.near_bytes <= other.near_bytes
-        assert one.core > 0.0
-    assert few[0].near_bytes == 0.0, "each of three replicas has a zone of its own"
+
+def test_a_conversation_costs_bytes_and_a_part_of_a_core() -> None:
+    """Of six replicas two are in each zone, so one other replica hears what workers see."""
+    cost = measure(2, 6, seconds=1.0)
+    assert (cost.replicas, cost.backends) == (6, 2)
+    assert cost.near_bytes > 0.0
+    assert cost.core > 0.0
 
 
 def test_dollars_are_for_bytes_between_zones_of_all_replicas() -> None:

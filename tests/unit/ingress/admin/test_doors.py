@@ -150,6 +150,7 @@ async def test_an_unfinished_head_ends(says: bytes) -> None:
             assert await client.hears() == b""
 
 
+@pytest.mark.large
 async def test_a_head_that_comes_in_drops_ends_as_well() -> None:
     async with doors(times=PATIENT._replace(head_seconds=0.3)) as port:
         with closing(await Client.come(port, says=UNFINISHED)) as client:
@@ -161,6 +162,7 @@ async def test_a_head_that_comes_in_drops_ends_as_well() -> None:
             assert hearing.result() == b""
 
 
+@pytest.mark.large
 async def test_the_deadline_of_the_first_head_is_not_that_of_the_connection() -> None:
     async with doors(times=PATIENT._replace(head_seconds=0.5)) as port:
         with closing(await Client.come(port)) as client, closing(await Client.come(port)) as silent:

@@ -65,6 +65,7 @@ async def test_metrics_come_with_the_content_type_of_prometheus(ask: Ask) -> Non
     assert body == b"zonal_build_info 1\n"
 
 
+@pytest.mark.large
 async def test_a_large_page_of_metrics_arrives_whole(ask: Ask, source: Source) -> None:
     source.page = b"".join(b"series_%d 1\n" % number for number in range(300_000))
     response, body = await ask("/metrics")

@@ -26,6 +26,7 @@ def test_another_shell_is_refused() -> None:
     assert CliRunner().invoke(cli, ["completion", "tcsh"]).exit_code == 2
 
 
+@pytest.mark.large
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
 def test_bash_completes_a_command_and_an_option(tmp_path: Path) -> None:
     script = tmp_path / "completion"

@@ -31,12 +31,42 @@ def test_a_response_is_shown() -> None:
     assert said(STAMP, "--settings", '{"set": {"x-a": "b"}}') == (0, "response: goes on\n  x-a: b\n")
 
 
+def test_a_response_hook_sees_the_fields_of_both(tmp_path: Path) -> None:
+    hook = tmp_path / "echoes.py"
+    hook.write_text(
+        "from zonal_hooks import hook\n@hook\n"
+        "def response(r): r.set_header('x-seen', ' '.join((*r.request.headers.all('x-a'), r.headers['server'])))\n"
+    )
+    status, output = said(str(hook), "-H", "X-A: 1", "-H", "X-A: 2", "--response-header", "Server: app")
+    assert (status, output) == (0, "response: goes on\n  server: app\n  x-seen: 1 2 app\n")
+
+
+def test_every_choice_is_shown(tmp_path: Path) -> None:
+    hook = tmp_path / "picks.py"
+    hook.write_text(
+        "from zonal_hooks import hook\n@hook\ndef pick(r):\n    r.set_canary('next')\n"
+        "    r.set_zone_policy('off')\n    r.set_affinity_key('k')\n"
+    )
+    assert said(str(hook)) == (0, "request: goes on\n  zone policy: off\n  canary: next\n  affinity key: k\n")
+
+
+def test_a_hook_reads_the_body_that_it_asks_for(tmp_path: Path) -> None:
+    hook = tmp_path / "sized.py"
+    hook.write_text(
+        "from zonal_hooks import Deny, hook\n@hook(body=True)\ndef request(r): return Deny(400 + len(r.body))\n"
+    )
+    assert said(str(hook), "--body", "abc") == (1, "request: answered with 403\n")
+    assert said(str(hook)) == (1, "request: answered with 400\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         ((TENANT,), "the settings do not fit hook tenant"),
         ((TENANT, "--settings", SETTINGS, "--request", "/"), "is no request"),
-        ((TENANT, "-H", "x"), "is not NAME:VALUE"),
+        ((TENANT, "-H", "x"), "--header 'x' is not NAME:VALUE"),
+        ((STAMP, "--response-header", "x"), "--response-header 'x' is not NAME:VALUE"),
+        ((STAMP, "--body", "x"), "does not ask for bodies"),
         (("none.py",), "cannot read none.py: No such file"),
     ],
 )

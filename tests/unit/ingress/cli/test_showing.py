@@ -25,6 +25,7 @@ def test_options_choose_what_is_shown() -> None:
     assert (result.exit_code, [row["address"] for row in json.loads(result.output)]) == (0, ["::2"])
 
 
+@pytest.mark.large
 def test_admin_is_repeatable_and_the_environment_may_name_it() -> None:
     with admin_port(overview(services=(service("cart"),))) as one, admin_port(overview()) as other:
         given = ["top", "--once", "--interval", "0.2", "-o", "json", "--filter", "cart", "--sort", "name"]

@@ -331,6 +331,7 @@ def pick(request):
 """
 
 
+@pytest.mark.large
 def test_hooks_of_a_folder_are_run_and_what_they_choose_is_explained(explain: Command, tmp_path: Path) -> None:
     (tmp_path / "tenant.py").write_text(HOOK)
     selected = {"zonal-ingress.io/hooks": "tenant"}

@@ -59,12 +59,12 @@ def test_the_source_of_a_policy_is_told_in_words() -> None:
 
 @pytest.mark.parametrize(
     ("distribution", "asks"),
-    [("PreferSameZone", "speaks of hints, so that"), ("", "does not speak of hints: they count")],
+    [("PreferSameZone", "hints for a Service that asks"), ("", "prefer-zone for a Service that does not ask")],
 )
 def test_what_auto_comes_to_is_told(distribution: str, asks: str) -> None:
     objects = cluster.config_map(zone_aware_routing="true"), cluster.service(distribution=distribution)
     sentence = evidence(*objects).policy_source(ROUTE).sentence
-    ending = f"; auto leads to it, because the Service {asks}"
+    ending = f"; auto means {asks}"
     assert sentence.startswith(f"the default, because no object sets another{ending}")
 
 

@@ -15,6 +15,8 @@ from ingress.following.hook_files import HooksUnusable
 from zonal_hooks.testing import request_of
 from zonal_hooks.verdicts import Denied, Failed
 
+pytestmark = pytest.mark.large
+
 WAITS = """
 import asyncio
 from zonal_hooks import Deny, hook

@@ -62,6 +62,7 @@ async def test_a_new_key_of_a_modest_namespace_waits_for_no_thousand_of_another(
     assert all(len(chains) == 21 for chains in shown())
 
 
+@pytest.mark.large
 async def test_a_drain_that_ends_is_published_although_nothing_has_changed() -> None:
     ends = datetime.now(UTC) + timedelta(milliseconds=300)
     said = config_map(zone_aware_routing="true", zone_drain=f"zone-b until={ends.isoformat(timespec='milliseconds')}")

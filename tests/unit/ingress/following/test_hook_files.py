@@ -131,6 +131,7 @@ def test_a_mounted_folder_that_is_swapped_is_noticed(tmp_path: Path) -> None:
     assert settled(hooks).hooks[0].code.text == f"{TEXT}#2\n"
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("text", "problem"),
     [(TEXT, ""), ("import os; os._exit(3)", "ended its process (3)"), ("1/0", "ZeroDivisionError")],

@@ -14,6 +14,7 @@ from ingress.settings.hooks import RegisteredHook
 from tests.unit.ingress.following.test_hook_files import TEXT
 
 
+@pytest.mark.large
 async def test_a_change_is_told(tmp_path: Path) -> None:
     path = tmp_path / "tenant.py"
     path.write_text(TEXT)

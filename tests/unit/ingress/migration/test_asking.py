@@ -16,6 +16,8 @@ from tests.fakes.apiserver import ApiServer
 from tests.integration.manifests import endpoint_slice, ingress_class, service
 from tests.unit.ingress.migration.dumped import CONTEXT, PlacedEndpoint, nginx, of, settings
 
+pytestmark = pytest.mark.large
+
 LOCAL = msgspec.structs.replace(CONTEXT, allow_local_endpoints=True)
 
 

@@ -17,6 +17,8 @@ from ingress.migration.texts import as_json
 from ingress.migration.verdicts import IngressOutcome, Review
 from tests.unit.ingress.migration.dumped import checked, nginx, settings
 
+pytestmark = pytest.mark.large
+
 SCHEMA = Path(__file__).parents[3] / "cases" / "sarif" / "schema.json"
 
 

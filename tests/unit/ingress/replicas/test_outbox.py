@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ingress.replicas.messages import ROWS_MOST, FailureRow, Picks, SpentRow
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
+from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
 
 
 def rows(outbox: Outbox, **totals: int) -> tuple[Picks, ...]:
@@ -73,3 +74,39 @@ def test_whoever_is_new_is_told_everything() -> None:
     outbox.forget()
     assert rows(outbox, cart=1) == (Picks("cart", 1),)
     assert outbox.has_whole_news(wholes)
+
+
+def read(loads: TellingColumns, picks: float) -> None:
+    loads.read(SeenColumns((7,), ([picks], *[[0.0]] * 5), ([0.1], [0.02])))
+
+
+def test_tables_are_told_with_each_reading_once_and_again_if_they_did_not_arrive() -> None:
+    outbox, loads = Outbox(), TellingColumns(LOADS)
+
+    def has_table() -> bool:
+        told = outbox.message(1, name="", zone="", sections={}, tables={"loads": loads})
+        assert told.loads == ()
+        return told.load_table is not None
+
+    assert not has_table(), "nothing was read yet"
+    read(loads, 1.0)
+    assert has_table()
+    assert has_table(), "the first message was lost"
+    outbox.arrived()
+    assert not has_table()
+    read(loads, 1.0)
+    assert not has_table(), "nothing has changed"
+    outbox.arrived()
+    read(loads, 2.0)
+    assert has_table()
+    outbox.arrived()
+    outbox.forget()
+    assert has_table(), "whoever is new is told everything"
+
+
+def test_a_replica_of_schema_1_is_told_rows() -> None:
+    outbox, loads = Outbox(), TellingColumns(LOADS)
+    read(loads, 3.0)
+    told = outbox.message(1, name="", zone="", sections={}, tables={"loads": loads}, is_older=True)
+    assert told.load_table is None
+    assert [(row.tag, row.totals[0], row.state) for row in told.loads] == [(7, 3, (1000, 20_000))]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ingress.replicas.messages import HealthRow, Message, MessageRefusal, MessageRefused, SeenRow, encode
+from ingress.replicas.other_replica import KnownTotals
 from ingress.replicas.others import OtherReplicas
 from ingress.replicas.plausibility import SERVICES_MOST, seen_news
-from ingress.replicas.sightings import LOADS
+from ingress.replicas.seen_columns import LOADS, SeenColumns, packed
 
 TAG = 7
 
@@ -16,12 +17,27 @@ def zeros(first: int, width: int) -> tuple[int, ...]:
     return (first,) + (0,) * (width - 1)
 
 
+def columns(*rows: tuple[int, tuple[float, ...]]) -> SeenColumns:
+    """Things by their tags with these totals."""
+    tags, totals = zip(*rows, strict=True)
+    unknown = [0.0] * len(tags)
+    return SeenColumns(tags, tuple([*column] for column in zip(*totals, strict=True)), (unknown, unknown))
+
+
+FEW_TOTALS = columns((TAG, (1.0,) * 5))
+WITHOUT_STATE = columns((TAG, (1.0,) * 6))._replace(state=())
+
+
 @pytest.mark.parametrize(
     ("then", "refusal"),
     [
         ({"loads": (SeenRow(TAG, zeros(2_000_000, 6)),)}, MessageRefusal.IMPLAUSIBLE),
         ({"loads": (SeenRow(TAG, zeros(1, 7)),)}, MessageRefusal.IMPLAUSIBLE),
         ({"zones": (SeenRow(TAG, zeros(1, 6)),)}, MessageRefusal.IMPLAUSIBLE),
+        ({"load_table": packed(columns((TAG, zeros(2_000_000, 6))))}, MessageRefusal.IMPLAUSIBLE),
+        ({"load_table": packed(FEW_TOTALS)}, MessageRefusal.IMPLAUSIBLE),
+        ({"load_table": packed(WITHOUT_STATE)}, MessageRefusal.IMPLAUSIBLE),
+        ({"zone_table": packed(columns((TAG, zeros(1, 6))))}, MessageRefusal.IMPLAUSIBLE),
         ({"health": (HealthRow("shop", 4, 0),)}, MessageRefusal.FALLING),
         ({"health": (HealthRow("shop", 2_000_000, 0),)}, MessageRefusal.IMPLAUSIBLE),
         ({"health": (HealthRow("shop", 6, 7),)}, MessageRefusal.IMPLAUSIBLE),
@@ -36,30 +52,37 @@ def test_what_cannot_follow_is_refused(then: dict[str, object], refusal: Message
     assert refused.value.refusal is refusal
 
 
-def news(known: dict[int, SeenRow], *rows: SeenRow) -> list[tuple[int, ...]]:
+def news(known: KnownTotals, *rows: tuple[int, tuple[float, ...]]) -> list[tuple[float, ...]]:
     """By how much each row has grown; the rows are known from then on."""
-    found = seen_news(known, rows, LOADS, 1_000_000.0)
-    known.update(zip(found.tags, found.rows, strict=True))
-    return [*zip(*found.columns, strict=True)]
+    found = seen_news(known, columns(*rows), LOADS, 1_000_000.0)
+    known.learn(found.seen)
+    return [*zip(*found.grown, strict=True)]
 
 
 def test_a_row_that_falls_begins_anew() -> None:
-    known: dict[int, SeenRow] = {}
-    other = SeenRow(TAG + 1, (1,) * 6)
-    assert news(known, SeenRow(TAG, (5,) * 6), other) == [(0,) * 6] * 2, "what a first row holds is no news"
-    assert news(known, SeenRow(TAG, (6, 5, 5, 5, 5, 5), (1, 2))) == [(1, 0, 0, 0, 0, 0)]
-    grown = SeenRow(TAG + 1, (2,) * 6)
-    assert news(known, SeenRow(TAG, (7, 5, 5, 5, 5, 4)), grown) == [(0,) * 6, (1,) * 6], "one word falls"
-    assert news(known, SeenRow(TAG, (9, 5, 5, 5, 5, 4))) == [(2, 0, 0, 0, 0, 0)]
+    known, other = KnownTotals(), TAG + 1
+    assert news(known, (TAG, (5.0,) * 6), (other, (1.0,) * 6)) == [(0.0,) * 6] * 2, "what a first row holds is no news"
+    assert news(known, (TAG, (6.0, 5.0, 5.0, 5.0, 5.0, 5.0))) == [(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)]
+    fallen = (TAG, (7.0, 5.0, 5.0, 5.0, 5.0, 4.0))
+    assert news(known, fallen, (other, (2.0,) * 6)) == [(0.0,) * 6, (1.0,) * 6], "one word falls"
+    assert news(known, (TAG, (9.0, 5.0, 5.0, 5.0, 5.0, 4.0))) == [(2.0, 0.0, 0.0, 0.0, 0.0, 0.0)]
 
 
 def test_rows_are_bounded() -> None:
-    known = {tag: SeenRow(tag, (0,) * 6) for tag in range(1, SERVICES_MOST + 1)}
-    assert news(known, SeenRow(SERVICES_MOST + 1, (9,) * 6), SeenRow(1, (3,) * 6)) == [(3,) * 6], "known ones go on"
+    known = KnownTotals()
+    for first in range(1, SERVICES_MOST + 1, 4096):
+        news(known, *((tag, (0.0,) * 6) for tag in range(first, first + 4096)))
+    assert len(known) == SERVICES_MOST
+    more = (SERVICES_MOST + 1, (9.0,) * 6)
+    assert news(known, more, (1, (3.0,) * 6)) == [(3.0,) * 6], "known ones go on"
+    assert news(known, more) == [], "a message counts all the same"
     assert len(known) == SERVICES_MOST
 
 
-def test_a_thing_is_told_once_in_a_message() -> None:
-    row = SeenRow(TAG, (1,) * 6)
-    with pytest.raises(MessageRefused):
-        seen_news({TAG: SeenRow(TAG, (0,) * 6)}, [row, row], LOADS, 1_000_000.0)
+def test_both_schemas_go_on_from_each_other() -> None:
+    """A replica is replaced by one of a later version while another one keeps what it knows of it."""
+    members = OtherReplicas("own")
+    members.hear("b", encode(Message(number=1, loads=(SeenRow(TAG, (5,) * 6),))), 1.0)
+    told = packed(columns((TAG, (8.0, 8.0, 8.0, 0.5, 8.0, 0.25))))
+    heard = members.hear("b", encode(Message(number=2, load_table=told)), 1.5)
+    assert [column[0] for column in heard.load_news.grown] == pytest.approx([3.0, 3.0, 3.0, 0.499995, 3.0, 0.249995])

@@ -89,8 +89,8 @@ def test_a_zone_that_is_sick_for_all_counts_as_the_key_says(use: FleetUse, sick:
     assert [[event.zone for event in events] for events in one.events] == [["zone-a"]] * told
     assert len(one.sharing.wholes["left"]) == 2 * told
     one.left = ()
-    one.hears(1.1, left=())
-    one.turn(1.1)
+    one.hears(1.2, left=())
+    one.turn(1.2)
     assert one.model.zones.sick == ()
 
 
@@ -110,7 +110,7 @@ def test_zones_of_backends_that_fail_are_followed(use: FleetUse, count: int) -> 
     assert len(one.sharing._ends.memory.relays.zones.tags) == count
     assert one.sharing.wholes["failing"] != ()
     one.failing = []
-    one.turn(1.1)
+    one.turn(1.2)
     assert not one.sharing._ends.memory.relays.zones.tags
 
 

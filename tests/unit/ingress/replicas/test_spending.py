@@ -97,12 +97,14 @@ def passed_by_second(demands: Sequence[float], rate: int, seconds: int, *, burst
     return counts
 
 
+@pytest.mark.large
 def test_ten_replicas_let_one_rate_pass() -> None:
     counts = passed_by_second([100.0] * 10, 100, 12, burst=10)
     assert counts[0] <= 100 + 10 + 10, "the rate, its burst, and one request of each replica"
     assert all(95 <= count <= 110 for count in counts[1:]), counts
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("demands", [[40.0, 40.0], [72.0, 8.0], [30.0, 30.0, 30.0]])
 def test_a_rate_of_twenty_is_one_of_twenty_for_all(demands: list[float]) -> None:
     counts = passed_by_second(demands, 20, 20, burst=5)

@@ -69,3 +69,16 @@ def test_only_a_share_that_has_moved_is_worth_a_model(
     after: dict[str, tuple[tuple[Zone, int], ...]], is_worth: bool
 ) -> None:
     assert differs({"shop/cart": ((A, 9000), (B, 1000))}, after) is is_worth
+
+
+def test_many_services_are_learnt_as_each_of_them_alone() -> None:
+    """All at once while all are known for long, and one by one as soon as one of them is new, falls or is gone."""
+    turns: list[dict[str, int]] = [{"a": 7 * turn, "b": turn * turn} for turn in range(12)]
+    turns += [{**turns[-1], "c": 5}, {"a": 90, "b": 150, "c": 9}, {"a": 91, "b": 3, "c": 12}]
+    turns += [{"b": 3 + turn, "c": 12 + 2 * turn} for turn in range(8)]
+    together, alone = Rates(), {service: Rates() for service in "abc"}
+    for turn, totals in enumerate(turns):
+        together.learn(totals, float(turn))
+        for service, rates_of in alone.items():
+            rates_of.learn({service: totals[service]} if service in totals else {}, float(turn))
+            assert together.of(service) == pytest.approx(rates_of.of(service)), (turn, service)

@@ -14,6 +14,7 @@ from ingress.settings.values import (
     blank_or_boolean,
     boolean,
     duration,
+    duration_or_none,
     go_boolean,
     header_buffers,
     integer,
@@ -35,6 +36,7 @@ PARSERS: list[Callable[[str], object]] = [
     size,
     header_buffers,
     duration,
+    duration_or_none,
     load_balancing,
     retry_words,
 ]
@@ -47,6 +49,8 @@ PARSERS: list[Callable[[str], object]] = [
         (duration, "500ms", 0.5),
         (duration, "2m", 120.0),
         (duration, "1h", 3600.0),
+        (duration_or_none, "0s", 0.0),
+        (duration_or_none, "2m", 120.0),
         (load_balancing, "least_request", LoadBalancing.LEAST_REQUEST),
         (path_prefixes, "/b, /a,,/b ", ("/a", "/b")),
         (path_prefixes, "", ()),
@@ -125,6 +129,7 @@ def test_no_text_raises_anything_else(parse: Callable[[str], object], text: str)
     ("parse", "text"),
     [
         *((duration, text) for text in ("", "0s", "5", "-1s", "1.5s", "1d", "1 s", "1S")),
+        *((duration_or_none, text) for text in ("", "0", "0d", "-1s")),
         *((load_balancing, text) for text in ("", "EWMA", "ip_hash", "round-robin")),
         *((retry_words, text) for text in ("", "error,timeout", "http_501", "Error")),
     ],

@@ -122,6 +122,7 @@ def test_numbers_that_collide_as_keys_are_refused() -> None:
     assert refusal("{<<: [" + parts + "]}").startswith("is not valid YAML")
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_directives_are_bounded_in_every_encoding(encoding: str) -> None:
     directives = [f"%TAG !a{i}! x\n" for i in range(100_000)]

@@ -127,6 +127,7 @@ async def test_addresses_of_a_name_belong_to_the_namespaces_that_want_it_and_are
         assert inventory.addresses("shop", NAME) == ("192.0.2.1",)
 
 
+@pytest.mark.large
 async def test_silent_names_of_a_namespace_leave_another_its_addresses_and_its_models(silence: threading.Event) -> None:
     names = Names()
     names.silence = silence

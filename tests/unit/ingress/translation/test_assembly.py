@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import msgspec
+import pytest
 import trustme
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,6 +182,7 @@ CLUSTER: tuple[KubernetesObject, ...] = (
 )
 
 
+@pytest.mark.large
 @given(st.randoms(use_true_random=False))
 @examples(40)
 def test_any_order_of_the_same_events_gives_the_same_translation(order: random.Random) -> None:
@@ -255,6 +257,7 @@ SLICE = st.builds(
 JUNK = INGRESS | SERVICE | SLICE | st.builds(lambda data: config_map(**data), st.dictionaries(TEXT, TEXT, max_size=2))
 
 
+@pytest.mark.large
 @given(st.lists(JUNK, max_size=4))
 def test_junk_in_any_field_never_raises_and_never_costs_a_neighbour(junk: list[Any]) -> None:
     neighbour = (ingress("web", rule("neighbour.test")), service(), endpoint_slice("good", endpoint("10.9.9.9")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,6 +51,7 @@ def assert_same(remembering: Translation, known: Inventory, context: Translation
     assert remembering == whole
 
 
+@pytest.mark.large
 @examples(120)
 @given(_STEPS)
 def test_any_changes_lead_where_a_translation_from_scratch_leads(steps: list[tuple[int, int, bool]]) -> None:
@@ -62,6 +64,7 @@ def test_any_changes_lead_where_a_translation_from_scratch_leads(steps: list[tup
     assert_same(translate(known, _CONTEXT, memories=memories), known)
 
 
+@pytest.mark.large
 @examples(60)
 @given(_STEPS)
 def test_endpoints_may_be_made_again_in_between(steps: list[tuple[int, int, bool]]) -> None:

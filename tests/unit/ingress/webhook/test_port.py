@@ -128,6 +128,7 @@ async def test_a_body_of_three_mebibytes_is_judged_and_a_larger_one_is_not(folde
         assert await ask() == (200, b"2")
 
 
+@pytest.mark.large
 async def test_too_many_at_once_fail_fast_and_the_others_are_answered(folder: Path) -> None:
     begun, end = threading.Event(), threading.Event()
 
@@ -179,6 +180,7 @@ async def test_who_sends_no_whole_head_is_left(folder: Path, head: bytes) -> Non
         assert await send(port, head) == b""
 
 
+@pytest.mark.large
 async def test_who_sends_no_whole_body_is_told_and_left(folder: Path) -> None:
     async with webhook(folder, echo, read_seconds=0.5) as port:
         assert (await send(port, HEAD + b"Content-Length: 9\r\n\r\n{")).startswith(b"HTTP/1.1 408 ")
@@ -205,6 +207,7 @@ async def open_slowly(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     return reader, writer
 
 
+@pytest.mark.large
 async def test_slow_bodies_keep_no_whole_one_out(folder: Path) -> None:
     async with (
         webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,

@@ -14,6 +14,8 @@ from ingress.writing.addresses import parse_addresses
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.unit.ingress.writing.writers import client_of
 
+pytestmark = pytest.mark.large
+
 
 def pod(name: str, node: str, *, template: str = "x", app: str = "zonal", phase: str = "Running") -> dict[str, Any]:
     return {

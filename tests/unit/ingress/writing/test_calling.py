@@ -12,6 +12,8 @@ from ingress.writing.calling import Api, ApiAnswer, NoApiAnswer, ask
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.unit.ingress.writing.writers import client_of
 
+pytestmark = pytest.mark.large
+
 NODES = "/api/v1/nodes"
 
 

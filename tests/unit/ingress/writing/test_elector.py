@@ -7,12 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ingress.findings import Finding
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.elector import Elector
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.fakes.sockets import until
 from tests.unit.ingress.writing.writers import TIMES, client_of, holder, killed, running
+
+pytestmark = pytest.mark.large
 
 
 class Candidate:

@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from ingress.findings import Finding, Severity
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.event_writer import EventWriter
@@ -13,6 +15,8 @@ from ingress.writing.notices import Notice, NoticeLimits, notices_of
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.fakes.sockets import until
 from tests.unit.ingress.writing.writers import client_of, ingress_document, inventory_of, running
+
+pytestmark = pytest.mark.large
 
 
 def conflicts(server: ApiServer, *messages: str) -> tuple[Notice, ...]:

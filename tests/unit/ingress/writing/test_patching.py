@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.calling import ApiAnswer
@@ -13,6 +14,8 @@ from ingress.writing.patching import FIELD_MANAGER, Patcher
 from ingress.writing.statuses import PatchOutcome
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.unit.ingress.writing.writers import client_of, ingress_document
+
+pytestmark = pytest.mark.large
 
 
 class LabelPatch(msgspec.Struct, frozen=True):

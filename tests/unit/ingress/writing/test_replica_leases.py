@@ -13,6 +13,8 @@ from tests.fakes.apiserver import ApiServer, Fault
 from tests.fakes.sockets import until
 from tests.unit.ingress.writing.writers import client_of, running
 
+pytestmark = pytest.mark.large
+
 FLEET = "zonal-fleet"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ingress.findings import Finding, Subject
 from ingress.sources.kubernetes.api import ApiServer as Client
 from ingress.writing.address_lookup import AddressesUnknown, AddressLookup, FixedAddresses, ServiceAddresses
@@ -21,6 +23,8 @@ from tests.unit.ingress.writing.writers import (
     running,
     standings,
 )
+
+pytestmark = pytest.mark.large
 
 OURS = [{"ip": "203.0.113.7"}]
 OURS_FIXED = FixedAddresses(parse_addresses("203.0.113.7"))

@@ -42,6 +42,7 @@ def check(span: Span) -> None:
     assert attributes(span) == {"http.route": "/", "zonal.attempts": 1}
 
 
+@pytest.mark.large
 async def test_a_collector_gets_spans_over_http() -> None:
     async with collecting() as collector:
         assert await exported(over_http(collector.port), FINISHED, FINISHED._replace(parent_id="", failed=False))
@@ -83,6 +84,7 @@ async def test_a_collector_that_refuses_gets_nothing_twice(status: int) -> None:
         assert collector.requests == 1
 
 
+@pytest.mark.large
 async def test_a_collector_that_is_away_is_no_error() -> None:
     with refusing() as away:
         assert not await exported(over_http(away.port), FINISHED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from balancer.metrics.recorder import RouteLabels
 from balancer.model.certificates import Certificate
 from balancer.model.policies import Affinity
 from balancer.model.publication import RoutingModel
@@ -21,6 +22,7 @@ from ingress.admin.overview.listing import (
     peer_rows,
     route_rows,
 )
+from ingress.admin.overview.traffic import RouteAccount
 from ingress.objects.kinds import EndpointConditions, EndpointSlice, Metadata, ResourceReference, SliceEndpoint
 from ingress.sources.events import Upserted
 from ingress.sources.inventory import SERVICE_LABEL, Inventory
@@ -47,10 +49,17 @@ def pod(address: str, name: str, *, zone: str = "zone-a", ready: bool = True) ->
 def test_every_path_is_a_row_and_the_default_backend_is_the_last() -> None:
     host = Host("shop.test", (build.route("/a", exact=True), build.route(to=None)), certificate="shop/tls")
     model = build.model(hosts=[host], default_route=build.route(to="zonal/default:80"))
-    rows = list(route_rows(model))
+    counted = RouteAccount()
+    counted.requests = 7.0
+    counted.errors = 2.0
+    rows = list(route_rows(model, {RouteLabels("shop", "web", "cart", "shop.test", "/a", "Exact"): counted}))
     assert rows[0] == RouteRow(
-        *("shop.test", "/a", "Exact", "shop", "web", "cart", "shop/cart:80"), certificate="shop/tls"
+        *("shop.test", "/a", "Exact", "shop", "web", "cart", "shop/cart:80"),
+        certificate="shop/tls",
+        requests=7,
+        errors=2,
     )
+    assert not any(row.requests for row in rows[1:])
     assert [(row.host, row.path, row.backend) for row in rows[1:]] == [
         ("shop.test", "/", ""),
         ("", "/", "zonal/default:80"),

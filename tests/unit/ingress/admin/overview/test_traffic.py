@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from balancer.metrics.definitions import BUCKETS_SECONDS
 from balancer.metrics.increments import Increments
-from balancer.metrics.recorder import Recorder, RequestLabels
+from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
 from balancer.metrics.slots import SlotTable
 from balancer.metrics.totals import Totals
 from balancer.model.zones import Zone, ZonePrices
@@ -108,3 +108,15 @@ def test_zones_that_requests_begin_to_leave_are_counted_also_in_a_dry_run() -> N
     for dry_run in (False, True):
         counted.recorder.zone_evacuation("shop", "cart", "zone-a", dry_run=dry_run)
     assert counted.read().evacuations == 2.0
+
+
+def test_requests_and_errors_are_added_up_by_path() -> None:
+    counted, path = Counted(), RouteLabels("shop", "web", "cart", "shop.test", "/", "Prefix")
+    slot = counted.recorder.route_slot(path)
+    labels = RequestLabels("shop", "web", "cart", "zone-a", "unknown", "unknown", 200)
+    for route in (slot, slot, slot + 1):
+        counted.recorder.request(labels, 0.1, None, 0, 0, route=route)
+    account = counted.read().routes[path]
+    assert (account.requests, account.errors) == (3.0, 1.0)
+    counted.recorder.request(labels, 0.1, None, 0, 0, route=slot)
+    assert counted.read().routes[path].requests == 4.0

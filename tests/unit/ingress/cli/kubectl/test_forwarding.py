@@ -19,6 +19,8 @@ from tests.unit.ingress.cli.terminal.documents import overview
 from tests.unit.ingress.cli.terminal.documents import service as served
 from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 
+pytestmark = pytest.mark.large
+
 
 @asynccontextmanager
 async def forwarded(kubeconfig: Path, port: int, *, pod: str = "zonal-0") -> AsyncIterator[str]:

@@ -20,6 +20,8 @@ from tests.unit.ingress.cli.kubectl.test_forwarding import port_of
 from tests.unit.ingress.cli.terminal.documents import flow, overview, service
 from tests.unit.ingress.cli.terminal.ports import AdminPort, admin_port
 
+pytestmark = pytest.mark.large
+
 ZONES = tuple(ZoneRow(f"zone-{letter}") for letter in "ab")
 
 

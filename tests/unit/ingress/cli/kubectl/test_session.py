@@ -17,6 +17,8 @@ from tests.unit.ingress.cli.kubectl.test_forwarding import port_of
 from tests.unit.ingress.cli.terminal.documents import overview
 from tests.unit.ingress.cli.terminal.ports import admin_port, closed_url
 
+pytestmark = pytest.mark.large
+
 _T = TypeVar("_T")
 
 

@@ -54,6 +54,11 @@ def test_a_replica_speaks_best_for_itself() -> None:
     ]
 
 
+def test_replicas_of_one_machine_in_several_zones_are_several() -> None:
+    part = FleetPart(replicas=(replica("host", "zone-a", own=True), replica("host", "zone-b")))
+    assert [each.zone for each in fleet_view([answer(part)]).replicas] == ["zone-a", "zone-b"]
+
+
 def test_one_replica_knows_all_of_them() -> None:
     found = fleet_view([answer(ONE)])
     assert found.is_well

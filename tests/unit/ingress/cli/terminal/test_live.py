@@ -110,6 +110,7 @@ def test_a_narrow_terminal_has_fewer_columns_and_none_that_is_cut(width: int) ->
     assert "…" not in "\n".join(text.splitlines()[1:-1])
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("end", ["Ctrl-C", "q"])
 def test_on_a_terminal_it_draws_until_it_is_ended(end: str) -> None:
     with admin_port(overview(1.0, services=(service("cart"),)), overview(2.0, services=(service("cart"),))) as port:

@@ -10,7 +10,6 @@ import pytest
 
 from ingress.migration.gateway.command import run_move
 from ingress.migration.gateway.gateways import LISTENERS_MOST
-from ingress.migration.gateway.streams import with_listeners
 from ingress.migration.writing import MigrateOptions
 from tests.integration.manifests import Document, ManifestFolder, service
 from tests.unit.ingress.migration.dumped import CONTEXT, nginx
@@ -85,9 +84,26 @@ def test_lines_of_tcp_services_become_tcp_routes(tmp_path: Path, capsys: pytest.
     assert "x: y" in told
 
 
-def test_listeners_beyond_the_bound_of_a_gateway_are_those_of_a_set() -> None:
-    gateway: Document = {"kind": "Gateway", "spec": {"listeners": [{}] * LISTENERS_MOST}}
-    opened, extra = with_listeners([gateway], ("zonal", "gw"), [{"name": "tcp-1"}])
-    assert opened["spec"]["allowedListeners"] == {"namespaces": {"from": "All"}}
-    assert (extra["kind"], extra["metadata"]["name"]) == ("ListenerSet", "gw-streams")
-    assert extra["spec"]["listeners"] == [{"name": "tcp-1"}]
+@pytest.mark.large
+def test_listeners_beyond_the_bound_of_a_gateway_are_those_of_sets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = lines(**{str(5000 + number): "shop/cart:80" for number in range(2 * LISTENERS_MOST)})
+    argument = controller("--tcp-services-configmap=ingress-nginx/tcp", "--enable-ssl-passthrough")
+    passing = nginx("web", "/", "cart", ssl_passthrough="true")
+    _, found = moved(tmp_path, capsys, passing, service("cart"), known, argument)
+    (gateway,) = found["Gateway"]
+    assert gateway["spec"]["allowedListeners"] == {"namespaces": {"from": "All"}}
+    named = {
+        (each["kind"], each["metadata"]["namespace"], each["metadata"]["name"]): [
+            listener["name"] for listener in each["spec"]["listeners"]
+        ]
+        for each in (gateway, *found["ListenerSet"])
+    }
+    assert max(map(len, named.values())) == LISTENERS_MOST
+    routes = [*found["TLSRoute"], *found["TCPRoute"]]
+    assert len(routes) == 2 * LISTENERS_MOST + 1
+    for each in routes:
+        (parent,) = each["spec"]["parentRefs"]
+        place = parent.get("kind", "Gateway"), parent.get("namespace", each["metadata"]["namespace"]), parent["name"]
+        assert parent["sectionName"] in named[place]

@@ -36,6 +36,12 @@ def test_a_format_of_the_configmap() -> None:
     assert (found.host, found.target, found.method, found.address) == ("a.test", "/a", "PUT", "10.0.0.1:80")
 
 
+def test_a_format_may_name_what_says_the_same() -> None:
+    found = line_reader("$time_iso8601 $http_host $request_uri $status")("2026-11-26T10:00:00+00:00 A.test:8080 /a 200")
+    assert found is not None
+    assert (found.host, found.time) == ("a.test:8080", "2026-11-26T10:00:00+00:00")
+
+
 @pytest.mark.parametrize(
     "text",
     [

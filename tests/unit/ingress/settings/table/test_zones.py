@@ -74,6 +74,7 @@ def test_what_is_said_later_leaves_the_rest_of_what_was_said_before() -> None:
         ("fleet", "off", "fleet", FleetUse.OFF),
         ("fleet-failures", "dry-run", "fleet_failures", FleetUse.DRY_RUN),
         ("zone-drain-ramp", "2m", "drain_ramp_seconds", 120.0),
+        ("zone-drain-ramp", "0s", "drain_ramp_seconds", 0.0),
     ],
 )
 def test_what_only_the_operator_says(key: str, text: str, field: str, value: object) -> None:

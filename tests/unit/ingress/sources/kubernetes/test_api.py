@@ -19,6 +19,8 @@ from tests.fakes.apiserver import ApiServer, Fault
 from tests.fakes.sockets import until
 from tests.unit.ingress.sources.kubernetes.logins import plugin
 
+pytestmark = pytest.mark.large
+
 SERVICES = "/api/v1/services"
 WATCH = {"watch": "1", "resourceVersion": "1"}
 SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}}

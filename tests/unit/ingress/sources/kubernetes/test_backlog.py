@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def test_taking_late_means_the_same_as_taking_at_once(steps: list[Event | None])
     assert content(taken) == content([step for step in steps if step is not None])
 
 
+@pytest.mark.large
 def test_a_hundred_thousand_events_of_one_object_are_one() -> None:
     backlog = Backlog()
     for number in range(100_000):
@@ -74,6 +76,27 @@ def test_the_newest_findings_come_last() -> None:
     backlog.add(SourceFindings("kubernetes", ()))
     backlog.add(Removed(Kind.NODE, "", "a"))
     assert drained(backlog) == [Removed(Kind.NODE, "", "a"), SourceFindings("kubernetes", ())]
+
+
+def test_a_removed_grant_goes_before_everything_that_waits() -> None:
+    backlog = Backlog()
+    backlog.add(Upserted(service("a", "1")))
+    backlog.add(Replaced(Kind.NODE, ()))
+    removed = Removed(Kind.REFERENCE_GRANT, "data", "web")
+    backlog.add(removed)
+    assert backlog.holds({Kind.REFERENCE_GRANT})
+    assert backlog.take() == removed
+    assert drained(backlog) == [Replaced(Kind.NODE, ()), Upserted(service("a", "1"))]
+
+
+def test_a_list_of_grants_makes_what_changed_before_obsolete() -> None:
+    backlog = Backlog()
+    backlog.add(Upserted(service("a", "1")))
+    backlog.add(Removed(Kind.REFERENCE_GRANT, "data", "web"))
+    backlog.add(Replaced(Kind.REFERENCE_GRANT, ()))
+    after = Removed(Kind.REFERENCE_GRANT, "data", "api")
+    backlog.add(after)
+    assert drained(backlog) == [Replaced(Kind.REFERENCE_GRANT, ()), after, Upserted(service("a", "1"))]
 
 
 def test_what_waits_is_known_by_kind() -> None:

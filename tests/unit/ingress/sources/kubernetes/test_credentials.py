@@ -84,6 +84,7 @@ async def test_a_kubeconfig_without_a_user_is_nobody(tmp_path: Path) -> None:
     assert BEARER not in (await Credentials(kubeconfig(tmp_path / "a")).load()).api_key
 
 
+@pytest.mark.large
 async def test_a_login_plugin_runs_once_until_it_is_asked_anew(tmp_path: Path) -> None:
     credentials = Credentials(kubeconfig(tmp_path / "a", exec=plugin(tmp_path)))
     assert (await credentials.load()).api_key[BEARER] == "Bearer run-1"

@@ -18,6 +18,8 @@ from ingress.sources.kubernetes.scope_events import Condition
 from tests.fakes.apiserver import ApiServer, Call, Fault
 from tests.fakes.sockets import until
 
+pytestmark = pytest.mark.large
+
 GROUP_PATH = "/apis/gateway.networking.k8s.io"
 
 

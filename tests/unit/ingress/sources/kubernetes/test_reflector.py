@@ -30,6 +30,8 @@ from ingress.sources.kubernetes.scope_events import (
 from tests.fakes.sockets import until
 from tests.unit.ingress.sources.kubernetes.recordings import answer
 
+pytestmark = pytest.mark.large
+
 SERVICES = Scope(Kind.SERVICE, "shop")
 QUICK = ReflectorTimes().scaled(0.01)
 

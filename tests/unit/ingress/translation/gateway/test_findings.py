@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from ingress.findings import Findings, Severity
+from collections.abc import Iterable
+
+from ingress.findings import Finding, Findings, Severity
 from ingress.translation.gateway.findings import note_standings
+from ingress.translation.gateway.memory import GatewayMemory
+from ingress.translation.gateway.standings import ObjectStanding
 from tests.unit.ingress.cluster import reasons, service
 from tests.unit.ingress.translation.gateway.objects import gateway, http_route, listener, policy, read_all
+
+WEB = service("web", namespace="infra")
+
+
+def noted(standings: Iterable[ObjectStanding], memory: GatewayMemory | None = None) -> tuple[Finding, ...]:
+    findings = Findings()
+    note_standings(standings, findings, memory or GatewayMemory())
+    return findings.frozen()
 
 
 def test_conditions_become_findings() -> None:
@@ -13,9 +25,7 @@ def test_conditions_become_findings() -> None:
     read = read_all(
         gateway(listener(), listener("odd", 9000, "UDP")), http_route(rules=[bad, {}]), http_route("lost", to="nope")
     )
-    findings = Findings()
-    note_standings(read.standings, findings)
-    found = findings.frozen()
+    found = noted(read.standings)
     assert reasons(found) == [
         ("gw", "UnsupportedProtocol"),
         ("lost", "BackendNotFound"),
@@ -27,13 +37,19 @@ def test_conditions_become_findings() -> None:
 
 
 def test_policies_are_told_where_they_are_used() -> None:
-    read = read_all(gateway(), http_route(), service("web", namespace="infra"), policy())
-    findings = Findings()
-    note_standings(read.standings, findings)
-    assert reasons(findings.frozen()) == [("policy", "InvalidCACertificateRef"), ("policy", "NoValidCACertificate")]
+    read = read_all(gateway(), http_route(), WEB, policy())
+    assert reasons(noted(read.standings)) == [("policy", "InvalidCACertificateRef"), ("policy", "NoValidCACertificate")]
 
 
 def test_where_all_is_well_there_is_none() -> None:
-    findings = Findings()
-    note_standings(read_all(gateway(), http_route(), service("web", namespace="infra")).standings, findings)
-    assert findings.frozen() == ()
+    assert noted(read_all(gateway(), http_route(), WEB).standings) == ()
+
+
+def test_the_next_translation_tells_of_what_has_changed_as_of_the_rest() -> None:
+    memory = GatewayMemory()
+    standings = read_all(gateway(), http_route("lost", to="nope"), http_route("also", to="nope")).standings
+    first = noted(standings, memory)
+    assert len(memory.quiet) == len(standings) - 2
+    assert noted(standings, memory) == first
+    repaired = read_all(gateway(), http_route("lost", to="nope"), http_route("also", to="web"), WEB).standings
+    assert reasons(noted(repaired, memory)) == [("lost", "BackendNotFound")]

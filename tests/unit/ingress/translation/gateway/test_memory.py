@@ -14,7 +14,7 @@ from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, Translation, translate
 from ingress.translation.gateway.memory import GatewayMemory, Kept
-from tests.unit.ingress.cluster import inventory, service
+from tests.unit.ingress.cluster import inventory, service, tls_secret
 from tests.unit.ingress.translation.gateway.objects import (
     gateway,
     gateway_class,
@@ -29,6 +29,7 @@ from tests.unit.ingress.translation.gateway.test_zone_policies import zone_polic
 
 CONTEXT = TranslationContext(allow_local_endpoints=True, gateway_ports=((80, "80"), (8080, "8080")))
 ALL = {"namespaces": {"from": "All"}}
+CERTIFICATE = {"certificateRefs": [{"name": "cert", "namespace": "shop"}]}
 WEB, OTHER = (service(name, ServicePort(80, "http"), namespace="infra") for name in ("web", "other"))
 PLAIN = http_route("plain", hostnames=["plain.test"])
 
@@ -80,6 +81,10 @@ _CHANGES: Sequence[KubernetesObject] = (
     service("there", ServicePort(80, "http")),
     grant(),
     grant(name="nothing"),
+    gateway(listener(allowedRoutes=ALL), listener("more", 8080, "HTTPS", tls=CERTIFICATE), allowedListeners=ALL),
+    gateway(allowedListeners={"namespaces": {"from": "Selector", "selector": {"matchLabels": {"team": "a"}}}}),
+    grant("Gateway", to="Secret"),
+    tls_secret("cert", b"none", b"none"),
     namespace("shop", team="a"),
     policy(),
     zone_policy("Gateway", "gw", "http", defaults={"policy": "hints"}),

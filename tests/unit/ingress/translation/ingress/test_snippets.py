@@ -39,7 +39,7 @@ def test_an_operator_who_does_not_allow_them_closes(policy: AnnotationPolicy) ->
     found, (finding,) = read(SnippetTexts("add_header X-A 1;"), policy)
     assert found == OwnSnippets(is_refused=True)
     assert (finding.reason, finding.severity, finding.effect) == ("ClosedByAnnotation", Severity.CLOSED, "Closed.")
-    assert 'allow-snippet-annotations: "true"' in finding.message
+    assert 'Set allow-snippet-annotations to "true" and annotations-risk-level to Critical' in finding.message
 
 
 def test_a_line_closes_and_the_operator_may_ignore_that() -> None:

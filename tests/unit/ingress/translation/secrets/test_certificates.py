@@ -206,6 +206,7 @@ def test_hostile_material_is_a_finding_that_names_the_bound() -> None:
         assert bound in asking.findings[0].message
 
 
+@pytest.mark.large
 def test_a_lower_bound_withdraws_a_key_that_was_good() -> None:
     numbers, shelf = honest(3072), CertificateShelf()
     secret = tls_secret("t", certificates(certificate(rsa_info(numbers.n))), rsa_text(numbers))

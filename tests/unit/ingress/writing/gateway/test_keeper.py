@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ingress.findings import Finding
 from ingress.objects.converting import decode
 from ingress.objects.kinds import Kind
@@ -23,6 +25,8 @@ from tests.fakes.sockets import until
 from tests.features.gateway.api_stage import furnish, services
 from tests.unit.ingress.writing.gateway.objects import OURS, VERSIONS, gateway, gateway_class, kept
 from tests.unit.ingress.writing.writers import client_of, running
+
+pytestmark = pytest.mark.large
 
 OPTIONS = GatewayServices("zonal", tuple(range(20000, 20008)))
 PACE = KeeperPace(quiet_seconds=0.01, retry_seconds=0.05, interval_seconds=0.1, leaving_seconds=0.0)

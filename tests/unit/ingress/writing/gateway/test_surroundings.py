@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from ingress.writing.address_lookup import FixedAddresses, ServiceAddresses
 from ingress.writing.addresses import parse_addresses
 from ingress.writing.gateway.surroundings import PlanSurroundings
 from tests.fakes.apiserver import ApiServer, Fault
 from tests.features.gateway.api_stage import furnish
 from tests.unit.ingress.writing.writers import client_of
+
+pytestmark = pytest.mark.large
 
 OWN = ("zonal", "zonal")
 

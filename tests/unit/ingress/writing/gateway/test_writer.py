@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ingress.findings import Finding
 from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.api import ApiServer as Client
@@ -25,6 +27,8 @@ from tests.unit.ingress.writing.gateway.objects import (
     route,
 )
 from tests.unit.ingress.writing.writers import client_of, running
+
+pytestmark = pytest.mark.large
 
 PACE = GatewayPace(quiet_seconds=0.01, retry_seconds=0.05, per_second=1000.0)
 

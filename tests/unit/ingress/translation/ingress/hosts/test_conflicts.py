@@ -46,8 +46,7 @@ def names(*ingresses: Ingress) -> list[str]:
     return [each.owner.name for each in ordered(*whole)]
 
 
-@pytest.mark.parametrize("order", list(permutations(range(5))))
-def test_seniority_is_age_then_name_descending_then_the_order_of_the_folder(order: tuple[int, ...]) -> None:
+def test_seniority_is_age_then_name_descending_then_the_order_of_the_folder() -> None:
     everything = [
         ingress("c", created=OLD),
         ingress("b", created=YOUNG),
@@ -55,7 +54,7 @@ def test_seniority_is_age_then_name_descending_then_the_order_of_the_folder(orde
         ingress("z", created="", sequence=1),
         ingress("y", created="", sequence=2),
     ]
-    assert names(*(everything[index] for index in order)) == ["c", "b", "a", "z", "y"]
+    assert {tuple(names(*order)) for order in permutations(everything)} == {("c", "b", "a", "z", "y")}
 
 
 def test_timestamps_are_compared_as_moments() -> None:

@@ -194,6 +194,7 @@ def test_expressions_that_are_too_large_together_close_the_youngest() -> None:
     assert "too large together" in next(each.message for each in result.findings if each.reason == "ExpressionRefused")
 
 
+@pytest.mark.large
 def test_hundreds_of_services_below_paths_of_their_own_are_not_too_large_together() -> None:
     many = [to(f"/service-{number}(/|$)(.*)", "api") for number in range(400)]
     many += [to(f"/.well-known/acme-challenge/{number:040}", "acme", "Exact") for number in range(50)]

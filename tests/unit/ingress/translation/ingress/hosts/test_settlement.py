@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ _INGRESSES = st.builds(
 )
 
 
+@pytest.mark.large
 @given(st.lists(st.tuples(_INGRESSES, st.booleans()), min_size=2, max_size=25))
 def test_any_changes_lead_where_settling_everything_leads(steps: list[tuple[Ingress, bool]]) -> None:
     known, memories = inventory(ingress_class(), service()), Memories()

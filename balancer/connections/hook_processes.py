@@ -1,0 +1,34 @@
+"""Starts and ends the process that runs isolated hooks."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from concurrent.futures import Future
+from pathlib import Path
+
+import zonal_hooks
+
+
+def started(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    """Starts a process that serves this socket, which is closed here. It gets nothing of our environment."""
+    root = str(Path(zonal_hooks.__file__).parents[1])
+    with theirs:
+        return subprocess.Popen(
+            (sys.executable, "-m", "zonal_hooks.host", str(theirs.fileno())),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(theirs.fileno(),),
+            env={"PYTHONPATH": root, "PYTHONSAFEPATH": "1", "PATH": os.defpath},
+            process_group=0,
+        )
+
+
+def reap(launch: Future[subprocess.Popen[bytes]]) -> None:
+    """Ends the process that `launch` has started, if it has started one. Blocks until both are over."""
+    if launch.exception() is None:
+        launch.result().kill()
+        launch.result().wait()

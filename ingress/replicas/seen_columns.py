@@ -1,0 +1,204 @@
+"""What workers saw of many things, column by column: as it is known, told, and read from a message. No I/O.
+
+A replica tells another one of its zone about hundreds of backends twice a second. So nothing is made for a single one.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from itertools import chain, compress, repeat
+from math import isfinite
+from operator import mul, ne, truediv
+from typing import Final, NamedTuple
+
+from balancer.sharing.peers import Seen
+from balancer.sharing.zone_peers import PLACES
+from ingress.replicas.messages import ROWS_MOST, MessageRefusal, MessageRefused, SeenRow, SeenTable
+
+_MICROS: Final = 1_000_000.0
+# One request takes no longer than that, so totals that say so are wrong.
+_SECONDS_MOST: Final = 3600.0
+_TAGS: Final = 2**52
+_WORD_BYTES: Final = 8
+
+Column = Sequence[float]
+"""One word of each row, in the order of the things."""
+
+
+class Columns(NamedTuple):
+    """What the totals and the state of a row mean: by which factors replicas of schema 1 tell them. Counts have 1.
+
+    A row in which the first count has grown by less than `few` is told with each second reading only.
+    """
+
+    totals: tuple[float, ...]
+    state: tuple[float, ...] = ()
+    few: int = 0
+
+    def are_plausible(self, news: Sequence[Column], requests_most: float) -> bool:
+        """Whether totals of rows, by column, can have grown by that at once, if no more than so many requests came."""
+        counts = [column for column, factor in zip(news, self.totals, strict=True) if factor == 1.0]
+        times = [column for column, factor in zip(news, self.totals, strict=True) if factor != 1.0]
+        if max(map(max, counts)) > requests_most:
+            return False
+        most = _SECONDS_MOST * len(counts)
+        if max(map(max, times)) * len(times) <= most:
+            return True  # nearly always
+        rows = zip(zip(*counts, strict=True), zip(*times, strict=True), strict=True)
+        return all(sum(seconds) <= (max(requests) + 1) * most for requests, seconds in rows)
+
+
+LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS), few=16)
+"""What controllers of `adaptive` see of a backend (`Seen`), their share and their baseline. Their averages need some
+hundred answers, so half a second more does not matter where few requests come.
+"""
+
+ZONES: Final = Columns((1.0,) * (2 * PLACES) + (_MICROS,))
+"""Answers of a zone of a backend that fails (`ZoneSeen`)."""
+
+assert len(LOADS.totals) == len(Seen._fields)
+
+
+class SeenColumns(NamedTuple):
+    """Running totals of the things with these `tags`, and their states, by column. The last word of a state that
+    nobody knows is 0.
+    """
+
+    tags: tuple[int, ...] = ()
+    totals: tuple[Column, ...] = ()
+    state: tuple[Column, ...] = ()
+
+    def chosen(self, chosen: Sequence[bool], turn: int) -> SeenColumns:
+        """The rows that are chosen, as many as a message may have: of more, other ones in each turn."""
+        if len(self.tags) <= ROWS_MOST and all(chosen):
+            return self
+        places = [*compress(range(len(self.tags)), chosen)]
+        if len(places) > ROWS_MOST:
+            first = turn * ROWS_MOST % len(places)
+            places = (places * 2)[first : first + ROWS_MOST]
+        totals, state = (
+            tuple([column[place] for place in places] for column in columns) for columns in (self.totals, self.state)
+        )
+        return SeenColumns(tuple(self.tags[place] for place in places), totals, state)
+
+
+class TellingColumns:
+    """What own workers saw, as it is told: what is new with the last reading, and all of it.
+
+    `edition` is the number of the reading. What is told is packed once, however many replicas hear it.
+    """
+
+    __slots__ = ("_changed", "_columns", "_seen", "_tables", "_told", "edition")
+
+    def __init__(self, columns: Columns) -> None:
+        self.edition = 0
+        self._columns = columns
+        self._seen = SeenColumns()
+        self._changed = SeenColumns()
+        self._told: dict[int, tuple[float, ...]] = {}  # the totals that were told last
+        self._tables: dict[int, SeenTable] = {}  # by the edition that is known
+
+    def read(self, seen: SeenColumns) -> None:
+        """This is what workers have seen by now."""
+        if seen.tags != self._seen.tags:
+            self._told = {tag: self._told[tag] for tag in seen.tags if tag in self._told}
+        nothing, few = (0.0,) * len(seen.totals), self._columns.few if self.edition % 2 else 0
+        rows = [*zip(*seen.totals, strict=True)]
+        told = [*map(self._told.get, seen.tags, repeat(nothing))]
+        is_due = [*map(ne, rows, told)]
+        if few:
+            is_due = [row[0] - before[0] >= few for row, before in zip(rows, told, strict=True)]
+        self._changed = seen.chosen(is_due, self.edition)
+        self._told.update(zip(self._changed.tags, zip(*self._changed.totals, strict=True), strict=True))
+        self._seen = seen
+        self._tables = {}
+        self.edition += 1
+
+    def table_since(self, edition: int) -> SeenTable | None:
+        """What is told to one who knows this reading: what is new if that was the last one, else all.
+
+        Rows of which workers saw nothing yet are left out. None: there is nothing to tell.
+        """
+        if edition not in self._tables:
+            self._tables[edition] = packed(self._since(edition))
+        table = self._tables[edition]
+        return table if table.tags else None
+
+    def rows_since(self, edition: int) -> tuple[SeenRow, ...]:
+        """What `table_since` tells, for a replica of schema 1."""
+        return rows_of(self._since(edition), self._columns)
+
+    def _since(self, edition: int) -> SeenColumns:
+        if edition == self.edition:
+            return SeenColumns()
+        if edition == self.edition - 1:
+            return self._changed
+        return self._seen.chosen([*map(any, zip(*self._seen.totals, strict=True))], self.edition)
+
+    def forget(self) -> None:
+        """Nothing is told until the next reading."""
+        if self._seen.tags or self._changed.tags:
+            self.read(SeenColumns())
+
+
+def packed(seen: SeenColumns) -> SeenTable:
+    """The columns as they go on the wire."""
+    return SeenTable(_packed("Q", (seen.tags,)), _packed("d", seen.totals), _packed("d", seen.state))
+
+
+def unpacked(table: SeenTable) -> SeenColumns:
+    """The columns in a message. Raises `MessageRefused`."""
+    tags = struct.unpack(f"<{_count(table.tags)}Q", table.tags)
+    if not 0 < len(tags) <= ROWS_MOST or len({*tags}) < len(tags) or min(tags) < 1 or max(tags) >= _TAGS:
+        raise MessageRefused(MessageRefusal.MALFORMED)
+    return SeenColumns(tags, _columns(len(tags), table.totals), _columns(len(tags), table.state))
+
+
+def _packed(kind: str, columns: Sequence[Column]) -> bytes:
+    words = [*chain.from_iterable(columns)]
+    return struct.pack(f"<{len(words)}{kind}", *words)
+
+
+def _columns(things: int, data: bytes) -> tuple[Column, ...]:
+    words = struct.unpack(f"<{_count(data)}d", data)
+    if len(words) % things or (words and (not isfinite(sum(words)) or min(words) < 0.0)):
+        raise MessageRefused(MessageRefusal.MALFORMED)
+    return tuple(words[start : start + things] for start in range(0, len(words), things))
+
+
+def _count(data: bytes) -> int:
+    if len(data) % _WORD_BYTES:
+        raise MessageRefused(MessageRefusal.MALFORMED)
+    return len(data) // _WORD_BYTES
+
+
+def rows_of(seen: SeenColumns, columns: Columns) -> tuple[SeenRow, ...]:
+    """The columns as replicas of schema 1 are told of them."""
+    totals = zip(*_scaled(seen.totals, columns.totals), strict=True)
+    states = zip(*_scaled(seen.state, columns.state), strict=True) if seen.state else [()] * len(seen.tags)
+    told = zip(seen.tags, totals, states, strict=True)
+    return tuple(SeenRow(tag, row, state if any(state) else ()) for tag, row, state in told)
+
+
+def columns_of(rows: Sequence[SeenRow], columns: Columns) -> SeenColumns:
+    """What a replica of schema 1 told. Raises `MessageRefused` for rows that are about something else."""
+    unknown = (0,) * len(columns.state)
+    states = [row.state or unknown for row in rows]
+    tags = tuple(row.tag for row in rows)
+    widths = {len(row.totals) for row in rows}, {*map(len, states)}
+    if widths != ({len(columns.totals)}, {len(columns.state)}) or len({*tags}) < len(tags):
+        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+    return SeenColumns(
+        tags,
+        _read(zip(*(row.totals for row in rows), strict=True), columns.totals),
+        _read(zip(*states, strict=True), columns.state),
+    )
+
+
+def _read(columns: Iterable[Sequence[int]], factors: Sequence[float]) -> tuple[Column, ...]:
+    return tuple([*map(truediv, column, repeat(by))] for column, by in zip(columns, factors, strict=True))
+
+
+def _scaled(columns: Sequence[Column], factors: Sequence[float]) -> list[list[int]]:
+    return [[*map(round, map(mul, column, repeat(by)))] for column, by in zip(columns, factors, strict=True)]

@@ -1,0 +1,96 @@
+"""A worker never waits for the process of its isolated hooks: it serves others while that process is held up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.features.hooks.serving import APART, HOST, Hooked, hooked
+from tests.integration.running import until
+from tests.integration.wire import Connection, Response
+
+# Its process stands still in the middle of a call until the other end of the pipe is closed, or for 20 s.
+HELD = """
+import os, select
+@hook(timeout="30s", isolated=True)
+def request(r):
+    if "x-hold" in r.headers:
+        held = os.open({path!r}, os.O_RDONLY | os.O_NONBLOCK)
+        select.select([held], [], [], 20)
+        os.close(held)
+"""
+OTHERS = 200
+BEHIND = 64
+LARGE = "x" * 6000  # of each call behind: together more than a socket of the system takes
+
+
+class Pipe:
+    """A named pipe that holds up whoever reads it, until it is closed here."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = path
+        self._end: int | None = None
+
+    def has_reader(self) -> bool:
+        """Whether the hook stands still now."""
+        if self._end is None:
+            try:
+                self._end = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+            except OSError:  # ENXIO: nobody reads
+                return False
+        return True
+
+    def close(self) -> None:
+        """Lets the hook go on."""
+        if self._end is not None:
+            os.close(self._end)
+        self._end = None
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Iterator[Pipe]:
+    made = Pipe(tmp_path / "held")
+    yield made
+    made.close()
+
+
+@asynccontextmanager
+async def held_up(pipe: Pipe) -> AsyncIterator[tuple[Hooked, asyncio.Task[Response]]]:
+    """A data plane whose isolated process stands still within a call, and the request that waits for it."""
+    async with hooked(HELD.format(path=str(pipe.path))) as served:
+        assert (await served.ask("/")).status == 200  # the process has begun
+        waiting = asyncio.create_task(served.ask("/", "X-Hold: 1"))
+        await until(pipe.has_reader, seconds=20.0)
+        yield served, waiting
+
+
+async def others_are_served(served: Hooked) -> None:
+    """Requests of routes without hooks, one after the other on a kept connection."""
+    async with await Connection.open(served.plane.http_port) as connection:
+        for number in range(OTHERS):
+            response = await connection.get(APART if number % 2 else HOST, "/plain")
+            assert response.status == 200
+
+
+async def test_others_are_served_while_a_hook_computes(pipe: Pipe) -> None:
+    async with held_up(pipe) as (served, waiting):
+        await others_are_served(served)
+        assert not waiting.done()
+        pipe.close()
+        assert (await waiting).status == 200
+
+
+async def test_others_are_served_while_its_process_reads_nothing(pipe: Pipe) -> None:
+    """The calls that cannot be handed over are kept; the worker does not wait until there is room for them."""
+    async with held_up(pipe) as (served, waiting):
+        behind = [asyncio.create_task(served.ask("/", f"X-Large: {LARGE}")) for _ in range(BEHIND)]
+        await others_are_served(served)
+        assert not any(each.done() for each in (waiting, *behind))
+        pipe.close()
+        assert {each.status for each in await asyncio.gather(waiting, *behind)} == {200}

@@ -1,0 +1,163 @@
+"""Replicas that hear each other over links: a millisecond late, and one packet in twenty never.
+
+Three replicas with two workers each stand in network namespaces of their own. What goes between replicas passes
+through the test, which delays it, loses it, and cuts links. Load and endpoints have no such links.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.fakes.stopwatch import Stopwatch
+from tests.integration.conversing import (
+    FEW,
+    LARGE_SAMPLE,
+    PATIENCE_SECONDS,
+    SECRET,
+    SETTINGS,
+    Load,
+    asks,
+    comes,
+    everybody_has_told,
+    knows_traffic,
+    leaving,
+    passing,
+    traffic,
+    value,
+)
+from tests.integration.manifests import ingress, path, rule
+from tests.integration.namespaces import Network, bridge_into, bridge_out_of, network
+from tests.integration.running import Zonal, started
+from tests.integration.shop import HOST, Shop, shop
+
+pytestmark = pytest.mark.slow
+
+ZONES = ("zone-a", "zone-b", "zone-c")
+PEER_PORT = 9443
+DELAY_SECONDS, LOSS = 0.001, 0.05
+
+
+class Fleet(NamedTuple):
+    """A replica in each zone, and the network between them."""
+
+    zonals: tuple[Zonal, Zonal, Zonal]
+    links: Network
+    opened: Shop
+
+    async def all_hear(self, others: float) -> None:
+        for zonal in self.zonals:
+            await comes(zonal, others, "zonal_fleet_peers", state="up")
+
+
+@asynccontextmanager
+async def fleet(place: Path, endpoints: Mapping[str, int], **settings: str) -> AsyncIterator[Fleet]:
+    (place / "secret").write_bytes(SECRET)
+    names = [f"zonal-{os.getpid()}-{zone}" for zone in ZONES]
+    async with AsyncExitStack() as stack:
+        links = await stack.enter_async_context(network(names, delay_seconds=DELAY_SECONDS, loss=LOSS))
+        opened = await stack.enter_async_context(shop(place, endpoints, **settings))
+        zonals = [
+            await stack.enter_async_context(replica(place, zone, name, links, opened))
+            for zone, name in zip(ZONES, names, strict=True)
+        ]
+        made = Fleet((zonals[0], zonals[1], zonals[2]), links, opened)
+        await made.all_hear(2.0)
+        yield made
+
+
+@asynccontextmanager
+async def replica(place: Path, zone: str, name: str, links: Network, opened: Shop) -> AsyncIterator[Zonal]:
+    folder = place / zone
+    folder.symlink_to(opened.place)
+    options = [f"--zone={zone}", f"--peer-port={PEER_PORT}", f"--peer-secret={place / 'secret'}", "--workers=2"]
+    options += [f"--peer={links.address(each)}:{PEER_PORT}" for each in links.names]
+    async with AsyncExitStack() as stack:
+        for endpoint in opened.endpoints:
+            await stack.enter_async_context(bridge_out_of(name, endpoint.port))
+        through = ("ip", "netns", "exec", name)
+        options.append("--shutdown-grace-period=0")
+        zonal = await stack.enter_async_context(started(folder, *options, through=through))
+        await zonal.is_serving()
+        zonal.http_port = await stack.enter_async_context(bridge_into(name, zonal.http_port))
+        zonal.admin_port = await stack.enter_async_context(bridge_into(name, zonal.admin_port))
+        await zonal.is_ready()
+        yield zonal
+        await zonal.stop()
+
+
+async def test_shares_hold_while_packets_are_lost_a_replica_is_cut_off_and_it_is_back(tmp_path: Path) -> None:
+    """Eight, one and one of ten requests come in at the zones, which can carry as much each.
+
+    The busy zone keeps a third of all requests, which is 5/12 of its own, so 47 % of all leave. Without the third
+    replica it keeps 3/8. The replica that is cut off knows nobody, and does as it does alone.
+    """
+    async with fleet(tmp_path, dict.fromkeys(ZONES, 2), **SETTINGS) as made:
+        busy, quiet, last = made.zonals
+        async with Load({busy: 8, quiet: 1, last: 1}) as load:
+            for zonal in made.zonals:
+                await knows_traffic(zonal, 0.8)
+            busy_share, quiet_share = await asyncio.gather(load.share(busy, LARGE_SAMPLE), load.share(quiet, FEW))
+            assert busy_share == pytest.approx(5 / 12, abs=0.06)
+            assert quiet_share == 0.0
+            assert 0.8 * (1.0 - busy_share) <= 0.5, "of all requests"
+            assert made.links.lost > 0
+
+            made.links.cut.add(made.links.names[-1])
+            for zonal in (busy, quiet):
+                await comes(zonal, 1.0, "zonal_fleet_peers", state="up")
+            await comes(last, 2.0, "zonal_fleet_peers", state="silent")
+            await knows_traffic(busy, 8 / 9)
+            assert await load.share(busy, LARGE_SAMPLE) == pytest.approx(3 / 8, abs=0.06)
+            watch = Stopwatch()
+            while await traffic(last):
+                assert watch.within(PATIENCE_SECONDS), last.stderr
+                await asyncio.sleep(0.1)
+            assert await load.share(last, FEW) == pytest.approx(1 / 3, abs=0.15)
+
+            made.links.cut.clear()
+            await made.all_hear(2.0)
+            await knows_traffic(busy, 0.8)
+            assert await load.share(busy, LARGE_SAMPLE) == pytest.approx(5 / 12, abs=0.06)
+
+
+async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Path) -> None:
+    settings = {"zone_aware_routing": "false", "ejection_time": "300s"}
+    async with fleet(tmp_path, {"zone-a": 1, "zone-b": 1}, **settings) as made:
+        await made.opened.endpoints[0].stop()
+        watch = Stopwatch()
+        while sum([await leaving(zonal) for zonal in made.zonals]) < 6:
+            assert watch.within(PATIENCE_SECONDS)
+            for _ in range(2):
+                await asyncio.gather(*(asks(zonal) for zonal in made.zonals))
+            await everybody_has_told(made.zonals)
+        retries = [await value(zonal, "zonal_retries") for zonal in made.zonals]
+        assert sum(retries) <= 12, retries
+
+
+async def test_a_limit_of_twenty_a_second_is_one_for_all_replicas(tmp_path: Path) -> None:
+    """Each of them is asked more often than that. A packet that is lost twice comes half a second later. Alone, all of
+    them would let 180 pass in two seconds.
+    """
+    limits = {
+        "nginx.ingress.kubernetes.io/limit-rps": "20",
+        "nginx.ingress.kubernetes.io/limit-burst-multiplier": "1",
+        "zonal-ingress.io/limit-scope": "fleet",
+    }
+    async with fleet(tmp_path, dict.fromkeys(ZONES, 1)) as made:
+        made.opened.folder.write("web.yaml", ingress("web", rule(HOST, path("/", "cart")), annotations=limits))
+        for zonal in made.zonals:
+            await zonal.reaches_generation(2, seconds=PATIENCE_SECONDS)
+        await everybody_has_told(made.zonals)  # so the conversations know of the limit as well
+        counts, began, watch = [0] * 10, time.monotonic(), Stopwatch()
+        await asyncio.gather(*(passing(zonal, began, counts) for zonal in made.zonals))
+        too_much = 2 * 20 * (0.5 + 0.5)
+        assert sum(counts[:2]) <= 40 + 21 + too_much, counts
+        assert 20 * (watch.seconds - 2) * 0.8 <= sum(counts[2:]) <= 20 * 8 * 1.2, counts
