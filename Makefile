@@ -135,7 +135,7 @@ fuzz: $(READY)
 
 # One at a time: the figures are of one process, its endpoints and its clients on this machine.
 faults: $(READY)
-	@$(BIN)/python -m pytest -m faults tests $(ARGS)
+	@$(BIN)/python -m pytest -m faults --times tests $(ARGS)
 
 gateway-churn: $(READY)
 	@$(BIN)/python -m tests.bench.gateway_churn $(ARGS)

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
-from pathlib import Path
 from types import ModuleType
 
 
@@ -34,6 +33,6 @@ else:
     from balancer.manifest import WrongBuild, checked_build
 
     try:
-        BUILD = checked_build(Path(__file__).parent)
+        BUILD = checked_build(os.path.dirname(__file__))
     except WrongBuild as error:
         sys.exit(f"zonal: {error}")

@@ -10,8 +10,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from importlib.machinery import EXTENSION_SUFFIXES
-from pathlib import Path
 from typing import Final
+
+StrPath = str | os.PathLike[str]
+"""A place in the file system. Workers would import `pathlib` for this alone, and every process comes here first."""
 
 NAME: Final = "compiled.b2sums"
 """The file in the package that lists the compiled modules and their sources, as `b2sum --length 256` does."""
@@ -24,9 +26,9 @@ class WrongBuild(ImportError):
     """The compiled modules are not those of one build. The message is one line for the user."""
 
 
-def manifest_of(files: Mapping[str, Path]) -> str:
+def manifest_of(files: Mapping[str, StrPath]) -> str:
     """The list of `files`, which are named as they are below the package."""
-    return "".join(f"{_hash(path.read_bytes())}  {name}\n" for name, path in sorted(files.items()))
+    return "".join(f"{_hash(_content(path))}  {name}\n" for name, path in sorted(files.items()))
 
 
 def build_id(manifest: str) -> str:
@@ -34,19 +36,19 @@ def build_id(manifest: str) -> str:
     return _hash(manifest.encode())[:_ID_LENGTH]
 
 
-def checked_build(package: Path) -> str:
+def checked_build(package: StrPath) -> str:
     """The name of the build that the package at this place holds; empty if none of its modules is compiled.
 
     Raises `WrongBuild` if its compiled modules and their sources are not exactly those of one build for this Python.
     """
-    found, manifest = set(_binaries(package)), _read(package / NAME)
+    found, manifest = set(_binaries(package)), _read(os.path.join(package, NAME))
     listed = {*map(_named, manifest.splitlines())} - {""}
     _refuse(found - listed, f"compiled, but of no build that {NAME} lists")
     if not listed:
         return ""
-    _refuse((name for name in listed if not (package / name).is_file()), "missing")
+    _refuse((name for name in listed if not os.path.isfile(os.path.join(package, name))), "missing")
     _refuse((name for name in found if not name.endswith(EXTENSION_SUFFIXES[0])), "compiled for another Python")
-    now = manifest_of({name: package / name for name in listed})
+    now = manifest_of({name: os.path.join(package, name) for name in listed})
     if now != manifest:
         changed = {*map(_named, set(now.splitlines()) - set(manifest.splitlines()))}
         _refuse(changed or {NAME}, "changed")
@@ -63,19 +65,24 @@ def _named(line: str) -> str:
     return line.partition("  ")[2]
 
 
-def _read(path: Path) -> str:
+def _content(path: StrPath) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _read(path: str) -> str:
     try:
-        return path.read_text()
+        return _content(path).decode()
     except FileNotFoundError:
         return ""
 
 
-def _binaries(package: Path) -> Iterator[str]:
+def _binaries(package: StrPath) -> Iterator[str]:
     """The compiled modules below the package, of any Python."""
     for folder, _, names in os.walk(package):
         for name in names:
             if name.endswith(".so"):
-                yield Path(folder, name).relative_to(package).as_posix()
+                yield os.path.relpath(os.path.join(folder, name), package)
 
 
 def _refuse(names: Iterable[str], because: str) -> None:

@@ -326,7 +326,7 @@ def _ports(options: RunOptions) -> tuple[Port, ...]:
 def _fleet(options: RunOptions, log_pipes: LogPipes, key_secret: bytes | None) -> Fleet:
     access_log, fallback = AccessLogFormat(options.access_log), self_signed()
     compat_metrics = options.compat_metrics == "nginx"
-    store = "" if options.limit_store is None else url_in(options.limit_store)
+    store = "" if options.limit_store is None else url_in(str(options.limit_store))
     if options.workers == 0:
         return InProcessFleet(
             address=options.bind_address,

@@ -28,6 +28,16 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--times", action="store_true", help="judge times of requests, too; the machine has to be quiet")
+
+
+@pytest.fixture(scope="session")
+def judge_times(request: pytest.FixtureRequest) -> bool:
+    """Whether the caller wants times judged (`make faults` does): on a busy machine they say nothing about the code."""
+    return bool(request.config.getoption("--times"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Thousands of tests stay to the end, so no search for garbage looks through them, now or later."""

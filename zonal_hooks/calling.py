@@ -120,6 +120,7 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
         returned = function.call(message, settings) if function.takes_settings else function.call(message)
         if isinstance(returned, types.CoroutineType):
             if function.may_wait or not function.is_async:
+                watch.leave(perf_counter() - started)  # its steps come later, and may never begin
                 running = Running(returned, message, watch)
                 return running if running.verdict is None else running.verdict
             returned = _at_once(returned)

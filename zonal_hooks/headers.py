@@ -106,6 +106,8 @@ def checked_value(value: str) -> bytes:
         raise TypeError(f"a header value is a str, not {type(value).__name__}")
     if len(value) > VALUE_CHARACTERS_MOST:
         raise ValueError(f"a header value has at most {VALUE_CHARACTERS_MOST} characters")
+    if value.isascii() and value.isprintable() and value.strip() == value:  # nearly all, at a third of the cost
+        return value.encode("ascii")
     if not _VALUE.fullmatch(value):
         raise ValueError("a header value has no control characters, no white space at its ends, and is latin-1")
     return value.encode("latin-1")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 from balancer.connections.arrivals import Arrival
@@ -12,10 +13,13 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http1.first_heads import FirstHeads
 from balancer.http2.client import Http2Connection
+from balancer.http2.engines import shortfall
 from balancer.http2.flushing import Flusher
 from balancer.http2.intake import FaultTally
 from balancer.model.entry_points import EntryPoint
 from balancer.runtime.deadlines import Deadlines
+
+_LOG = logging.getLogger(__name__)
 
 
 class KnownNames(Protocol):
@@ -70,6 +74,7 @@ class ClientMaker:
                 port=arrival.port,
                 server_name=self._deciding_name(arrival),
             )
+        tell_shortfall()
         serves = None
         name = self._deciding_name(arrival)
         if arrival.server_name and name is None:
@@ -92,3 +97,10 @@ class ClientMaker:
         if not arrival.entry_point.is_secure or not self._names(arrival.entry_point).is_divided:
             return None
         return arrival.server_name or ""
+
+
+@cache
+def tell_shortfall() -> None:
+    """Tells the log, once, why HTTP/2 has a slower engine than this build is made for. Imports the engine."""
+    if lacking := shortfall():
+        _LOG.warning("HTTP/2 takes more CPU than it has to: %s", lacking)

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
@@ -127,14 +126,15 @@ class ValkeyStore:
         self._away_until = monotonic() + _REST_SECONDS
 
 
-def url_in(file: Path) -> str:
+def url_in(file: str) -> str:
     """The URL in a file. Raises `StoreUnusable`, also where the client library is not installed."""
     try:
         from valkey.asyncio import ConnectionPool
     except ImportError:
         raise StoreUnusable("--limit-store needs the extra valkey: pip install 'zonal-ingress[valkey]'") from None
     try:
-        url = file.read_text(encoding="utf-8").strip()
+        with open(file, encoding="utf-8") as text:
+            url = text.read().strip()
         ConnectionPool.from_url(url)
     except (OSError, UnicodeDecodeError) as error:
         raise StoreUnusable(f"--limit-store {file}: {getattr(error, 'strerror', None) or 'it is no text'}") from None
@@ -147,7 +147,7 @@ def url_in(file: Path) -> str:
 def url_at(file: str) -> str:
     """The URL in a file that could be used once; empty if it no longer can, so that limits hold without a store."""
     try:
-        return url_in(Path(file)) if file else ""
+        return url_in(file) if file else ""
     except StoreUnusable as problem:
         _LOG.error("%s; limits hold as without it", problem)
         return ""

@@ -15,7 +15,7 @@ cdef class Outgoing:
 
 cdef class RequestStream:
     cdef public Origin origin
-    cdef public bint body_begun, closed, last, secure, writing_paused
+    cdef public bint secure
     cpdef attach(self, consumer)
     cpdef detach(self)
     cpdef bint reads_little(self)
@@ -29,6 +29,10 @@ cdef class RequestStream:
     cpdef switch(self, ResponseHeadLayout head, HeadEditLayout edit, bytes data)
     cpdef reset(self)
     cpdef release(self)
+
+
+cdef class ClientStream(RequestStream):
+    cdef public bint body_begun, closed, last, writing_paused
 
 
 cdef class RequestServer:

@@ -73,20 +73,36 @@ class Outgoing:
 class RequestStream:
     """One request of a client and its response.
 
-    `origin` is that of the connection, until the server of the request replaces it for this request. `closed`: the
-    client is gone. `writing_paused`: the client does not take what was written. `body_begun`: a part of the body was
-    handed on. `last`: no request shall follow on the connection; a version that carries many requests at once may
-    ignore it.
+    `origin` is that of the connection, and `secure` says whether that is TLS: neither changes during a request. Its
+    state does, and only the client's stream has the places of that. `closed`: the client is gone. `writing_paused`: the
+    client does not take what was written. `body_begun`: a part of the body was handed on. `last`: no request shall
+    follow on the connection; a version that carries many requests at once may ignore it.
     """
 
-    __slots__ = ("body_begun", "closed", "last", "origin", "secure", "writing_paused")
+    __slots__ = ("origin", "secure")
 
     origin: Origin
     secure: bool
-    closed: bool
-    writing_paused: bool
-    body_begun: bool
-    last: bool
+
+    @property
+    def closed(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def writing_paused(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def body_begun(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def last(self) -> bool:
+        raise NotImplementedError
+
+    @last.setter
+    def last(self, is_last: bool) -> None:
+        raise NotImplementedError
 
     def attach(self, consumer: RequestConsumer) -> None:
         """Reports events of this request to `consumer` until `detach`."""
@@ -142,6 +158,21 @@ class RequestStream:
     def release(self) -> None:
         """The request is over and everything was written. The last call, made once."""
         raise NotImplementedError
+
+
+class ClientStream(RequestStream):
+    """A stream that a client's connection has made: it has the places of its state.
+
+    `RequestStream` has none, because a stream between shows the state of the client's. So compiled code that knows no
+    more than a `RequestStream` cannot read an empty place: it has to ask the object.
+    """
+
+    __slots__ = ("body_begun", "closed", "last", "writing_paused")
+
+    body_begun: bool
+    closed: bool
+    last: bool
+    writing_paused: bool
 
 
 class RequestServer:

@@ -113,7 +113,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         self._collector = HeadCollector(
             line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE
         )
-        self._reader = RequestHeadReader(limits)
+        self._reader: RequestHeadReader | None = None  # made for the first head that `_first_heads` do not know
         self._server: RequestServer | None = None
         self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
         self._state = WAITING
@@ -236,12 +236,13 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
     def data_received(self, data: bytes) -> None:
         state = self._state
         if state == WAITING:
-            if not self.requests and self._begins_as_another(data):
-                return
             reader = self._reader
-            request = reader.recognise(data)
-            if request is not None:
-                self._hand_over(request, True)
+            if reader is not None:
+                request = reader.recognise(data)
+                if request is not None:
+                    self._hand_over(request, True)
+                    return
+            elif not self.requests and self._begins_as_another(data):
                 return
         elif state == SERVING:
             stream = self.stream
@@ -334,6 +335,9 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             if head is None:
                 self._wait_for_more()
                 return False
+            if reader is None:
+                reader = RequestHeadReader(self._settings)
+                self._reader = reader
             request = reader.read(head, collector.take_lines())
             if not self.requests:
                 first_heads = self._first_heads

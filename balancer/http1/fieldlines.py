@@ -109,7 +109,8 @@ class FieldLineReader:
         Raises `Refusal` if one of them is no valid field line.
         """
         found, known = FieldLines(), self._lines
-        fields, names, onward, special = found.fields, found.names, found.onward, found.special
+        fields, names = found.fields, found.names
+        onward, special = found.onward, found.special  # of four, CPython would make a tuple
         for text in texts:
             line = known.get(text)
             if line is None:

@@ -231,13 +231,10 @@ def client_response_head(
     `protocol` is the version that the client speaks. `chunked`: the body is sent in chunks, whatever coding it came in.
     `keep_alive`: the connection goes on after it. Beside the fields that `edit` removes, those of one hop end here.
     """
-    held, depends_on = (
-        response.written.memo,
-        (protocol, chunked, keep_alive, edit),
-    )
+    held = response.written.memo
     if type(held) is WrittenHead:  # mostly, so this is asked first
         written = held
-        if written.depends_on == depends_on:
+        if written.depends_on == (protocol, chunked, keep_alive, edit):
             return written.head
     if not isinstance(response, Http1Response):
         return client_response_head(_as_http1(response), protocol, chunked, keep_alive, edit)
@@ -259,7 +256,7 @@ def client_response_head(
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
     head = b"".join(parts)
-    _remember(response.written, depends_on, head)
+    _remember(response.written, (protocol, chunked, keep_alive, edit), head)
     return head
 
 

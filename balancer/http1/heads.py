@@ -141,7 +141,8 @@ class RequestHeadReader:
         passing, line_reader = _reader_under(settings.underscores_in_headers, settings.kept_fields)
         self._passing = passing
         self._line_reader = line_reader
-        self._shortest_limit = min(settings.head_line_bytes, settings.head_bytes)
+        line_bytes, head_bytes = settings.head_line_bytes, settings.head_bytes
+        self._shortest_limit = line_bytes if line_bytes < head_bytes else head_bytes  # `min` costs more than both
         self._known: RequestHead | None = None
         self._known_line = b""  # its request line
         self._known_lines = b""  # its field lines

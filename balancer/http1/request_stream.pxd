@@ -1,6 +1,6 @@
 from balancer.connections.unread cimport Unread
 from balancer.http.layouts cimport RequestHeadLayout
-from balancer.http.streams cimport RequestStream
+from balancer.http.streams cimport ClientStream
 from balancer.http1.chunked cimport ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields cimport client_response_head, interim_response, switching_response
 
@@ -18,8 +18,8 @@ cdef class Carrier:
     cpdef abort(self)
 
 
-cdef class Http1RequestStream(RequestStream):
-    cdef public object _body_bytes, _connection_origin, _consumer, _transport
+cdef class Http1RequestStream(ClientStream):
+    cdef public object _body_bytes, _consumer, _transport
     cdef public Carrier _connection
     cdef public Unread _unread_bound
     cdef public ChunkedDecoder _decoder

@@ -15,7 +15,7 @@ from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import HTTP_1_1, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
-from balancer.http.streams import RequestStream
+from balancer.http.streams import ClientStream
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
 
@@ -68,7 +68,7 @@ class Carrier:
         raise NotImplementedError
 
 
-class Http1RequestStream(RequestStream, Unreading):
+class Http1RequestStream(ClientStream, Unreading):
     """The request stream of a connection. The connection makes one and uses it again for each request.
 
     `is_unread`: the connection is cut because its client leaves too much unread.
@@ -77,7 +77,6 @@ class Http1RequestStream(RequestStream, Unreading):
     __slots__ = (
         "_body_bytes",
         "_connection",
-        "_connection_origin",
         "_consumer",
         "_decoder",
         "_goes_on",
@@ -118,7 +117,6 @@ class Http1RequestStream(RequestStream, Unreading):
         """The connection is open. A TLS handshake may have paused writing before."""
         self._transport = transport
         self.origin = origin
-        self._connection_origin = origin
         self.peer = origin.peer
 
     def begin(self, request: RequestHead, keep_alive: bool, last: bool) -> None:
@@ -290,7 +288,6 @@ class Http1RequestStream(RequestStream, Unreading):
         self._consumer = None
         self._decoder = None
         self._left = 0
-        self.origin = self._connection_origin
         connection = self._connection
         if connection is None:
             return

@@ -1,7 +1,7 @@
 cimport cython
 
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
-from balancer.http.streams cimport RequestStream
+from balancer.http.streams cimport ClientStream
 from balancer.http2.engine cimport Engine
 from balancer.http2.fields cimport trailer_fields
 from balancer.http2.flushing cimport Flushed, Flusher
@@ -27,7 +27,7 @@ cdef class StreamCarrier(Flushed):
     cpdef stream_ended(self, Http2RequestStream stream)
 
 
-cdef class Http2RequestStream(RequestStream):
+cdef class Http2RequestStream(ClientStream):
     cdef public StreamCarrier _connection
     cdef public object _consumer, _waiting
     cdef public tuple _end

@@ -11,7 +11,7 @@ from balancer.http.consumers import RequestConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.origin import Origin
-from balancer.http.streams import RequestStream
+from balancer.http.streams import ClientStream
 from balancer.http2.engine import Engine
 from balancer.http2.events import INTERNAL_ERROR
 from balancer.http2.fields import trailer_fields
@@ -64,7 +64,7 @@ class StreamCarrier(Flushed):
         raise NotImplementedError
 
 
-class Http2RequestStream(RequestStream):
+class Http2RequestStream(ClientStream):
     """The stream of one request. `is_answered`: the response is whole, though perhaps not written yet.
 
     `unbegun` is a request that says it has no body, until its end has shown it: a body would come as bytes of nothing.

@@ -33,7 +33,8 @@ def make_engine(role: bool, limits: EngineLimits, library: str = NGH2) -> Engine
     """An engine in the `role` of CLIENT or SERVER. Its preface and settings are queued.
 
     A compiled build asks nghttp2 itself. hyper-h2 takes the place of ngh2 where that cannot be imported, as on
-    interpreters other than CPython.
+    interpreters other than CPython. The first engine of a process imports its library, so that a process to which
+    nobody speaks HTTP/2 has none.
     """
     return _choice(library).make(role, limits)
 

@@ -6,7 +6,6 @@ that is found (nginx `location ~*`). All paths are bytes, as on the wire.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
 
 from balancer.errors import ErrorKind
@@ -16,7 +15,7 @@ from balancer.matching.regexes import Pattern, PatternSet, compile_caseless
 from balancer.matching.served import Match, Served
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, Route
 
-_SEPARATOR = re.compile(rb"[\n\v]")
+_LINE_FEED, _VERTICAL_TAB = b"\n\v"  # integers, because `in` costs ten times as much with bytes
 
 
 class _Prefix:
@@ -139,7 +138,7 @@ def is_searchable(path: bytes) -> bool:
     PCRE, the engine of ingress-nginx, takes these bytes for something else in `$` and `\\s` than RE2 does. And `.`
     stops at a line feed, so an expression that protects something could be passed by.
     """
-    return not _SEPARATOR.search(path)
+    return _LINE_FEED not in path and _VERTICAL_TAB not in path
 
 
 def too_long(match: Match, make: GateMaker) -> Match:

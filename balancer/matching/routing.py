@@ -200,8 +200,12 @@ class RouteTable:
         read `path`. `request` is what conditions are about. Raises `Refusal(BAD_REQUEST)` for a target in which an
         endpoint could find a path with other gates.
         """
-        table = self._exact.get(host) or self._table(host)
-        return table.match(path, target, request) if table is not None else self._default
+        table = self._exact.get(host)
+        if table is None:
+            table = self._table(host)
+            if table is None:
+                return self._default
+        return table.match(path, target, request)
 
     def host(self, name: bytes) -> Host | None:
         """The host whose routes `match` searches first, or None. `name` as for `match`."""

@@ -1,3 +1,6 @@
+cimport cython
+
+
 cdef class RetryReserve:
     cdef public object _namespaces
     cdef public dict _backends
@@ -8,5 +11,6 @@ cdef class RetryBudget:
     cdef public object _backend_key, _namespace
     cdef public double _saved
     cdef public Py_ssize_t retries
+    @cython.locals(saved=double)
     cpdef begin_request(self)
     cpdef end_retry(self)

@@ -59,7 +59,7 @@ def ask_for_page(
     stream, account = context.stream, context.account
     kept = kept if with_body and stream.body_begun and kept is not None and kept.is_whole else None
     with_body = with_body and (kept is not None or not stream.body_begun)  # else a part of it is gone
-    origin = stream.origin
+    origin = context.origin
     passing = context.view.passing[origin.is_trusted]
     asked = page_request(stand_ins, status, account, origin, passing=passing, with_body=with_body)
     note_attempt(account)
@@ -83,7 +83,7 @@ def _respond(context: RequestContext, response: Response, grpc_status: int | Non
     edit = HeadEdit(edit.removed, response.fields + edit.added)
     if request is not None and account.destination is not None:
         for editor in context.editors:
-            edit = editor.edit(request, stream.origin, response.head, edit)
+            edit = editor.edit(request, context.origin, response.head, edit)
     stream.respond(response.head, edit, response.body, ())
 
 

@@ -108,14 +108,15 @@ class Attempts(ExchangeOwner):
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
-        self._pick_first(now)
+        self._pick_first(context, to, runtime, now)
 
-    def _pick_first(self, now: float) -> None:
+    def _pick_first(self, context: RequestContext, to: Destination, runtime: BackendRuntime, now: float) -> None:
         """Decides how the endpoints are spoken to, and tries the first one."""
-        context, to, runtime = self._context, self._destination, self._runtime
         outgoing, policy = context.outgoing, context.policy
-        is_plain = runtime.handshake is None
-        self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
+        handshake = runtime.handshake
+        if handshake is not None:
+            handshake = succession.handshake_of(runtime, secure=context.stream.secure)
+        self._handshake = handshake
         self._http2 = runtime.http2 or (policy.calls_in_http2 and grpc.is_call_in_http2(outgoing.request))
         if self._http2 and grpc.is_call(outgoing.request.fields):
             timing.begin_call(context, now)
@@ -125,7 +126,7 @@ class Attempts(ExchangeOwner):
         picker: Picker = balancer
         if to.is_held:
             self._route_editors = context.editors
-            picker = succession.session(balancer, to, runtime, outgoing.request, context.stream)
+            picker = succession.session(balancer, to, runtime, outgoing.request, context.origin.peer)
         self._picker = picker
         pick = picker.pick((), now)
         if pick is None:

@@ -12,7 +12,7 @@ from balancer.http.streams import RequestStream
 
 
 class OfInner:
-    """An attribute of the client's stream, seen on the one between."""
+    """A part of the state of the client's stream, seen on the one between."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -27,20 +27,19 @@ class OfInner:
 class StreamBetween(RequestStream):
     """Looks like the client's stream, which is `inner`, to who answers, and like who answers to the client's stream.
 
-    Its attributes are those of `inner`, so no declaration for compiled code may say that it is a `RequestStream`: C
-    would read the empty places of its own.
+    Its state is that of `inner`. It has no places for that: compiled code would read those, and not ask here.
     """
 
     __slots__ = ("_consumer", "inner")
 
-    origin: Any = OfInner()
-    secure: Any = OfInner()
     closed: Any = OfInner()
     body_begun: Any = OfInner()
     last: Any = OfInner()
 
     def __init__(self, inner: RequestStream) -> None:
         self.inner = inner
+        self.origin = inner.origin
+        self.secure = inner.secure
         self._consumer: RequestConsumer | None = None
 
     # Events of the client, on their way to who answers.

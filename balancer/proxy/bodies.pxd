@@ -1,5 +1,7 @@
 cimport cython
 
+from balancer.http.streams cimport RequestStream
+
 
 cdef class KeptBody:
     cdef public object _data, _memory, _room
@@ -15,4 +17,4 @@ cdef class KeptBody:
     cpdef bint _may_hold(self, Py_ssize_t size) except -1
 
 
-cpdef sent_of(stream, KeptBody kept)
+cpdef sent_of(RequestStream stream, KeptBody kept)

@@ -1,6 +1,7 @@
 from cpython cimport time
 
-from balancer.http.streams cimport Outgoing
+from balancer.http.origin cimport Origin
+from balancer.http.streams cimport Outgoing, RequestStream
 from balancer.live cimport View
 from balancer.matching.served cimport Match
 from balancer.model.layouts cimport RoutePolicyLayout
@@ -16,10 +17,11 @@ cdef class RequestContext:
     cdef public bint is_call, is_over
     cdef public object kept, waiting
     cdef public Match match
+    cdef public Origin origin
     cdef public Outgoing outgoing
     cdef public long page_status
     cdef public RoutePolicyLayout policy
-    cdef public object stream
+    cdef public RequestStream stream
     cdef public Supplies supplies
     cdef public View view
     cpdef forwarded(self, error)

@@ -36,6 +36,7 @@ class RequestContext:
 
     `supplies` are what it may use, and `waiting` counts it while it waits. `account` learns what each step finds out.
     `view` is the one in use when the request began, and `match` what it says about the request, once there is a match.
+    `origin` says where the request comes from: what the stream says, or a proxy that is believed.
     `editors` change the heads of responses. `held` are the functions that give back what the request holds.
     `page_status` is the status of the error whose page is fetched, else 0. `is_over`: nothing more happens.
 
@@ -52,6 +53,7 @@ class RequestContext:
         "is_over",
         "kept",
         "match",
+        "origin",
         "outgoing",
         "page_status",
         "policy",
@@ -72,9 +74,11 @@ class RequestContext:
         self.supplies = supplies
         self.waiting = waiting
         self.stream = stream
-        own = self.supplies  # the typed attribute needs no look-up
+        own = self.supplies  # the typed attribute needs no look-up; nor does that of the stream
         self.view = own.live.view
-        self.account = Account(stream.origin.peer, request, time.perf_counter())
+        origin = self.stream.origin
+        self.origin = origin
+        self.account = Account(origin.peer, request, time.perf_counter())
         alarms = own.alarms
         self.alarm = alarms.pop() if alarms else own.take_alarm()  # there is one nearly always
         self.editors: tuple[ResponseEditor, ...] = ()

@@ -4,7 +4,7 @@ from cpython cimport time
 from balancer.http cimport grpc
 from balancer.http.consumers cimport ResponseConsumer
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
-from balancer.http.streams cimport EndpointStream, Outgoing
+from balancer.http.streams cimport EndpointStream, Outgoing, RequestStream
 from balancer.http.trailers cimport trailers_for_client
 from balancer.live cimport View
 from balancer.proxy.account cimport Account
@@ -16,7 +16,7 @@ from balancer.runtime.deadlines cimport Alarm
 
 cdef class Exchange(ResponseConsumer):
     cdef public Account _account
-    cdef public object _client
+    cdef public RequestStream _client
     cdef public RequestContext _context
     cdef public bint _ended, _is_repeated, _request_done, _tunnelled
     cdef public object _filter, _source

@@ -75,7 +75,7 @@ class Exchange(ResponseConsumer):
         alarm = context.alarm
         alarm.owner = self
         if is_done:
-            alarm.set_looking(context.policy.read_timeout_seconds, self)
+            alarm.set_looking(context.policy.read_timeout_seconds)
         elif context.is_call or outgoing.request.expects_continue:  # a call may have nothing to say for long
             alarm.set(context.policy.read_timeout_seconds)
         else:
@@ -172,7 +172,7 @@ class Exchange(ResponseConsumer):
         self._request_done = True
         context = self._context
         alarm = context.alarm
-        alarm.set_looking(context.policy.read_timeout_seconds, self)
+        alarm.set_looking(context.policy.read_timeout_seconds)
         if trailers:
             trailers = trailers_for_endpoint(trailers, context.outgoing)
         endpoint = self.endpoint
@@ -289,7 +289,7 @@ class Exchange(ResponseConsumer):
 
     def _edited(self, response: ResponseHead, edit: HeadEdit) -> HeadEdit:
         """`edit` with the changes of the editors of this request."""
-        request, origin = self._context.outgoing.request, self._client.origin
+        request, origin = self._context.outgoing.request, self._context.origin
         for editor in self._context.editors:
             edit = editor.edit(request, origin, response, edit)
         return edit
@@ -369,8 +369,8 @@ class Exchange(ResponseConsumer):
 
     def _finish(self, now: float, error: AttemptError | None = None) -> None:
         self._ended = True
-        context, owner, client, endpoint = self._context, self._owner, self._client, self.endpoint
-        alarm = context.alarm
+        alarm, owner = self._context.alarm, self._owner
+        client, endpoint = self._client, self.endpoint
         alarm.clear()
         client.detach()
         endpoint.release()

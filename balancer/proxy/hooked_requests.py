@@ -69,7 +69,7 @@ class HookedRequest(Request):
         served = request.match.served
         hooks = served.hooks
         assert hooks is not None
-        for name in ("supplies", "waiting", "stream", "view", "match", "alarm", "editors", "held"):
+        for name in ("supplies", "waiting", "stream", "origin", "view", "match", "alarm", "editors", "held"):
             setattr(self, name, getattr(request, name))
         self.is_over = False
         self.page_status = 0
@@ -93,14 +93,13 @@ class HookedRequest(Request):
             hooked = HookedStream(stream, self._hooks.responses, self.account, seen, later)
             self._hooked = hooked
             self.stream = hooked
-        gates: tuple[Gate, ...] = served.secure_gates if stream.origin.https else served.plain_gates
+        gates: tuple[Gate, ...] = served.secure_gates if self.origin.https else served.plain_gates
         Gating(self, gates, asked, said_before(head)).begin()
 
     def _asked(self, head: RequestHead) -> Asked:
-        stream, match = self.stream, self.match
-        account = self.account
+        secure, match, request_id = self.stream.secure, self.match, self.account.request_id
         added, is_servable = said_before(head).added, self._is_servable
-        return Asked(head, stream.origin, stream.secure, match.captures, account.request_id, added, is_servable)
+        return Asked(head, self.origin, secure, match.captures, request_id, added, is_servable)
 
     def gates_passed(self, go: Go) -> None:
         if self._go_before is not None:

@@ -172,7 +172,7 @@ class HookedStream(StreamBetween):
             self._consumer.client_resumed()
 
     @property
-    def writing_paused(self) -> bool:  # type: ignore[override]
+    def writing_paused(self) -> bool:
         """Whether the client or a hook holds the response up."""
         return self._held is not None or self.inner.writing_paused
 

@@ -212,7 +212,7 @@ class PacedStream(StreamBetween):
         self._end_delivery(_undelivered(ErrorKind.CLIENT_LEFT))
 
     @property
-    def writing_paused(self) -> bool:  # type: ignore[override]
+    def writing_paused(self) -> bool:
         """Whether the client or its pace holds the response up."""
         return bool(self._waiting) or self.inner.writing_paused
 

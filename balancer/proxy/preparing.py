@@ -60,7 +60,7 @@ def prepare(
             return refused
     asked = None
     if view.request_fields is not None or served.is_copied:
-        asked = Asked(request, context.stream.origin, context.stream.secure, match.captures)
+        asked = Asked(request, context.origin, context.stream.secure, match.captures)
     if view.request_fields is not None and asked is not None:
         view.request_fields.put_on(outgoing, asked, to.names, time.time())
     if to.is_edited:

@@ -48,10 +48,10 @@ class Request(RequestContext):
 
     def begin(self, request: RequestHead) -> None:
         """Matches the request. It is then answered, passed to the gates of its route, or forwarded."""
-        account, view, origin = self.account, self.view, self.stream.origin
+        account, view, origin = self.account, self.view, self.origin
         if view.forwarded is not None:
             origin = view.forwarded.origin_of(origin, request)
-            self.stream.origin = origin
+            self.origin = origin
             account.client = origin.peer
         request_id = request.repeated.request_id
         if request_id:
@@ -86,16 +86,16 @@ class Request(RequestContext):
         hooking(self, request)
 
     def _pass_gates(self, request: RequestHead, match: Match, gates: tuple[Gate, ...]) -> None:
-        origin, secure = self.stream.origin, self.stream.secure
-        asked = Asked(request, origin, secure, match.captures, self.account.request_id, (), self._is_servable)
+        secure, request_id = self.stream.secure, self.account.request_id
+        asked = Asked(request, self.origin, secure, match.captures, request_id, (), self._is_servable)
         Gating(self, gates, asked).begin()
 
     def _turn_away(self, request: RequestHead) -> None:
         """Answers a request that no route serves, after gates that may block its client."""
-        gates = self.view.configurations[self.stream.origin.entry_point.key].unmatched_gates
+        gates = self.view.configurations[self.origin.entry_point.key].unmatched_gates
         if not gates:
             return self.answer(ErrorKind.NO_ROUTE)
-        Gating(self, gates, Asked(request, self.stream.origin, self.stream.secure)).begin()
+        Gating(self, gates, Asked(request, self.origin, self.stream.secure)).begin()
 
     def _let_in(self, request: RequestHead, match: Match, go: Go | None, body: SpooledBody | None = None) -> None:
         """Forwards a request that nothing has answered.
@@ -107,8 +107,8 @@ class Request(RequestContext):
             request = served.offering(request)
         if request.body_bytes != 0 and body is None and self._holds_back(request, served.main, go):
             return
-        origin = self.stream.origin
-        passing = view.passing[origin.is_trusted]
+        origin = self.origin
+        passing = view.passing[1 if origin.is_trusted else 0]  # a truth would be converted slowly
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
             Attempts().begin(self, outgoing, served.main, account.started)
@@ -210,7 +210,7 @@ class Request(RequestContext):
         assert account.request is not None
         try:
             led = led_to(account.request, to, go)
-            routes = self.view.configurations[stream.origin.entry_point.key]
+            routes = self.view.configurations[self.origin.entry_point.key]
             match = routes.match(led.host_name, led.path, led.onward, led)
             self._lead(led, match)
         except Refusal as refusal:
@@ -220,7 +220,7 @@ class Request(RequestContext):
 
     def _lead(self, led: LedHead, match: Match | None) -> None:
         """Passes a request whose path was changed to the gates of the route that serves it now."""
-        account, stream = self.account, self.stream
+        account, origin = self.account, self.origin
         account.request = led
         if match is None:
             account.destination = None
@@ -231,9 +231,9 @@ class Request(RequestContext):
         self.editors = served.editors
         if served.apart is not None:
             return self._go_apart(led, match)
-        gates = served.secure_gates if stream.origin.https else served.plain_gates
+        gates = served.secure_gates if origin.https else served.plain_gates
         known = account.request_id, led.before.added, self._is_servable
-        Gating(self, gates, Asked(led, stream.origin, stream.secure, match.captures, *known), led.before).begin()
+        Gating(self, gates, Asked(led, origin, self.stream.secure, match.captures, *known), led.before).begin()
 
     def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
         """The error to answer with: 503 in place of an error of access if no endpoint could serve the request anyway.
@@ -331,7 +331,7 @@ class Request(RequestContext):
         self.is_over = True
         view, stream, supplies = self.view, self.stream, self.supplies
         rules, accounting = view.logged, supplies.accounting
-        logging = None if rules is None else Logging(rules, stream.origin)
+        logging = None if rules is None else Logging(rules, self.origin)
         accounting.close(self.account, view.zone, logging)
         if view.hops is not None:
             count_hop(accounting.recorder, view.hops, self.account, view.zone)

@@ -12,7 +12,6 @@ from collections.abc import Collection
 from balancer.errors import ErrorKind
 from balancer.http.edits import FieldSetter, ResponseEditor
 from balancer.http.messages import RequestHead
-from balancer.http.streams import RequestStream
 from balancer.live import View
 from balancer.matching.destinations import Destination
 from balancer.model.endpoints import BackendKey
@@ -66,16 +65,14 @@ def why_none(balancer: Balancer) -> ErrorKind:
     return ErrorKind.OVERLOADED if is_overload else ErrorKind.NO_ENDPOINT
 
 
-def session(
-    balancer: Balancer, to: Destination, runtime: BackendRuntime, request: RequestHead, stream: RequestStream
-) -> Picker:
-    """What picks where a cookie or hash holds the request to an endpoint."""
+def session(balancer: Balancer, to: Destination, runtime: BackendRuntime, request: RequestHead, peer: str) -> Picker:
+    """What picks where a cookie or hash holds the request of the client at `peer` to an endpoint."""
     return Session(
         to,
         runtime=runtime,
         balancer=balancer,
         request=request,
-        peer=stream.origin.peer,
+        peer=peer,
         new_key=_new_key,
         random_below=random.randrange,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from os import path
 from typing import Final
 
 import balancer
@@ -23,4 +23,4 @@ def build_told() -> str:
 
 def is_checkout() -> bool:
     """Whether the sources are those of a checkout, which has types beside them, and not of an installation."""
-    return Path(__file__).with_name("deadlines.pxd").exists()
+    return path.exists(path.join(path.dirname(__file__), "deadlines.pxd"))

@@ -1,9 +1,9 @@
 cdef class Alarm:
     cdef public Deadlines _deadlines
-    cdef public object _looker, _time, owner, place
+    cdef public object _time, owner, place
     cdef public double _look_at, _seconds, deadline, limit, next_look
     cpdef set(self, double seconds)
-    cpdef set_looking(self, double seconds, looker)
+    cpdef set_looking(self, double seconds)
     cpdef limit_to(self, double seconds)
     cpdef unlimit(self)
     cpdef double left(self) except? -1

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import Protocol
+from typing import Protocol, cast
 
 from balancer.runtime.absences import BEAT_SECONDS, Absences
 from balancer.runtime.starving import starved_seconds
@@ -66,7 +66,6 @@ class Alarm:
     __slots__ = (
         "_deadlines",
         "_look_at",
-        "_looker",
         "_seconds",
         "_time",
         "deadline",
@@ -82,8 +81,7 @@ class Alarm:
         self._deadlines = deadlines
         self._time = loop.time
         self.owner: Alarms | None = None
-        self._looker: Looks | None = None
-        # While somebody looks: the deadline of the next look, and the seconds that were left when it was set.
+        # While the owner looks: the deadline of the next look, and the seconds that were left when it was set, else 0.
         self._look_at = NEVER
         self._seconds = 0.0
         self.deadline = NEVER
@@ -93,7 +91,7 @@ class Alarm:
 
     def set(self, seconds: float) -> None:
         """Calls `expired` of the owner in `seconds` from now; a time that was set before does not count any more."""
-        self._looker = None
+        self._seconds = 0.0
         deadline = self._time() + seconds
         if deadline > self.limit:  # noqa: PLR1730 -- `min` costs as much as the rest
             deadline = self.limit
@@ -102,8 +100,8 @@ class Alarm:
             deadlines = self._deadlines
             deadlines.insert(self)
 
-    def set_looking(self, seconds: float, looker: Looks) -> None:
-        """`set`; until the time has passed, or the next `set`, `looks` of `looker` is called every `LOOK_SECONDS`."""
+    def set_looking(self, seconds: float) -> None:
+        """`set` for an owner that `Looks`: its `looks` is called every `LOOK_SECONDS` until the time has passed."""
         if seconds <= LOOK_SECONDS:
             return self.set(seconds)
         deadline = self._time() + LOOK_SECONDS  # as `set` does, without a call for each request
@@ -112,7 +110,6 @@ class Alarm:
         self.deadline = deadline
         self._look_at = deadline
         self._seconds = seconds
-        self._looker = looker
         if deadline < self.next_look:
             deadlines = self._deadlines
             deadlines.insert(self)
@@ -132,17 +129,18 @@ class Alarm:
     def clear(self) -> None:
         """Ends the alarm. Another owner may use it."""
         self.owner = None
-        self._looker = None
         self.deadline = NEVER
 
     def expire(self) -> None:
-        looker = self._looker
-        if looker is not None and self.left() > 0:
+        owner = self.owner
+        if owner is None:
+            return
+        if self._seconds and self.left() > 0:
             late = min(self._time() - self._look_at, 2 * _LATE_SECONDS)  # more was an absence
-            self.set_looking(self._seconds - LOOK_SECONDS - late, looker)
-            looker.looks()
-        elif self.owner is not None:
-            self.owner.expired()
+            self.set_looking(self._seconds - LOOK_SECONDS - late)
+            cast("Looks", owner).looks()
+        else:
+            owner.expired()
 
 
 class Deadlines:

@@ -191,7 +191,7 @@ class LocalHooks:
             self.watch.look()
 
 
-class WorkerHooks:
+class HookCallers:
     """All hooks of a worker: those that run in it, and those that run in a process of their own."""
 
     __slots__ = ("_isolated", "_local")

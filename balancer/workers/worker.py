@@ -7,7 +7,6 @@ requests in flight end, tunnels last, and what is left at the limit is cut.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import random
 import socket
@@ -27,10 +26,8 @@ from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import Probes
 from balancer.explain.asking import RefusedRequest, question_of
 from balancer.explain.drafts import Draft
-from balancer.explain.explaining import explain, refused
 from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
-from balancer.http2.engines import shortfall
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.outbox import SpanOutbox
@@ -71,11 +68,10 @@ from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.workers import hearsay
 from balancer.workers.clients import Clients
 from balancer.workers.failing_telling import FailingTelling
-from balancer.workers.hook_callers import WorkerHooks
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.messages import SuspectRow
+from balancer.workers.worker_hooks import WorkerHooks
 
-_LOG = logging.getLogger(__name__)
 _CHECKED_A_STEP = 128  # backends whose active checks are judged at once
 _CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
 _DIGEST_KEY_BYTES = 32
@@ -157,8 +153,6 @@ class Worker:
         self._clients = Clients(idle_grace_seconds=times.idle_grace_seconds)
         self._draining = False
         self._reception = self._made_reception(recorder, transports)
-        if lacking := shortfall():
-            _LOG.warning("HTTP/2 takes more CPU than it has to: %s", lacking)
         self._reception.use(self.live.view.model.entry_points)
 
     def _gate_tools(self, counting: Counting) -> GateTools:
@@ -294,6 +288,8 @@ class Worker:
 
     def explain(self, url: str, fields: Sequence[str], *, client: str) -> Draft:
         """Where a request for `url` goes now, and why. Raises `BadQuestion`."""
+        from balancer.explain.explaining import explain, refused
+
         view, now = self.live.view, time.perf_counter()  # the clock of picks
         try:
             question = question_of(url, fields, read=RequestHeadReader(view.model.proxy).read, client=client)

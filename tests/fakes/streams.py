@@ -14,19 +14,19 @@ from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead, Trailers
 from balancer.http.origin import Origin
 from balancer.http.streams import (
+    ClientStream,
     Connection,
     EndpointStream,
     Outgoing,
     Pool,
     RequestServer,
-    RequestStream,
 )
 from balancer.model.entry_points import HTTP
 from balancer.model.handshakes import Handshake
 from balancer.picking.members import Member
 
 
-class MemoryStream(RequestStream):
+class MemoryStream(ClientStream):
     """One request of a client: what it got is in `head`, `edit`, `body` and `trailers`."""
 
     def __init__(self) -> None:

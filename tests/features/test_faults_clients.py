@@ -33,10 +33,9 @@ class Client(Protocol):
     async def ask(self, request: bytes) -> Response: ...
 
 
-def _is_unharmed(beside: Load) -> bool:
+def _assert_unharmed(beside: Load, judge_times: bool) -> None:
     assert beside.failures == []
-    assert beside.percentile_seconds(0.99) < _CALM_SECONDS
-    return True
+    assert not judge_times or beside.percentile_seconds(0.99) < _CALM_SECONDS
 
 
 @pytest.mark.parametrize("deadline", [1, pytest.param(10, marks=pytest.mark.slow)])
@@ -46,7 +45,7 @@ def _is_unharmed(beside: Load) -> bool:
     ids=["HTTP/1.1", "HTTP/2"],
 )
 async def test_c01_a_head_that_drips_in_is_cut_at_its_deadline(
-    tmp_path: Path, record_property: Record, begun: bytes, linger_seconds: float, deadline: int
+    tmp_path: Path, record_property: Record, *, judge_times: bool, begun: bytes, linger_seconds: float, deadline: int
 ) -> None:
     """Over HTTP/2 the client is told why, and has `linger_seconds` to read it."""
     ledger = Ledger()
@@ -69,13 +68,13 @@ async def test_c01_a_head_that_drips_in_is_cut_at_its_deadline(
     record_property("last closed after seconds", max(ends))
     record_property("p99 beside it", beside.percentile_seconds(0.99))
     assert len(ends) == _CROWD
-    assert max(ends) <= deadline + linger_seconds + 1.0
-    assert _is_unharmed(beside)
+    assert not judge_times or max(ends) <= deadline + linger_seconds + 1.0
+    _assert_unharmed(beside, judge_times)
 
 
 @pytest.mark.slow
 async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(
-    tmp_path: Path, record_property: Record
+    tmp_path: Path, record_property: Record, judge_times: bool
 ) -> None:
     ledger, deadline, arrival_seconds = Ledger(), 3, 2.0
     started = b"POST /0/slow HTTP/1.1\r\nHost: app.test\r\nContent-Length: 8192\r\n\r\n1"
@@ -103,7 +102,7 @@ async def test_c02_a_body_that_stops_is_cut_and_holds_its_endpoint_no_longer(
     record_property("p99 beside it", beside.percentile_seconds(0.99))
     assert len(ends) == _CROWD
     assert max(ends) <= deadline + 1.0  # what it takes to cut 300 at once
-    assert _is_unharmed(beside)
+    _assert_unharmed(beside, judge_times)
 
 
 async def test_c02_a_body_that_drips_in_holds_no_more_endpoints_than_allowed(tmp_path: Path) -> None:
@@ -197,7 +196,7 @@ async def _cpu_seconds(stage: Stage, client: Client, fields: str) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("says", [b"", hello_of_http2()], ids=["HTTP/1.1", "HTTP/2"])
 async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_nobody(
-    tmp_path: Path, record_property: Record, says: bytes
+    tmp_path: Path, record_property: Record, judge_times: bool, says: bytes
 ) -> None:
     """Those over HTTP/2 have said their preface, and end as kept connections do.
 
@@ -231,7 +230,7 @@ async def test_c05_ten_thousand_idle_connections_take_little_memory_and_disturb_
     record_property("KiB each", each / 1024)
     assert each <= 50 * 1024
     assert len(ends) == count, "each is closed in the end"
-    assert _is_unharmed(beside)
+    _assert_unharmed(beside, judge_times)
 
 
 @each_way_to_leave

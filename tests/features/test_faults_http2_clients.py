@@ -43,7 +43,7 @@ async def _clients(port: int, count: int) -> AsyncIterator[list[Http2Client]]:
 
 @each_version
 async def test_c02_bodies_that_stop_are_answered_408_and_their_connections_go_on(
-    tmp_path: Path, version: Version, record_property: Record
+    tmp_path: Path, version: Version, record_property: Record, judge_times: bool
 ) -> None:
     ledger, deadline = Ledger(), 1
     async with (
@@ -71,10 +71,10 @@ async def test_c02_bodies_that_stop_are_answered_408_and_their_connections_go_on
         assert await stage.connections("endpoint_active") == 0
     record_property("last answered after seconds", seconds)
     assert {each.status for each in answers} == {408}
-    assert seconds <= deadline + 1.5
+    assert not judge_times or seconds <= deadline + 1.5
     assert [each.status for each in after] == [200] * len(clients)
     assert beside.failures == []
-    assert beside.percentile_seconds(0.99) < 0.25
+    assert not judge_times or beside.percentile_seconds(0.99) < 0.25
 
 
 @each_version

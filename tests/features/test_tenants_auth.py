@@ -17,6 +17,8 @@ from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of
 from tests.integration.manifests import Document, ingress, path, rule
 from tests.integration.running import until
 
+pytestmark = pytest.mark.faults
+
 _SERVICES = 8
 _REQUESTS = 270  # for each service, which together are more than a worker has places for
 _HALF = 1024  # of the places
@@ -63,7 +65,7 @@ async def _flood(port: int, *, requests: int) -> list[asyncio.StreamWriter]:
 
 @pytest.mark.slow
 @in_one_of_three
-async def test_auth_services_that_are_silent_take_no_place_of_another_tenant(tmp_path: Path) -> None:
+async def test_auth_services_that_are_silent_take_no_place_of_another_tenant(tmp_path: Path, judge_times: bool) -> None:
     ledger = Ledger()
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
@@ -81,7 +83,7 @@ async def test_auth_services_that_are_silent_take_no_place_of_another_tenant(tmp
             for writer in writers:
                 writer.close()
     assert settling.failures == []
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)
 
 
 async def test_mirrors_that_are_silent_take_no_place_of_another_tenant(tmp_path: Path) -> None:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import resource
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
+
+import pytest
 
 from balancer.proxy.body_room import MEMORY_BYTES_MOST, files_for
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.fakes.sockets import until
 from tests.features.faults.load import HOST, Ledger, Load, honest
-from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
+from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, memory_of, neighbours
 from tests.integration.running import Zonal
+
+pytestmark = pytest.mark.faults
 
 _MEBIBYTE = 1024**2
 _FIRST = {"proxy-request-buffering": "on"}
-
-
-def memory_of(zonal: Zonal) -> int:
-    """The resident bytes of the process."""
-    found = re.search(r"^VmRSS:\s+(\d+) kB$", Path(f"/proc/{zonal.pid}/status").read_text(), re.MULTILINE)
-    assert found
-    return int(found[1]) * 1024
 
 
 def files_of(zonal: Zonal) -> int:
@@ -88,17 +84,17 @@ async def modest_beside(
 
 
 @in_one_of_three
-async def test_a_tenant_whose_bodies_fill_its_memory_goes_to_files(tmp_path: Path) -> None:
+async def test_a_tenant_whose_bodies_fill_its_memory_goes_to_files(tmp_path: Path, judge_times: bool) -> None:
     alone, beside, grown, told = await modest_beside(
         tmp_path, greedy={"client-body-buffer-size": "1m"}, modest={}, clients=100, size=_MEBIBYTE - 1, files=60
     )
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)
     assert told == []
     assert grown < MEMORY_BYTES_MOST, "100 MiB of bodies would be in memory"
 
 
 @in_one_of_three
-async def test_a_tenant_that_uses_up_its_files_leaves_others_theirs(tmp_path: Path) -> None:
+async def test_a_tenant_that_uses_up_its_files_leaves_others_theirs(tmp_path: Path, judge_times: bool) -> None:
     _, descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
     share = files_for(descriptors) // 2
     alone, beside, _, told = await modest_beside(
@@ -109,6 +105,6 @@ async def test_a_tenant_that_uses_up_its_files_leaves_others_theirs(tmp_path: Pa
         size=5000,
         files=share - 5,
     )
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)
     assert len(told) >= 20
     assert set(told) == {503}

@@ -12,6 +12,8 @@ from tests.features.tenants.crowding import crowding
 from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.running import until
 
+pytestmark = pytest.mark.faults
+
 _PLACES = 600
 _POST = f"POST /modest/1/a HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 9\r\n\r\n"
 
@@ -25,7 +27,9 @@ _CROWDS = {
 
 @pytest.mark.parametrize("crowd", _CROWDS)
 @in_one_of_three
-async def test_a_client_with_all_places_of_a_worker_gives_some_to_another(tmp_path: Path, crowd: str) -> None:
+async def test_a_client_with_all_places_of_a_worker_gives_some_to_another(
+    tmp_path: Path, crowd: str, judge_times: bool
+) -> None:
     scheme, says = _CROWDS[crowd]
     async with ScriptedEndpoint(honest(Ledger())) as endpoint:
         modest = Tenant("modest", [endpoint])
@@ -36,7 +40,7 @@ async def test_a_client_with_all_places_of_a_worker_gives_some_to_another(tmp_pa
             async with crowding(port, _PLACES + 20, says=says.encode()) as greedy:
                 await until(lambda: greedy.lost > 20, seconds=10.0)
                 await beside.steady(rate=40, seconds=2.0)
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)
 
 
 async def test_connections_that_a_modest_client_keeps_stay(tmp_path: Path) -> None:

@@ -6,12 +6,16 @@ import asyncio
 import random
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import HOST, Ledger, Load, honest
 from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.manifests import ingress, path, rule
 from tests.integration.running import Zonal
+
+pytestmark = pytest.mark.faults
 
 _USE_REGEX = {"nginx.ingress.kubernetes.io/use-regex": "true"}
 _PATHS = [path(f"/g(a|b)*a(a|b){{40}}{number}", "app", kind="ImplementationSpecific") for number in range(8)]
@@ -31,7 +35,7 @@ async def costly_paths(zonal: Zonal, *, rate: int, seconds: float) -> set[int]:
 
 
 @in_one_of_three
-async def test_a_path_made_for_costly_expressions_delays_nobody(tmp_path: Path) -> None:
+async def test_a_path_made_for_costly_expressions_delays_nobody(tmp_path: Path, judge_times: bool) -> None:
     ledger = Ledger()
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
@@ -42,5 +46,5 @@ async def test_a_path_made_for_costly_expressions_delays_nobody(tmp_path: Path) 
         statuses, _ = await asyncio.gather(
             costly_paths(zonal, rate=30, seconds=2.0), beside.steady(rate=50, seconds=2.0)
         )
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)
     assert statuses <= {414, 503}

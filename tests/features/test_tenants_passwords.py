@@ -15,6 +15,8 @@ from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of
 from tests.integration.manifests import Document, ingress, path, rule
 from tests.integration.test_sign_in import SLOW, basic, users
 
+pytestmark = pytest.mark.faults
+
 _SIGN_IN = {"auth-type": "basic", "auth-secret": "pw"}
 _PATHS = 40  # each check takes 0.2 s, so that a turn of all of them takes longer than a request may
 
@@ -29,7 +31,7 @@ def guarded(number: int) -> Document:
 
 @pytest.mark.slow
 @in_one_of_three
-async def test_a_flood_of_passwords_for_many_paths_delays_no_other_tenant(tmp_path: Path) -> None:
+async def test_a_flood_of_passwords_for_many_paths_delays_no_other_tenant(tmp_path: Path, judge_times: bool) -> None:
     ledger = Ledger()
     flooded = [guarded(number) for number in range(_PATHS)]
     async with (
@@ -54,4 +56,4 @@ async def test_a_flood_of_passwords_for_many_paths_delays_no_other_tenant(tmp_pa
             async with RawClient(zonal.http_port) as last:  # whoever came before has been read when it is answered
                 assert (await last.ask(f"GET /nowhere HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())).status == 404
             await beside.steady(rate=50, seconds=1.0)
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)

@@ -6,9 +6,13 @@ import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import Ledger, Load, honest
 from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
+
+pytestmark = pytest.mark.faults
 
 _KEPT = 16
 
@@ -20,7 +24,9 @@ async def _waves(load: Load) -> None:
 
 
 @in_one_of_three
-async def test_a_modest_tenant_keeps_its_connections_beside_one_that_fills_the_pools(tmp_path: Path) -> None:
+async def test_a_modest_tenant_keeps_its_connections_beside_one_that_fills_the_pools(
+    tmp_path: Path, judge_times: bool
+) -> None:
     async with AsyncExitStack() as stack:
         slow = honest(Ledger(), delay_seconds=0.05)  # so that waves come back while a modest request is under way
         endpoint, *others = [await stack.enter_async_context(ScriptedEndpoint(slow)) for _ in range(5)]
@@ -42,4 +48,4 @@ async def test_a_modest_tenant_keeps_its_connections_beside_one_that_fills_the_p
         greedy.close()
         assert made <= 3
     assert greedy.failures == one_by_one.failures == []
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from tests.fakes.endpoints import ScriptedEndpoint
 from tests.features.faults.load import Ledger, Load, honest
 from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of_three, neighbours
 from tests.integration.manifests import Document, ManifestFolder, ingress, path, rule
+
+pytestmark = pytest.mark.faults
 
 _LISTS, _NETWORKS = 30, 500
 _CHANGES = 4
@@ -26,7 +30,7 @@ def _with_list(number: int, change: int) -> Document:
 
 
 @in_one_of_three
-async def test_long_lists_that_change_all_the_time_do_not_hold_others(tmp_path: Path) -> None:
+async def test_long_lists_that_change_all_the_time_do_not_hold_others(tmp_path: Path, judge_times: bool) -> None:
     async with ScriptedEndpoint(honest(Ledger())) as endpoint:
         modest = Tenant("modest", [endpoint])
         async with neighbours(tmp_path, modest, options=("--workers", "1")) as zonal:
@@ -38,4 +42,4 @@ async def test_long_lists_that_change_all_the_time_do_not_hold_others(tmp_path: 
                 folder.write("lists.json", *(_with_list(number, change) for number in range(_LISTS)))
                 await asyncio.sleep(1.0)  # the load goes on
             await asking
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)

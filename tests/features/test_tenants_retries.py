@@ -17,6 +17,8 @@ from tests.features.tenants.neighbours import Tenant, assert_unharmed, in_one_of
 from tests.integration.manifests import ManifestFolder
 from tests.integration.running import Zonal
 
+pytestmark = pytest.mark.faults
+
 _BUSY = answering(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
 _RETRIED = {"proxy-next-upstream": "error timeout http_503"}
 _LOSSES = 5
@@ -57,7 +59,9 @@ async def _rolling(zonal: Zonal, rollout: _Rollout) -> Load:
 
 @in_one_of_three
 @pytest.mark.alone  # beside the whole suite, its times were those of the suite
-async def test_a_rollout_beside_a_tenant_whose_endpoints_answer_503_fails_no_request(tmp_path: Path) -> None:
+async def test_a_rollout_beside_a_tenant_whose_endpoints_answer_503_fails_no_request(
+    tmp_path: Path, judge_times: bool
+) -> None:
     ledger = Ledger()
     async with (
         ScriptedEndpoint(honest(ledger)) as one,
@@ -74,6 +78,6 @@ async def test_a_rollout_beside_a_tenant_whose_endpoints_answer_503_fails_no_req
                 await failing.steady(rate=200, seconds=1.0)
                 beside, _ = await asyncio.gather(_rolling(zonal, rollout), failing.steady(rate=200, seconds=3.0))
     assert failing.answers == []
-    assert_unharmed(beside, alone)
+    assert_unharmed(beside, alone, judge_times)
     assert len(beside.answers) == 150
     assert ledger.doubled_posts == ledger.wrong_bodies == []

@@ -113,6 +113,10 @@ class Child:
         self.channel = Channel(ours, TO_PARENT, on_message=self.messages.append, on_end=self.ends.append)
         self.send(Fallback(FALLBACK))
 
+    def mapped(self) -> str:
+        """What its memory holds of files, libraries among them."""
+        return Path(f"/proc/{self.process.pid}/maps").read_text()
+
     def send(self, message: ToWorker) -> None:
         self.channel.send(encode(message))
 
@@ -188,6 +192,7 @@ async def test_it_accepts_at_once_serves_what_is_published_and_counts_and_logs_i
         assert [json.loads(line)["status"] for line in lines.splitlines()] == [404, 200, 200]
         await until(lambda: parent.counted() == 3)
         assert child.messages == [Accepting(), Serving(1)]
+        assert "ngh2" not in child.mapped(), "nobody spoke HTTP/2"
 
 
 def readable(descriptor: int) -> bool:
@@ -335,7 +340,12 @@ def test_nothing_of_the_control_plane_is_even_imported() -> None:
         check=True,
         capture_output=True,
     )
-    packages = {name.partition(".")[0] for name in json.loads(told.stdout)}
+    modules = set(json.loads(told.stdout))
+    packages = {name.partition(".")[0] for name in modules}
     assert {"balancer", "msgspec"} <= packages
     assert not packages & {"ingress", "kubernetes_asyncio", "prometheus_client", "aiohttp", "yaml", "click"}
     assert "cryptography" not in packages, "a worker makes no certificate, and starts sooner without"
+    # What most workers never need takes memory in each of them.
+    rare = {"balancer.explain.explaining", "balancer.workers.hook_callers", "zonal_hooks.limits", "ctypes", "pathlib"}
+    assert not modules & rare
+    assert not packages & {"ngh2", "h2", "hpack"}, "nobody speaks HTTP/2 yet"

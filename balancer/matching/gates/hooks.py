@@ -158,7 +158,7 @@ class _HookTurn:
         """Takes the verdict of one call. None: the request goes on."""
         if isinstance(verdict, Passed):
             edits, choice = verdict.edits, verdict.choice
-            if edits.removed:
+            if edits.removed and self._added:
                 self._added = tuple(field for field in self._added if field[0].lower() not in edits.removed)
             self._added += edits.added
             self._removed |= edits.removed
@@ -189,8 +189,8 @@ def request_of(asked: Asked, scene: HookScene, removed: frozenset[bytes] = _NO_N
     """The request as a hook sees it: with what earlier gates and hooks have changed."""
     request, origin = asked.request, asked.origin
     fields = request.fields
-    gone = removed | scene.removed
-    if gone:
+    if removed or scene.removed:
+        gone = removed | scene.removed
         fields = tuple(field for field in fields if field[0] not in gone)
     if added or asked.added:
         fields += tuple(

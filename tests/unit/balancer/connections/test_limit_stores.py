@@ -104,13 +104,13 @@ async def test_who_has_left_hears_nothing(served: LimitServer) -> None:
 def test_a_file_names_the_store_and_no_message_holds_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "url"
     file.write_text("valkey://:secret@127.0.0.1:6379/0\n")
-    assert url_in(file) == "valkey://:secret@127.0.0.1:6379/0"
+    assert url_in(str(file)) == "valkey://:secret@127.0.0.1:6379/0"
     assert url_at("") == ""
     for text in ("http://:secret@127.0.0.1", "", "valkey://:secret@127.0.0.1:port/0"):
         file.write_text(text)
         with pytest.raises(StoreUnusable) as problem:
-            url_in(file)
+            url_in(str(file))
         assert "secret" not in str(problem.value)
         assert url_at(str(file)) == ""
     with pytest.raises(StoreUnusable, match="No such file"):
-        url_in(tmp_path / "missing")
+        url_in(str(tmp_path / "missing"))

@@ -23,7 +23,11 @@ from balancer.http2.engine import SERVER
 from balancer.http2.engines import make_engine, shortfall
 from balancer.http2.events import EngineLimits
 print(type(make_engine(SERVER, EngineLimits())).__name__, shortfall())
+from balancer.connections.client_making import tell_shortfall
+tell_shortfall()
+tell_shortfall()
 """
+TOLD = "HTTP/2 takes more CPU than it has to: "
 
 
 def test_a_client_begins_with_the_preface_and_a_server_with_its_settings() -> None:
@@ -64,12 +68,16 @@ def test_an_engine_that_cannot_be_imported_is_told_with_the_next_one() -> None:
 )
 def test_a_compiled_build_says_why_it_has_the_binding(change: str, why: str) -> None:
     asked = [sys.executable, "-c", ASK.format(change=change)]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=os.environ.copy()).stdout
-    assert said.startswith(f"Ngh2Engine {why}")
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=os.environ.copy())
+    assert said.stdout.startswith(f"Ngh2Engine {why}")
+    assert said.stderr.startswith(TOLD + why)
+    assert said.stderr.count(TOLD) == 1, "the log hears it once"
 
 
 @pytest.mark.large
 def test_a_process_without_ngh2_says_so() -> None:
     asked = [sys.executable, "-c", "import sys; sys.modules['ngh2'] = None\n" + ASK.split("{change}")[1]]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=os.environ.copy()).stdout
-    assert said.startswith("H2Engine import of ngh2 halted")
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, env=os.environ.copy())
+    assert said.stdout.startswith("H2Engine import of ngh2 halted")
+    assert said.stderr.startswith(TOLD + "import of ngh2 halted")
+    assert said.stderr.count(TOLD) == 1, "the log hears it once"

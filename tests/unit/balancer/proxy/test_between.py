@@ -7,7 +7,9 @@ import pytest
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead, Trailers
-from balancer.http.streams import RequestStream
+from balancer.http.origin import Origin
+from balancer.http.streams import ClientStream, RequestStream
+from balancer.model.entry_points import HTTP
 from balancer.proxy.between import StreamBetween
 
 HEAD = ResponseHead(101, (), 0, b"")
@@ -15,11 +17,13 @@ EDIT = HeadEdit()
 REFUSAL = Refusal(ErrorKind.BAD_REQUEST, "it ends too early")
 
 
-class Inner(RequestStream):
+class Inner(ClientStream):
     """The client's stream, which notes what it is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, secure: bool = False) -> None:
         self.told: list[object] = []
+        self.origin = Origin(peer="192.0.2.7", entry_point=HTTP)
+        self.secure = secure
 
     def attach(self, consumer: object) -> None:
         self.told.append(consumer)
@@ -105,7 +109,23 @@ def test_what_answers_say_reaches_the_client() -> None:
     assert inner.told == ["start", "hold", "resume", HEAD, (HEAD, EDIT, b"data")]
 
 
-@pytest.mark.parametrize("name", ["closed", "secure", "body_begun", "last"])
+@pytest.mark.parametrize("secure", [True, False])
+def test_it_is_on_the_connection_of_the_client(secure: bool) -> None:
+    inner = Inner(secure=secure)
+    between = StreamBetween(inner)
+    assert between.origin is inner.origin
+    assert between.secure is secure
+
+
+@pytest.mark.parametrize("name", ["body_begun", "closed", "last", "writing_paused"])
+def test_only_the_stream_of_a_client_has_places_for_its_state(name: str) -> None:
+    # Compiled code that knows only a `RequestStream` would read such a place and ask no stream between.
+    assert name in vars(ClientStream)
+    with pytest.raises(NotImplementedError):
+        getattr(RequestStream(), name)
+
+
+@pytest.mark.parametrize("name", ["closed", "body_begun", "last"])
 def test_the_state_is_that_of_the_client(name: str) -> None:
     inner = Inner()
     between = StreamBetween(inner)

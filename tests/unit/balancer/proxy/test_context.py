@@ -26,3 +26,4 @@ async def test_a_request_keeps_the_view_with_which_it_began() -> None:
         assert context.view is began
         assert context.newest_view() is proxy.live.view is not began
         assert (context.account.request, context.account.client) == (request, "192.0.2.1")
+        assert context.origin is stream.origin

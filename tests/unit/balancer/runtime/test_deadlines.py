@@ -316,7 +316,7 @@ def test_who_waits_looks_now_and_then_until_the_time_is_over() -> None:
     with Bench() as bench:
         alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
         alarm.owner = waiting
-        alarm.set_looking(3.0, waiting)
+        alarm.set_looking(3.0)
         bench.clock.advance(2.9)
         assert 4 <= waiting.looked <= 5
         assert waiting.expirations == 0
@@ -328,7 +328,7 @@ def test_who_looks_around_is_not_late_because_the_loop_stood_still() -> None:
     with Bench() as bench:
         alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
         alarm.owner = waiting
-        alarm.set_looking(3.0, waiting)
+        alarm.set_looking(3.0)
         bench.clock.advance(0.2)
         bench.clock.now += 4.0
         bench.clock.advance(2.0)
@@ -341,11 +341,11 @@ def test_nobody_looks_after_another_time_was_set_or_where_it_is_short() -> None:
     with Bench() as bench:
         alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
         alarm.owner = waiting
-        alarm.set_looking(3.0, waiting)
+        alarm.set_looking(3.0)
         alarm.set(2.0)
         bench.clock.advance(2.5)
         assert (waiting.looked, waiting.expirations) == (0, 1)
-        alarm.set_looking(LOOK_SECONDS / 2, waiting)
+        alarm.set_looking(LOOK_SECONDS / 2)
         bench.clock.advance(2.5)
         assert (waiting.looked, waiting.expirations) == (0, 2)
 
@@ -355,6 +355,6 @@ def test_a_limit_ends_the_looks() -> None:
         alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
         alarm.owner = waiting
         alarm.limit_to(1.6)
-        alarm.set_looking(60.0, waiting)
+        alarm.set_looking(60.0)
         bench.clock.advance(2.0)
         assert (waiting.looked, waiting.expirations) == (2, 1)

@@ -16,6 +16,7 @@ from balancer.model.hooks import HookCode, HookPhase, HookRule
 from balancer.workers.hook_callers import HookCounts, LocalHooks, LoopWatch, NamedWatch
 from tests.unit.balancer.metrics.test_recorder import Counted
 from tests.unit.zonal_hooks.test_messages import request
+from zonal_hooks.calling import Running
 from zonal_hooks.loading import NotAHook, digest_of
 from zonal_hooks.verdicts import PASSED, Denied, Failed, Verdict
 
@@ -71,6 +72,15 @@ async def test_a_call_that_waits_is_counted_when_it_ends() -> None:
     assert await answer == Denied(401)
     loaded.hooks.stop()
     assert sum(loaded.counted.of(HOOK_SECONDS)["x",][:SUM]) == 1
+
+
+async def test_a_call_that_ends_before_its_first_step_holds_no_loop() -> None:
+    loaded = Loaded(WAITS)
+    waiting = loaded.caller(WAITS).call("request", request(), lambda _: None)
+    assert isinstance(waiting, Running)
+    assert loaded.hooks.watch.holder == "", "the loop has it back"
+    waiting.cancel()
+    loaded.hooks.stop()
 
 
 def test_a_hook_that_is_not_loaded_has_no_caller() -> None:
