@@ -36,15 +36,20 @@ class Instructions:
         return self._step
 
 
-async def instructions_of(served: Hooked, host: str) -> int:
-    """The fewest instructions that a request to `host` on a kept connection took, of several connections."""
-    counts = []
+async def instructions_of(served: Hooked, host: str) -> Counter[int]:
+    """How many requests to `host` took so many instructions, on kept connections."""
+    counts = Counter[int]()
     for _ in range(_CONNECTIONS):
         async with await Connection.open(served.plane.http_port) as connection:
             await connection.get(host)
             await connection.get(host)
-            counts += [await _counted(connection, host) for _ in range(_TIMES)]
-    return min(counts)
+            counts.update([await _counted(connection, host) for _ in range(_TIMES)])
+    return counts
+
+
+def usual(counts: Counter[int]) -> int:
+    """The number of instructions that most requests took: clocks and what is learnt cost some more, and some less."""
+    return counts.most_common(1)[0][0]
 
 
 async def _counted(connection: Connection, host: str) -> int:
@@ -61,18 +66,18 @@ async def _counted(connection: Connection, host: str) -> int:
 
 
 async def test_a_route_without_hooks_runs_not_one_instruction_more() -> None:
-    """In rounds until both fewest are equal: what is learnt of endpoints and clients costs some more, now and then."""
-    without, asks_none, beside, asks = [], [], [], []
+    """In rounds, until what most requests took is equal."""
+    without, asks_none, beside, asks = Counter[int](), Counter[int](), Counter[int](), Counter[int]()
     async with hooked(PASSES) as served:
         for _ in range(_ROUNDS):
             served.serve({})
-            without.append(await instructions_of(served, APART))
-            asks_none.append(await instructions_of(served, HOST))
+            without += await instructions_of(served, APART)
+            asks_none += await instructions_of(served, HOST)
             served.serve({"first": PASSES})
-            beside.append(await instructions_of(served, APART))
-            asks.append(await instructions_of(served, HOST))
-            if min(beside) == min(without):
+            beside += await instructions_of(served, APART)
+            asks += await instructions_of(served, HOST)
+            if usual(beside) == usual(without):
                 break
-    assert min(without) > 100
-    assert min(beside) == min(without)
-    assert min(asks) > min(asks_none), "the count would not see a hook"
+    assert usual(without) > 100
+    assert usual(beside) == usual(without)
+    assert usual(asks) > usual(asks_none), "the count would not see a hook"
