@@ -84,7 +84,7 @@ class GatewayKeeper:
         self._judgements = JudgementsInUse()
         self._departures = Departures()
         self._provisioned = Provisioned()
-        self._done: dict[str, ServiceWrite] = {}
+        self._done: dict[str, tuple[ServiceWrite, float]] = {}  # and until when the watch may take to report it
         self._distribution = "PreferSameZone"
         self._problem = ""
         self._woken = asyncio.Event()
@@ -176,11 +176,13 @@ class GatewayKeeper:
         for write in due:
             if not self._cluster.leading():
                 return False
-            if self._done.get(write.told) == write:
-                continue  # the watch has not reported it yet
+            done, until = self._done.get(write.told, (None, 0.0))
+            if done == write and time.monotonic() < until:
+                is_done = False  # a Service that is deleted as soon as it is made is never seen, and made again
+                continue
             answer = await self._answer(write)
             if answer.is_success or answer.status in (404, 409):
-                self._done[write.told] = write
+                self._done[write.told] = write, time.monotonic() + self._pace.retry_seconds
                 self._note("")
                 continue
             is_done = False
