@@ -198,3 +198,16 @@ async def test_shared_addresses_are_provided_and_no_service_is_made(tmp_path: Pa
         assert services(server) == {}
         assert scene.keeper.is_settled(scene.inventory, scene.judgement)
         assert not scene.keeper.is_settled(Inventory(), scene.judgement)
+
+
+async def test_a_service_that_goes_before_the_watch_tells_of_it_is_made_again(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server)
+        for each in (gateway_class(), gateway("one")):
+            server.put(each)
+        scene = Scene(server, client)
+        async with running(scene.keeper.run()):
+            scene.keeper.translated()
+            await until(lambda: targets(server).keys() == {"infra/one"})
+            server.delete("Service", "zonal", services(server)["infra/one"]["metadata"]["name"])
+            await until(lambda: targets(server).keys() == {"infra/one"})
