@@ -72,4 +72,4 @@ def test_whose_requests_stay_is_said_and_a_change_of_that_is_another_text() -> N
     (finding,) = zones.follow([report()], at_epoch_seconds=NOON)
     assert "stay" not in finding.message
     (later,) = zones.follow([report(staying="Ingress shop/web")], at_epoch_seconds=NOON)
-    assert "of other zones 3 of 300 (1%). Requests of Ingress shop/web stay: settings there leave no zone." in later.message
+    assert "(1%). Requests of Ingress shop/web stay: settings there leave no zone. Find" in later.message
