@@ -83,7 +83,7 @@ def _ways_of(route: Route) -> Iterator[_Way]:
             yield branch.backend, branch.zone_policy, branch.owner
     if route.stand_ins is not None:
         pages = route.stand_ins.error_pages
-        for backend in (route.stand_ins.without_endpoints, pages and pages.backend):
+        for backend in (route.stand_ins.without_endpoints, None if pages is None else pages.backend):
             if backend is not None:
                 yield backend, None, route.owner
 

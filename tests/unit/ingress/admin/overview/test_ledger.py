@@ -76,8 +76,16 @@ def test_a_service_that_is_gone_has_no_row() -> None:
 def _reported(
     zone: str, state: str, share: float = 0.0, begun: ZoneEvidence | None = None, staying: str = ""
 ) -> ZoneReport:
-    given = {"share": share, "begun": begun, "staying": staying}
-    return ZoneReport(namespace="shop", service="cart", backend="shop/cart:80", zone=zone, state=state, **given)
+    return ZoneReport(
+        namespace="shop",
+        service="cart",
+        backend="shop/cart:80",
+        zone=zone,
+        state=state,
+        share=share,
+        begun=begun,
+        staying=staying,
+    )
 
 
 def test_zones_that_fail_are_those_of_their_service_until_they_are_well() -> None:
