@@ -181,6 +181,7 @@ CORE = (
     "ingress.following.holdoff",
     "ingress.following.sick_zones",
     "ingress.following.zone_modes",
+    "ingress.migration.plain_words",
     "ingress.migration.savings.bills",
     "ingress.migration.savings.estimating",
     "ingress.objects",
