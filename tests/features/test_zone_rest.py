@@ -3,8 +3,8 @@
 Two fleets get the same requests, each of which says how much work it is. Endpoints note how long each would have taken
 there on a machine that is never late, by when it came and what else was there. So p99 says what the choices of
 endpoints cost, and not what else the machine did. The least share follows from how long the endpoints really worked.
-Where the share rests depends on the first queue, so that a window may miss a goal by a little (docs/known-flaws.md): one
-of three has to meet them all.
+Where the share rests depends on the first queue, so that a window may miss a goal by a little (docs/known-flaws.md):
+one of three has to meet them all.
 """
 
 from __future__ import annotations
