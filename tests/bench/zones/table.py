@@ -83,9 +83,9 @@ the clients in other zones is 1.24 times what it was (goal 1.2; 1.16 as it is).
 A zone that may not be slower at all lets more leave than five points above the least in 11 of 24 runs.
 
 Most of these laws trade one goal for the other: a point less of the share is 0.02 more of p99. Where a share rests is
-decided by what the zone carried in the first queue, which is known to some per cent. Without a longer way to other zones,
-as on one machine, 8 of 24 other runs miss a goal (share on average 43.1 %, standard deviation 2.3), 5 of them with
-1.13 times, and 8 with 1.16 times.
+decided by what the zone carried in the first queue, which is known to some per cent. Without a longer way to other
+zones, as on one machine, 8 of 24 other runs miss a goal (share on average 43.1 %, standard deviation 2.3), 5 of them
+with 1.13 times, and 8 with 1.16 times.
 """
 
 
