@@ -91,6 +91,7 @@ CORE = (
     "balancer.matching.request_edits",
     "balancer.matching.request_fields",
     "balancer.matching.stand_ins",
+    "balancer.matching.steering",
     "balancer.matching.urls",
     "balancer.matching.variables",
     "balancer.metrics.definitions",
