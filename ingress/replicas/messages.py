@@ -129,8 +129,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `name` is for people. `zone` is where the replica runs, empty if unknown. The next message comes within `seconds`.
     `failing` are all endpoints that fail or are suspected, `left` all zones that requests leave; None: the same as
-    before. `away`: the replica says that it is not ready, because its links are sick. `counted`: a total of requests that
-    is not among `picks` is the same as before; without it, nothing is said about other totals.
+    before. `away`: the replica says that it is not ready, because its links are sick. `counted`: a total of requests
+    that is not among `picks` is the same as before; without it, nothing is said about other totals.
 
     `load_table` and `zone_table` go to replicas of the same zone only; `loads` and `zones` are the same for replicas of
     schema 1.

@@ -11,7 +11,7 @@ EXCHANGES: Final = 64
 """
 
 NAMES_MOST: Final = 8192
-"""Of one replica so many Services are known, and so many rows of each kind of what workers saw, beside those of the last
+"""Of one replica so many Services are known. So are rows of each kind of what workers saw, beside those of its last
 message.
 """
 

@@ -57,7 +57,7 @@ class Telling:
         return News() if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None
 
     def message(self, number: int, news: News, *, name: str, is_older: bool) -> Message:
-        """The message that tells `news`. `name` is that of this replica; `is_older`: the other one knows schema 1 only."""
+        """The message that tells `news`. `name` is that of this replica; `is_older`: the other one knows schema 1."""
         return self._outbox.message(
             number,
             name=name,

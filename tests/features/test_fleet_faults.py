@@ -53,9 +53,10 @@ def changed(fleet: SimulatedFleet, before: dict[str, int]) -> int:
 
 def test_half_of_the_replicas_cut_off_know_each_other_and_all_again_when_the_link_heals() -> None:
     fleet = settled(replicas(2))
-    halves = [each for each in fleet.replicas if each.startswith("zone-a")], [
-        each for each in fleet.replicas if not each.startswith("zone-a")
-    ]
+    halves = (
+        [each for each in fleet.replicas if each.startswith("zone-a")],
+        [each for each in fleet.replicas if not each.startswith("zone-a")],
+    )
     before = changes(fleet)
     fleet.cut = {frozenset((one, other)) for one in halves[0] for other in halves[1]}
     fleet.run(30.0)

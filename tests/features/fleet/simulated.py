@@ -1,4 +1,4 @@
-"""Replicas that tell each other in simulated time, through the modules that decide; links can be cut, and clocks differ.
+"""Replicas that tell each other in simulated time, through the modules that decide. Links can be cut, clocks differ.
 
 A message that is sent arrives at once, or is lost. Time goes in steps of a turn of the conversation.
 """
