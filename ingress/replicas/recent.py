@@ -52,5 +52,5 @@ class RecentRows(Generic[_Name, _Row]):
 
 
 def remembered(names: Collection[str]) -> frozenset[str]:
-    """Those names of which others remember rows: of too many the first ones in order, the same at each replica."""
+    """The names of which others remember rows: of too many the first ones in order, the same at each replica."""
     return frozenset(sorted(names)[:NAMES_MOST] if len(names) > NAMES_MOST else names)
