@@ -11,9 +11,6 @@ from math import ceil
 
 import msgspec
 
-HOLDOFF = "; 50 ms of it is the holdoff"
-"""What the latency of a change holds beside work."""
-
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """One measured value. `bar` is the most it may be, None where nothing was promised; `detail` explains it."""
@@ -73,6 +70,11 @@ def median(name: str, seconds: Sequence[float], *, bar: float | None = None, als
         bar=bar,
         detail=f"{len(seconds)} changes, {min(milliseconds):.0f} to {max(milliseconds):.0f} ms{also}",
     )
+
+
+def waited(seconds: float) -> str:
+    """What the latency of a change holds beside work, as more detail of it."""
+    return f"; {1000 * seconds:.0f} ms of it is the holdoff"
 
 
 def percentile(values: Sequence[float], share: float) -> float:

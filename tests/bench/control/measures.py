@@ -17,9 +17,10 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from ingress.following.holdoff import LONE_SECONDS, QUIET_SECONDS
 from tests.bench.control.cluster import changed_slice, host_of, ingress_of, slices_of, unfollowed
 from tests.bench.control.effects import connections, seconds_until, seconds_until_certificate
-from tests.bench.control.figures import HOLDOFF, Figure, median, percentile, ratio
+from tests.bench.control.figures import Figure, median, percentile, ratio, waited
 from tests.bench.control.load import Latencies
 from tests.bench.control.processes import MIB, Usage, children, usage, waited_seconds
 from tests.bench.control.scraping import page_bytes
@@ -94,7 +95,7 @@ class Measures:
                 taken.append(await seconds_until(opened, is_new, since=since))
                 await asyncio.sleep(0.2)
         self._put(*slices_of(self._site.shape, number, port=self._site.ports[0]))
-        latency = median("one slice changed, until every worker uses it", taken, bar=100, also=HOLDOFF)
+        latency = median("one slice changed, until every worker uses it", taken, bar=100, also=waited(QUIET_SECONDS))
         return [latency, await self._cost_of_change(number)]
 
     async def certificate_change(self) -> list[Figure]:
@@ -127,7 +128,8 @@ class Measures:
                 since = time.monotonic()
                 self._put(ingress_of(self._site.shape, number, target=target))
                 taken.append(await seconds_until(opened, is_new, since=since))
-        return [median("Ingress changed, until every worker follows it", taken, bar=200)]
+        also = waited(LONE_SECONDS)
+        return [median("Ingress changed, until every worker follows it", taken, bar=200, also=also)]
 
     async def storm(self) -> list[Figure]:
         """A thousand slices change each second, beside a load; and the same with objects that nobody follows."""

@@ -11,8 +11,9 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from ingress.following.holdoff import LONE_SECONDS
 from tests.bench.control.effects import connections, seconds_until
-from tests.bench.control.figures import HOLDOFF, Figure, median
+from tests.bench.control.figures import Figure, median, waited
 from tests.bench.control.processes import usage
 from tests.bench.control.routed_cluster import RouteShape, documents, gateway_of, host_of, ports_of, route_of
 from tests.bench.control.stage import HISTORY, Running, endpoints, proxy
@@ -112,7 +113,8 @@ async def _followed(routed: _Routed, changes: int) -> list[Figure]:
         for _ in range(changes):
             await asyncio.sleep(_BETWEEN_SECONDS)
             taken.append(await routed.follows(opened))
-    figures.append(median("one HTTPRoute changed, until every worker follows it", taken, bar=200, also=HOLDOFF))
+    name, also = "one HTTPRoute changed, until every worker follows it", waited(LONE_SECONDS)
+    figures.append(median(name, taken, bar=200, also=also))
     return [*figures, *await _costs(routed, changes)]
 
 
