@@ -107,6 +107,13 @@ def reference(name: str, value: str | None) -> str | None:
     return value
 
 
+def given_names(*names: str) -> tuple[str, ...]:
+    """The options among `names` that the user gave. The others were left to their defaults."""
+    context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
+    return tuple(name for name in names if context.get_parameter_source(name) is not default)
+
+
 def _switched(argument: str, switches: set[str]) -> str:
     name, _, word = argument.partition("=")
     if name in switches and word.lower() in _TRUE:

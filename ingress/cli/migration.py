@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.cli.flags import BadInput, Command, given_names, option, reference, section, switch
 from ingress.objects.names import SUBDOMAIN
 
 _FILE = click.Path(path_type=Path)
@@ -75,20 +75,13 @@ def check(**given: Any) -> None:
         form=given["output"],
         fail_on=None if fail_on == "never" else IngressOutcome(fail_on),
         baseline=given["baseline"],
-        given=_said("ingress_class", "configmap", "default_backend_service"),
+        given=given_names("ingress_class", "configmap", "default_backend_service"),
     )
     try:
         status = run_check(options)
     except CannotCheck as error:
         raise BadInput(str(error)) from None
     raise SystemExit(status)
-
-
-def _said(*names: str) -> tuple[str, ...]:
-    """The options among `names` that were given, not left to their defaults."""
-    context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    return tuple(name for name in names if context.get_parameter_source(name) is not default)
 
 
 @click.command(cls=Command)
@@ -130,6 +123,7 @@ def migrate(**given: Any) -> None:
         suffix=given["suffix"],
         shows_diff=given["diff"],
         gateway=reference("--gateway", given["gateway"]) or "",
+        given=given_names("ingress_class", "configmap"),
     )
     try:
         (run_move if given["target"] == "gateway" else run_migrate)(options)
@@ -168,6 +162,7 @@ def rehearse(**given: Any) -> None:
         zones=tuple(given["zone"]),
         listed=given["listed"],
         form=given["output"],
+        given=given_names("ingress_class", "configmap", "default_backend_service"),
     )
     try:
         status = run_rehearse(options)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ingress.cli.flags import BadInput, Command, option, reference, section
+from ingress.cli.flags import BadInput, Command, given_names, option, reference, section
 
 _FILE = click.Path(path_type=Path)
 _CONFIGMAP = "ingress-nginx/ingress-nginx-controller"
@@ -74,6 +74,7 @@ def savings(**given: Any) -> None:
         months=given["months"],
         by_service=given["by"] == "service",
         form=given["output"],
+        given=given_names("ingress_class", "configmap"),
     )
     try:
         status = run_savings(options)

@@ -72,7 +72,7 @@ def _reviewed(name: str, value: str, tcp: Mapping[str, str] | None) -> NameRevie
 
 def _standing(name: str, value: str, tcp: Mapping[str, str] | None) -> tuple[NameStanding, str]:
     if name == _PASSTHROUGH and value != "false":
-        return NameStanding.SAME, ""
+        return NameStanding.SAME, "sslPassthrough in the values of the chart"
     if name == _UDP:
         return NameStanding.REFUSED, "zonal serves no UDP, so have another program serve these ports"
     differs = " ".join(_of_ports(tcp)) if name == _TCP else _DIFFERS.get(name, "")
@@ -85,7 +85,7 @@ def _standing(name: str, value: str, tcp: Mapping[str, str] | None) -> tuple[Nam
 
 
 def _of_ports(tcp: Mapping[str, str] | None) -> Iterator[str]:
-    yield "give zonal the same option, and a bound port for each line with --gateway-ports PORT=BOUND,..."
+    yield "set tcpServices in the values of the chart, or give zonal the same option and --gateway-ports PORT=BOUND,..."
     if tcp is None:
         yield "(the dump lacks the ConfigMap)"
     elif tcp:

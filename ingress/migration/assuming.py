@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from ingress.migration.overrides import overrides_of
 from ingress.objects.kinds import (
     EndpointSlice,
     Ingress,
@@ -28,6 +29,7 @@ from ingress.objects.kinds import (
     SliceEndpoint,
     SlicePort,
 )
+from ingress.settings.table.redirects import HostAliases
 from ingress.sources.inventory import SERVICE_LABEL
 
 _ADDRESS = "192.0.2.1"  # RFC 5737: for documentation only
@@ -79,14 +81,15 @@ def slices_for(services: Iterable[Service]) -> tuple[EndpointSlice, ...]:
 def secrets_for(wanted: Collection[tuple[str, str]], ingresses: Iterable[Ingress]) -> tuple[Secret, ...]:
     """The Secrets `wanted`, by namespace and name, with everything that an annotation may look for in one.
 
-    Takes a millisecond for each, because every Secret gets a certificate for the hosts of the Ingresses that name it.
+    Takes a millisecond for each: a certificate is made for the hosts and aliases of the Ingresses that name it.
     """
     names: dict[tuple[str, str], dict[str, None]] = {key: {} for key in wanted}
     for ingress in ingresses:
+        own = (*(rule.host for rule in ingress.spec.rules), *overrides_of(ingress).over(HostAliases()).names)
         for section in ingress.spec.tls:
             key = ingress.metadata.namespace, section.secret_name
             if key in names:
-                names[key].update(dict.fromkeys((*section.hosts, *(rule.host for rule in ingress.spec.rules))))
+                names[key].update(dict.fromkeys((*section.hosts, *own)))
     return tuple(
         Secret(Metadata(name=name, namespace=namespace), string_data=_contents([*hosts]))
         for (namespace, name), hosts in sorted(names.items())

@@ -51,7 +51,10 @@ def foreign(names: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, owner
 
 
-def is_solver(document: Mapping[str, Any]) -> bool:
-    """Whether cert-manager made the Ingress for a challenge."""
-    labels = (document.get("metadata") or {}).get("labels")
+LEFT_TO_CERT_MANAGER = "is left out: cert-manager made it for a challenge, and deletes it again."
+"""What is said of such an Ingress, behind its name."""
+
+
+def is_solver(labels: object) -> bool:
+    """Whether cert-manager made the Ingress with these `labels`, as they were read, for a challenge."""
     return isinstance(labels, Mapping) and str(labels.get(SOLVER_LABEL, "")).lower() == "true"

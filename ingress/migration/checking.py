@@ -38,32 +38,40 @@ def check_dump(
     arguments of a controller in the dump. Raises `FolderUnreadable`.
     """
     dump = read_dump(place)
-    controller = controller_of(place, context)
-    if controller is None:
-        return judged_dump(dump, context, now_epoch_seconds=now_epoch_seconds)
-    tcp = _tcp_services(dump, controller)
-    known = with_arguments(context, controller, given=given)
-    # Which ports will be bound, nobody has decided yet.
-    bound = tuple((int(port), port) for port in tcp or () if port.isascii() and port.isdigit())
-    known = msgspec.structs.replace(known, tcp_ports=bound)
+    known, controller = as_today(place, dump, context, given=given)
     found = judged_dump(dump, known, now_epoch_seconds=now_epoch_seconds)
+    if controller is None:
+        return found
     service = find_service(place, controller)
     reviewed = ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,
         name=controller.name,
         file=controller.file,
-        arguments=argument_reviews(controller, tcp),
+        arguments=argument_reviews(controller, _tcp_services(dump, controller)),
         service=name_of(service) if service is not None else "",
         service_fields=service_reviews(service) if service is not None else (),
     )
     return msgspec.structs.replace(found, controller=reviewed)
 
 
-def controller_of(place: Path, context: TranslationContext) -> OtherController | None:
-    """The controller in a dump that serves the class that is checked, None if there is none."""
-    known = find_controllers(place)
-    return next((each for each in known if each.get("ingress-class") in {"", context.ingress_class}), None)
+def as_today(
+    place: Path, dump: Dump, context: TranslationContext, *, given: Collection[str] = ()
+) -> tuple[TranslationContext, OtherController | None]:
+    """`context` with the arguments of the controller that serves its class, and that controller.
+
+    The controller is None if `dump`, which was read at `place`, has none. `given` are fields of `context` that count
+    before its arguments.
+    """
+    serves = (each for each in find_controllers(place) if each.get("ingress-class") in {"", context.ingress_class})
+    controller = next(serves, None)
+    if controller is None:
+        return context, None
+    known = with_arguments(context, controller, given=given)
+    tcp = _tcp_services(dump, controller) or {}
+    # Which ports will be bound, nobody has decided yet.
+    bound = tuple((int(port), port) for port in tcp if port.isascii() and port.isdigit())
+    return msgspec.structs.replace(known, tcp_ports=bound), controller
 
 
 def _tcp_services(dump: Dump, controller: OtherController) -> Mapping[str, str] | None:

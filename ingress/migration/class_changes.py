@@ -29,7 +29,7 @@ def change_classes(found: Review, source: Path, class_name: str, old_class: str,
         def is_moved(document: dict[str, Any], file: str = file) -> bool:
             metadata = document["metadata"]
             key = file, metadata.get("namespace") or "default", metadata["name"]
-            return key in wanted and not is_solver(document)
+            return key in wanted and not is_solver(metadata.get("labels"))
 
         text = read_file(place)
         changed = with_class(text, class_name, is_moved=is_moved, old_class=old_class)

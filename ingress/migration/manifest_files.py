@@ -6,19 +6,18 @@ Comments stay where the objects come from YAML. Does not know what the objects m
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
+from ruamel.yaml.error import YAMLError
 
 from ingress.migration.moving import RawObject
+from ingress.migration.plain_words import is_plain
+from ingress.migration.round_trips import read_documents, read_file, write_documents
 from ingress.sources.documents import parse
 from ingress.sources.manifests import flattened
-
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9/.-]*")
-_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 
 
 class CannotKeep(Exception):
@@ -37,10 +36,6 @@ def documents_of(place: Path) -> Iterator[RawObject]:
 
 
 def _kept(place: Path) -> Iterator[object]:
-    from ruamel.yaml.error import YAMLError
-
-    from ingress.migration.round_trips import read_documents, read_file
-
     try:
         yield from read_documents(read_file(place))
     except (YAMLError, UnicodeDecodeError) as error:
@@ -75,8 +70,6 @@ def text_of(documents: list[RawObject], *, is_json: bool) -> str:
             explicit_start=True,
         )
     else:
-        from ingress.migration.round_trips import write_documents
-
         write_documents(documents, opened)
     return opened.getvalue()
 
@@ -90,8 +83,7 @@ class _QuotingDumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    is_plain = _PLAIN.fullmatch(text) is not None and text.lower() not in _WORDS
-    style = None if is_plain else "|" if "\n" in text else '"'
+    style = None if is_plain(text) else "|" if "\n" in text else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from ingress.migration.belongings import OF_OWNERS, OF_THE_SERVER, foreign
+from ingress.migration.round_trips import rename_key, without_key
 from ingress.objects.names import SUBDOMAIN
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION
@@ -55,7 +56,8 @@ def moved_ingress(document: RawObject, *, class_name: str, suffix: str) -> Moved
     changes += _without_foreign(metadata)
     metadata["name"] = name_beside(metadata["name"], suffix)
     given = metadata.get("annotations") or {}
-    if given.pop(CLASS_ANNOTATION, None) is not None:
+    if CLASS_ANNOTATION in given:
+        without_key(given, CLASS_ANNOTATION)
         changes.append(f"{CLASS_ANNOTATION} is spec.ingressClassName now.")
     changes += _renamed(given)
     changes += [f"{name} has no effect in ingress-nginx: {SUGGESTED[name]}." for name in _named(given, SUGGESTED)]
@@ -96,7 +98,9 @@ def _renamed(annotations: dict[str, Any]) -> Iterator[str]:
     for old in _named(annotations, PREFERRED):
         new = PREFERRED[old]
         if not str(annotations.get(NGINX_PREFIX + new) or "").strip():
-            annotations[NGINX_PREFIX + new] = annotations.pop(NGINX_PREFIX + old)
+            if NGINX_PREFIX + new in annotations:
+                without_key(annotations, NGINX_PREFIX + new)
+            rename_key(annotations, NGINX_PREFIX + old, NGINX_PREFIX + new)
             yield f"{old} is called {new} now."
 
 
@@ -113,6 +117,6 @@ def _without_foreign(metadata: RawObject) -> Iterator[str]:
             yield f"metadata.{field} is left out: the new Ingress belongs to nobody else."
     for field in ("labels", "annotations"):
         for name, owner in tuple(foreign(metadata.get(field) or {})):
-            del metadata[field][name]
+            without_key(metadata[field], name)
             if owner:
                 yield f"{name} is left out: it belongs to {owner}."

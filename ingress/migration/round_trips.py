@@ -6,21 +6,24 @@ ruamel.yaml is loaded only where files are moved. Does not know what the documen
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.error import CommentMark
 from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+from ruamel.yaml.tokens import CommentToken
+
+from ingress.migration.plain_words import is_plain
 
 _WIDTH = 4096  # no text is broken
 _NOTHING = frozenset({"", "~", "null", "Null", "NULL"})
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9/.-]*")
-_WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
+# Where the parser keeps, of the comments about a key, the lines above it, and what stands behind its value.
+_ABOVE, _BEHIND = 1, 2
 
 
 class _AsWritten(VersionedResolver):
@@ -62,8 +65,49 @@ def write_documents(documents: list[dict[str, Any]], opened: TextIO) -> None:
 def _quote(texts: Any) -> None:
     """Puts plain words in quotes, in place, that are not the same text for every parser."""
     for name, text in tuple(texts.items()) if isinstance(texts, dict) else ():
-        if type(text) is str and (not _PLAIN.fullmatch(text) or text.lower() in _WORDS):
+        if type(text) is str and not is_plain(text):
             texts[name] = DoubleQuotedScalarString(text)
+
+
+def without_key(mapping: dict[str, Any], key: str) -> None:
+    """Takes a key with a plain value away, in place. Comments on lines of their own below it stay where they are."""
+    names = [*mapping]
+    at = names.index(key)
+    below = _lines_below(mapping, key)
+    del mapping[key]
+    if not below or not isinstance(mapping, CommentedMap):
+        return
+    del mapping.ca.items[key]
+    if at:
+        before = mapping.ca.items.setdefault(names[at - 1], [None] * 4)
+        said = before[_BEHIND].value if before[_BEHIND] is not None else "\n"
+        before[_BEHIND] = CommentToken(said + below, CommentMark(0), None)
+    elif len(names) > 1:
+        after = mapping.ca.items.setdefault(names[1], [None] * 4)
+        column = mapping.lc.key(names[1])[1]
+        lines = [CommentToken(f"{line.strip()}\n", CommentMark(column), None) for line in below.splitlines()]
+        after[_ABOVE] = [*lines, *(after[_ABOVE] or ())]
+
+
+def _lines_below(mapping: dict[str, Any], key: str) -> str:
+    """The comments on lines of their own between a key with a plain value and the next one."""
+    comments = mapping.ca.items.get(key) if isinstance(mapping, CommentedMap) else None
+    if not comments or comments[_BEHIND] is None:
+        return ""
+    return str(comments[_BEHIND].value).partition("\n")[2]
+
+
+def rename_key(mapping: dict[str, Any], old: str, new: str) -> None:
+    """Gives a key another name, in its place and with its comments."""
+    if isinstance(mapping, CommentedMap):
+        comments = mapping.ca.items.pop(old, None)
+        mapping.insert([*mapping].index(old), new, mapping.pop(old))
+        if comments is not None:
+            mapping.ca.items[new] = comments
+        return
+    named = {new if name == old else name: value for name, value in mapping.items()}
+    mapping.clear()
+    mapping.update(named)
 
 
 def place_of(document: dict[str, Any], *keys: str) -> tuple[int, int] | None:

@@ -12,6 +12,9 @@ from ingress.migration.verdicts import NameReview, NameStanding
 
 _PORTS: Final = frozenset({80, 443})
 _SHOWN: Final = 300
+_OTHER_PORT: Final = (
+    "the Service of the chart has 80, 443 and the ports of tcpServices: set tcpServices for a port of TCP"
+)
 # Fields that the chart has as values of the same name.
 _VALUES: Final = ("loadBalancerClass", "loadBalancerSourceRanges")
 _NO_VALUES: Final = ("loadBalancerIP", "externalIPs", "sessionAffinity")
@@ -46,7 +49,7 @@ def _ports(spec: Mapping[str, Any]) -> Iterator[NameReview]:
         if number in _PORTS:
             yield _review("ports", str(number), "")
         else:
-            yield _review("ports", str(number), "the Service of the chart has 80 and 443 alone")
+            yield _review("ports", str(number), _OTHER_PORT)
 
 
 def _fields(spec: Mapping[str, Any]) -> Iterator[NameReview]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from ingress.findings import printable
-from ingress.migration.belongings import is_solver
-from ingress.migration.checking import judged_dump
+from ingress.migration.belongings import LEFT_TO_CERT_MANAGER, is_solver
+from ingress.migration.checking import as_today, judged_dump
 from ingress.migration.class_changes import change_classes
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import Dump, read_dump
@@ -44,7 +44,8 @@ class MigrateOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `config_map` is the `namespace/name` that zonal reads. `class_name` is zonal's class, and names end in `suffix`.
     `output` None: the class is changed in place. `shows_diff`: nothing is written, and the change is printed.
-    `gateway` is the `namespace/name` of a new Gateway.
+    `gateway` is the `namespace/name` of a new Gateway. `given` are fields of `context` that count before the arguments
+    of a controller in the dump.
     """
 
     source: Path
@@ -55,13 +56,15 @@ class MigrateOptions(msgspec.Struct, frozen=True, kw_only=True):
     suffix: str = "zonal"
     shows_diff: bool = False
     gateway: str = "zonal/zonal"
+    given: tuple[str, ...] = ()
 
 
 def run_migrate(options: MigrateOptions) -> None:
     """Writes the manifests, and prints what was written and what a person must decide. Raises `CannotCheck`."""
     try:
         dump = read_dump(options.source)
-        found = judged_dump(dump, options.context, now_epoch_seconds=time.time())
+        context, _ = as_today(options.source, dump, options.context, given=options.given)
+        found = judged_dump(dump, context, now_epoch_seconds=time.time())
         if not found.ingresses:
             why = next((f": {finding.message}" for finding in found.others), "")
             raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move{why}")
@@ -104,13 +107,13 @@ def _write_ingresses(found: Review, options: MigrateOptions) -> Iterator[str]:
             if key not in reviews:
                 continue
             del reviews[key]  # a second one in the same file does not count
-            if is_solver(document):
+            if is_solver(document["metadata"].get("labels")):
                 solvers.append("/".join(key))
             else:
                 moved.append(moved_ingress(document, class_name=options.class_name, suffix=options.suffix))
         yield from _written(file, moved, options)
         for name in solvers:
-            yield f"{file}: Ingress {name} is left out: cert-manager made it for a challenge, and deletes it again."
+            yield f"{file}: Ingress {name} {LEFT_TO_CERT_MANAGER}"
 
 
 def _written(file: str, moved: list[Moved], options: MigrateOptions) -> Iterator[str]:

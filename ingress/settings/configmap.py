@@ -45,7 +45,7 @@ def read_configmap(
     check_forwarding(reading.overrides, report)
     _check_names(settings, report)
     _check_log_format(settings.proxy.log.format, report)
-    lost = [_Lost(value.option.name, value.loss, value.why, repair="Correct it") for value in reading.refused]
+    lost = [_Lost(value.option.name, value.loss, value.why, repair="correct it") for value in reading.refused]
     for key in data.keys() - CONFIGMAP_OPTIONS.keys():
         if (loss := UNSUPPORTED_SETTINGS.get(key)) is None:
             _note_unknown(key, report)
@@ -65,7 +65,7 @@ class _Lost(msgspec.Struct, frozen=True):
     key: str
     loss: Loss
     why: str
-    repair: str = "Remove it"
+    repair: str = "remove it"
 
 
 def _closes(lost: _Lost, settings: ClusterSettings, report: Report) -> bool:
@@ -81,7 +81,7 @@ def _closes(lost: _Lost, settings: ClusterSettings, report: Report) -> bool:
         return False
     report.add(
         reason="ClosedBySetting",
-        message=f"{why}: without it, {loss.text}. {lost.repair}, or name it in ignore-settings.",
+        message=f"{why}: without it, {loss.text}. To be served, {lost.repair}, or name it in ignore-settings.",
         effect="Every path of every Ingress answers 503, and so does the default backend.",
         severity=Severity.CLOSED,
     )

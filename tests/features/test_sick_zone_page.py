@@ -50,6 +50,9 @@ TOLD = {
 }
 """What the output of a command has, where it depends on the sick zone."""
 
+NO_SICK_ZONE = r"\A(?!.*zone-a +(probing|leaving|held|returning))"
+"""What `top` says while no zone is sick."""
+
 NONE_IS = {"zonal endpoints --in-zone zone-a --state ejected"}
 """Commands that find nothing here and say so by their status, as grep does."""
 
@@ -156,9 +159,25 @@ async def test_each_way_to_forbid_brings_every_request_back_and_its_undoing_lets
     async with sick_shop(tmp_path) as scene:
         for command, undo in zip(FORBID, UNDO, strict=True):
             await becomes(scene.most_leave)
+            await becomes(lambda: is_told(scene.zonal))
             await scene.kubectl(*shlex.split(command))
             await becomes(scene.all_stay)
+            await becomes(lambda: is_not_told(scene.zonal))
+            await becomes(lambda: _top_has(scene.kubectl, NO_SICK_ZONE))
             await scene.kubectl(*shlex.split(undo))
+
+
+@pytest.mark.slow
+@needs_kubectl
+async def test_where_one_of_two_ingresses_forbids_it_that_one_is_named(tmp_path: Path) -> None:
+    async with sick_shop(tmp_path) as scene:
+        scene.stage.put(ingress("other", rule("other.example", path("/", "cart"))))
+        await becomes(scene.most_leave)
+        await scene.kubectl(*shlex.split(FORBID[1]))
+        await becomes(scene.all_stay)
+        await becomes(lambda: _top_has(scene.kubectl, r"shop/cart +zone-a +\w+, not Ingress shop/web "))
+        told = await scene.kubectl(*shlex.split(FINDINGS))
+        assert "Requests of Ingress shop/web stay: settings there leave no zone." in " ".join(told.split())
 
 
 @pytest.mark.slow
@@ -195,7 +214,7 @@ async def test_of_several_workers_there_is_one_finding_one_line_and_one_event_at
         lines = [line for line in scene.zonal.stderr.splitlines() if "finding_log" in line and "ZoneSick" in line]
         assert [line.split("finding_log: ")[1].split(":")[0] for line in lines] == ["degraded", "resolved"]
         assert "No finding matches" in await scene.kubectl(*shlex.split(FINDINGS))
-        await becomes(lambda: _top_has(scene.kubectl, r"\A(?!.*zone-a +(probing|leaving|held|returning))"))
+        await becomes(lambda: _top_has(scene.kubectl, NO_SICK_ZONE))
 
 
 async def _top_has(kubectl: KubectlZonal, pattern: str) -> bool:

@@ -198,7 +198,7 @@ async def test_one_line_that_is_not_carried_out_closes_and_is_named(snippet: str
     (finding,) = findings
     assert (finding.reason, finding.severity) == ("ClosedByAnnotation", Severity.CLOSED)
     assert line in finding.message
-    assert " to be served." in finding.message
+    assert "To be served, " in finding.message
 
 
 @pytest.mark.parametrize("missing", ["allow-snippet-annotations", "annotations-risk-level"])

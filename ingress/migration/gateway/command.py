@@ -14,7 +14,8 @@ import msgspec
 
 from ingress.findings import Findings, printable
 from ingress.migration.assuming import SUPPOSED
-from ingress.migration.checking import controller_of, translated_dump
+from ingress.migration.belongings import LEFT_TO_CERT_MANAGER, is_solver
+from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.gateway.comments import comments_of
@@ -54,19 +55,21 @@ def _moved(options: MigrateOptions) -> list[str]:
         raise CannotCheck("objects of Gateway API stand beside Ingresses: give --output OUT, a new folder")
     now = time.time()
     dump = read_dump(options.source)
-    context, tcp_services = _of_controller(options)
+    context, tcp_services = _of_controller(dump, options)
     inventory, translation = translated_dump(dump, context, now_epoch_seconds=now)
     assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
     found = review(translation, inventory, context, origins=dump.origins, assumed=assumed)
     if not found.ingresses:
         raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move")
     names = {(each.namespace, each.name) for each in found.ingresses}
+    known = [each for each in inventory.of(Ingress) if key_of(each) in names]
+    solvers = [each for each in known if is_solver(each.metadata.labels)]
     namespace, _, name = options.gateway.partition("/")
     moved = move_dump(
         inventory,
         translation,
         context,
-        ours=[each for each in inventory.of(Ingress) if key_of(each) in names],
+        ours=[each for each in known if each not in solvers],
         closed=_closed(found),
         redirects=cluster_settings(inventory, context, Findings(), now_epoch_seconds=now).redirects,
         gateway=(namespace, name),
@@ -79,20 +82,21 @@ def _moved(options: MigrateOptions) -> list[str]:
         prepare(options.output)
     lines += _write(dump, moved, options, options.output)
     lines += write_config_map(dump, found, options)
+    lines += [f"Ingress {'/'.join(key_of(each))} {LEFT_TO_CERT_MANAGER}" for each in solvers]
     for each in moved.ingresses:
         lines += ["", *_ingress_lines(each)]
     lines += [f"tcp-services, not written: {each}" for each in moved.withheld]
     return [*lines, "", *_difference_lines(moved), "", _STARTING, _summary(moved)]
 
 
-def _of_controller(options: MigrateOptions) -> tuple[TranslationContext, Key | None]:
-    """The context with what the controller of the dump says about streams, and the ConfigMap of its ports."""
-    controller = controller_of(options.source, options.context)
-    if controller is None:
-        return options.context, None
-    passes = options.context.enable_ssl_passthrough or controller.get("enable-ssl-passthrough") == "true"
-    namespace, _, name = controller.get("tcp-services-configmap").partition("/")
-    context = msgspec.structs.replace(options.context, enable_ssl_passthrough=passes)
+def _of_controller(dump: Dump, options: MigrateOptions) -> tuple[TranslationContext, Key | None]:
+    """The context with the arguments of the controller in the dump, and the ConfigMap of its ports.
+
+    The context has no such ports, because they become routes.
+    """
+    context, _ = as_today(options.source, dump, options.context, given=options.given)
+    namespace, _, name = (context.tcp_services_configmap or "").partition("/")
+    context = msgspec.structs.replace(context, tcp_services_configmap=None, tcp_ports=())
     return context, (namespace, name) if name else None
 
 
@@ -102,7 +106,8 @@ def _closed(found: Review) -> dict[Key, str]:
     for each in found.ingresses:
         refused = [name.name for name in each.annotations if name.standing is NameStanding.REFUSED]
         if refused:
-            closed[each.namespace, each.name] = f"{', '.join(refused)} closes the Ingress: see zonal check."
+            verb = "closes" if len(refused) == 1 else "close"
+            closed[each.namespace, each.name] = f"{', '.join(refused)} {verb} the Ingress: see zonal check."
     return closed
 
 
@@ -184,4 +189,5 @@ def _summary(moved: MovedDump) -> str:
     verdicts = [each.verdict for each in moved.ingresses]
     counts = {verdict: verdicts.count(verdict) for verdict in Move}
     said = ", ".join(f"{verdict.value}: {count}" for verdict, count in counts.items() if count)
-    return f"{len(verdicts)} Ingresses ({said}). Answers that differ: {len(moved.differing)}."
+    noun = "Ingress" if len(verdicts) == 1 else "Ingresses"
+    return f"{len(verdicts)} {noun} ({said}). Answers that differ: {len(moved.differing)}."

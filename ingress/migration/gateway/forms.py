@@ -18,6 +18,7 @@ from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX
 from ingress.settings.table.whole import INGRESS_OPTIONS, SERVICE_OPTIONS
 from ingress.settings.unsupported import FOREIGN_ANNOTATIONS, SATISFIED_ANNOTATIONS, UNSUPPORTED_ANNOTATIONS, Closes
 from ingress.translation.gateway.annotations import ROUTE_ANNOTATIONS
+from ingress.translation.ingress.refusals import is_protective
 
 
 class Form(Enum):
@@ -137,7 +138,9 @@ def _form(name: str, value: str) -> tuple[Form, str]:
         bare = option.name
         return (Form.WITHHOLDS if option.closes or bare in _CHOOSING else Form.NONE), ADVICE.get(bare, _STAY)
     loss = UNSUPPORTED_ANNOTATIONS.get(name)
-    if loss is None or not loss.is_asked_for(value):
+    if loss is None:
+        return (Form.WITHHOLDS, "correct or remove it") if is_protective(name) else (Form.NOTHING, "")
+    if not loss.is_asked_for(value):
         return Form.NOTHING, ""
     return (Form.NONE if loss.closes is Closes.NOTHING else Form.WITHHOLDS), ADVICE.get(name, _STAY)
 
@@ -186,4 +189,5 @@ def as_passed(form: NameForm) -> NameForm:
 def withholding(forms: Iterable[NameForm]) -> str:
     """Why the paths of an Ingress are not written, as a sentence; empty if they are."""
     found = [each for each in forms if each.form is Form.WITHHOLDS]
-    return f"{', '.join(each.name for each in found)} has no form: {found[0].how}." if found else ""
+    verb = "has" if len(found) == 1 else "have"
+    return f"{', '.join(each.name for each in found)} {verb} no form: {found[0].how}." if found else ""

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import msgspec
 
-from ingress.findings import Findings
 from ingress.migration.gateway.backends import BackendProblem, ServicePorts, TlsPolicies
 from ingress.migration.gateway.filters import (
     https_filter,
@@ -22,16 +21,14 @@ from ingress.migration.gateway.filters import (
 )
 from ingress.migration.gateway.forms import Form, NameForm, as_passed, forms_of, withholding
 from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, method_form, path_form
-from ingress.objects.kinds import Ingress, IngressBackend, key_of, subject_of
-from ingress.settings.reading import read_options
+from ingress.migration.overrides import overrides_of
+from ingress.objects.kinds import Ingress, IngressBackend, key_of
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.mirrors import MirrorSettings
-from ingress.settings.table.option import OptionSource, Overrides
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
-from ingress.settings.table.whole import INGRESS_OPTIONS
 
 RawObject = dict[str, Any]
 
@@ -50,13 +47,14 @@ class Move(Enum):
 class Rule(msgspec.Struct, frozen=True):
     """A rule of a route: what it matches, and everything else of it. `is_grpc`: it is one of a GRPCRoute.
 
-    `redirects`: requests over plain HTTP get a redirect to https instead.
+    `redirected` is the path of requests over plain HTTP that get a redirect to https instead, as an HTTPRoute matches
+    it; None: they are served alike.
     """
 
     match: RawObject | None
     rest: RawObject
     is_grpc: bool = False
-    redirects: bool = False
+    redirected: RawObject | None = None
 
 
 class HostRules(msgspec.Struct, frozen=True):
@@ -127,14 +125,6 @@ class MoveContext(msgspec.Struct, frozen=True):
         return self.config_maps.get(name)
 
 
-def overrides_of(ingress: Ingress) -> Overrides:
-    """What the annotations of an Ingress set. What cannot be read has been told by the check."""
-    report = Findings().about(subject_of(ingress))
-    return read_options(
-        ingress.metadata.annotations, INGRESS_OPTIONS, source=OptionSource.INGRESS, report=report
-    ).overrides
-
-
 def move(ingress: Ingress, cluster: MoveContext, closed: str = "") -> MovedIngress:
     """Moves an Ingress that is no canary. `closed` is why all of its paths answer 503 as an Ingress; empty: they do
     not.
@@ -194,35 +184,37 @@ class _Moving:
         yield from (HostRules(host, tuple(rules)) for host, rules in found.items())
 
     def _rules(self, host: str, path: PathText, backend: IngressBackend) -> list[Rule]:
-        redirects = (host, path.text or "/") in self._cluster.redirected
-        if redirects and host not in self._cluster.certified:
+        is_redirected = (host, path.text or "/") in self._cluster.redirected
+        if is_redirected and host not in self._cluster.certified:
             raise NoForm("the path is redirected to https, and no Secret has a certificate of the host: name one")
         found: list[Rule] = []
         targets = self._overrides.over(RedirectTargets())
         redirect = redirect_filter(targets)
         tls = self._overrides.over(EndpointTlsOptions())
         is_grpc = tls.scheme is not None and tls.scheme.http2 and redirect is None
+        match: RawObject | None
         if is_grpc:
             match = method_form(path)
-            form_rewrite = None
+            form = path_form(path, HostPaths.PLAIN)  # of its redirect; calls have no rewrite
         else:
             form = path_form(path, self._cluster.paths.get(host, HostPaths.PLAIN))
-            match, form_rewrite = {"path": form.match}, form.rewrite
+            match = {"path": form.match}
+        redirected = form.match if is_redirected else None
         if targets.app_root and (path.text or "/") == "/" and not is_grpc:
-            found.append(self._app_root(targets.app_root, redirects=redirects))
+            found.append(self._app_root(targets.app_root, is_redirected=is_redirected))
         if redirect is not None:
-            return [*found, Rule(match, {"filters": [redirect]}, redirects=redirects)]
-        rest = self._rest(backend, form_rewrite, tls, is_grpc=is_grpc)
+            return [*found, Rule(match, {"filters": [redirect]}, redirected=redirected)]
+        rest = self._rest(backend, form.rewrite, tls, is_grpc=is_grpc)
+        plain = Rule(match, rest, is_grpc, redirected)
         canary = self._cluster.canaries.get((host, path.text or "/"))
-        if canary is None:
-            return [*found, Rule(match, rest, is_grpc, redirects)]
-        return [*found, *self._with_canary(match, rest, canary, is_grpc=is_grpc, redirects=redirects)]
+        return [*found, *([plain] if canary is None else self._with_canary(plain, canary))]
 
     @staticmethod
-    def _app_root(target: str, *, redirects: bool) -> Rule:
+    def _app_root(target: str, *, is_redirected: bool) -> Rule:
         said = {"statusCode": 302, "path": {"type": "ReplaceFullPath", "replaceFullPath": target}}
-        match = {"path": {"type": "Exact", "value": "/"}}
-        return Rule(match, {"filters": [{"type": "RequestRedirect", "requestRedirect": said}]}, redirects=redirects)
+        path = {"type": "Exact", "value": "/"}
+        rest = {"filters": [{"type": "RequestRedirect", "requestRedirect": said}]}
+        return Rule({"path": path}, rest, redirected=path if is_redirected else None)
 
     def _rest(
         self, backend: IngressBackend, rewrite: RawObject | None, tls: EndpointTlsOptions, *, is_grpc: bool
@@ -259,22 +251,23 @@ class _Moving:
             raise NoForm(f"custom-headers names ConfigMap {'/'.join(name)}, which is not in the dump: add it")
         return found
 
-    def _with_canary(
-        self, match: RawObject | None, rest: RawObject, canary: MovedCanary, *, is_grpc: bool, redirects: bool
-    ) -> Iterator[Rule]:
-        """The rules by which requests choose, before the rule that shares by weight. Headers count before cookies."""
-        said = canary.rules
+    def _with_canary(self, plain: Rule, canary: MovedCanary) -> Iterator[Rule]:
+        """The rules by which requests choose, before the rule that shares by weight. Headers count before cookies.
+
+        `plain` is the rule of the path without its canary.
+        """
+        said, rest = canary.rules, plain.rest
         main = rest["backendRefs"][0]
         other = self._cluster.ports.reference(canary.namespace, canary.backend)
         for condition, goes in _choices(said):
-            chosen = {**(match or {}), "headers": [condition]}
+            chosen = {**(plain.match or {}), "headers": [condition]}
             backend = other if goes else main
-            yield Rule(chosen, {**rest, "backendRefs": [backend]}, is_grpc, redirects)
+            yield msgspec.structs.replace(plain, match=chosen, rest={**rest, "backendRefs": [backend]})
         if said.weight:
             total = max(said.weight_total, said.weight)
             shares = [{**main, "weight": total - said.weight}, {**other, "weight": said.weight}]
             rest = {**rest, "backendRefs": shares}
-        yield Rule(match, rest, is_grpc, redirects)
+        yield msgspec.structs.replace(plain, rest=rest)
 
 
 def _choices(said: CanaryRules) -> Iterator[tuple[RawObject, bool]]:
@@ -318,8 +311,8 @@ def redirecting(rules: Iterable[Rule], status: int) -> Iterator[Rule]:
     """The rules of plain HTTP: those that redirect do so, each path once, and the others stay."""
     told: list[RawObject] = []
     for each in rules:
-        if not each.redirects:
+        if each.redirected is None:
             yield each
-        elif not each.is_grpc and each.match is not None and (match := {"path": each.match["path"]}) not in told:
-            told.append(match)
-            yield Rule(match, {"filters": [https_filter(status)]})
+        elif each.redirected not in told:
+            told.append(each.redirected)
+            yield Rule({"path": each.redirected}, {"filters": [https_filter(status)]})

@@ -47,7 +47,7 @@ class _Writing:
             yield from self._routes("other-name", [other], [rule], schemes)
 
     def _served(self, hosts: Sequence[str], rules: Sequence[Rule]) -> Iterator[RawObject]:
-        if not any(each.redirects for each in rules):
+        if all(each.redirected is None for each in rules):
             yield from self._routes("", hosts, rules, ("http", "https"))
             return
         yield from self._routes("", hosts, rules, ("https",))

@@ -24,12 +24,12 @@ from ingress.migration.gateway.moves import (
     MovedCanary,
     MovedIngress,
     move,
-    overrides_of,
     paths_of,
 )
 from ingress.migration.gateway.paths import PathText, paths_of_host
 from ingress.migration.gateway.routes import route_documents
 from ingress.migration.gateway.streams import passed_hosts, tcp_routes, tls_routes, with_streams
+from ingress.migration.overrides import overrides_of
 from ingress.objects.converting import decode
 from ingress.objects.gateway import Namespace
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Metadata, key_of

@@ -17,7 +17,7 @@ import msgspec
 
 from balancer.model.zones import Zone
 from ingress.findings import printable
-from ingress.migration.checking import translated_dump
+from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import read_dump
 from ingress.migration.rehearsal.comparing import Unlikeness
@@ -39,7 +39,8 @@ class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `source` is a folder or dump. `format` is the log_format of nginx; empty: that of the ConfigMap, or the default of
     ingress-nginx. `zones` are those of the pods of ingress-nginx; none: those of all endpoints. `listed` is a file for
-    every request that would differ. `form` is text or json.
+    every request that would differ. `form` is text or json. `given` are fields of `context` that count before
+    the arguments of a controller in `source`.
     """
 
     log: Path
@@ -49,6 +50,7 @@ class RehearseOptions(msgspec.Struct, frozen=True, kw_only=True):
     zones: tuple[str, ...] = ()
     listed: Path | None = None
     form: str = "text"
+    given: tuple[str, ...] = ()
 
 
 def run_rehearse(options: RehearseOptions) -> int:
@@ -69,8 +71,9 @@ def run_rehearse(options: RehearseOptions) -> int:
 
 def _rehearsed(options: RehearseOptions, stack: ExitStack) -> Rehearsal:
     dump = read_dump(options.source)
-    inventory, translation = translated_dump(dump, options.context, now_epoch_seconds=time.time())
-    read = line_reader(options.format or _format_of(inventory, options.context) or UPSTREAMINFO)
+    context, _ = as_today(options.source, dump, options.context, given=options.given)
+    inventory, translation = translated_dump(dump, context, now_epoch_seconds=time.time())
+    read = line_reader(options.format or _format_of(inventory, context) or UPSTREAMINFO)
     listed = stack.enter_context(options.listed.open("x", encoding="utf-8")) if options.listed is not None else None
     model = translation.model
     meter = Meter(model, model.zones.prices, map(Zone, options.zones))
@@ -112,18 +115,24 @@ def _written(found: Rehearsal, form: str) -> str:
     return "\n".join(printable(line, limit=_LINE_LIMIT) for line in _lines(found))
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _lines(found: Rehearsal) -> Iterator[str]:
     for each in found.differences:
-        yield f"{each.requests} requests, {each.kind}: {each.said}"
+        yield f"{_counted(each.requests, 'request')}, {each.kind}: {each.said}"
         yield from (f"  {example}" for example in each.examples)
     if found.differences:
         yield ""
     if found.unread:
-        yield f"{found.unread} lines are no requests in this format."
+        verb = "is no request" if found.unread == 1 else "are no requests"
+        yield f"{_counted(found.unread, 'line')} {verb} in this format (the first is line {found.first_unread})."
     if found.without_host:
+        verb = "names" if found.without_host == 1 else "name"
         yield (
-            f"{found.without_host} lines name no host: such a request counts as the same if it would be on one of the"
-            " hosts that lead to its backend. Add $host to log-format-upstream for a better rehearsal."
+            f"{_counted(found.without_host, 'line')} {verb} no host: such a request counts as the same if it would be"
+            " on one of the hosts that lead to its backend. Add $host to log-format-upstream for a better rehearsal."
         )
     saving = found.saving
     if saving.known_bytes:

@@ -9,9 +9,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from ingress.migration.rehearsal.foreseeing import Foreseen
-from ingress.migration.rehearsal.lines import LoggedRequest
+from ingress.migration.rehearsal.lines import DEFAULT_BACKEND, LoggedRequest
 
-DEFAULT_BACKEND = "upstream-default-backend"
 _REFUSALS = frozenset((401, 403))
 # A service that is asked who may pass may answer so, and sends people to sign in.
 _OF_SIGN_IN = frozenset((302, 401, 403, 500))

@@ -22,7 +22,7 @@ from balancer.model.gates import CorsPreflight, protecting
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Branch
 from balancer.proxy.answers import ANSWERS
-from ingress.migration.rehearsal.lines import LoggedRequest
+from ingress.migration.rehearsal.lines import DEFAULT_BACKEND, LoggedRequest
 
 _REMEMBERED = 200_000  # so many targets are matched once
 
@@ -120,8 +120,9 @@ class Oracle:
         if known is None:
             route = served.route
             names = frozenset(name for branch in route.branches for name in self._names(branch))
-            if served.stand_ins is not None:
-                names |= {"upstream-default-backend"}
+            is_default = not route.owner.name  # the operator's
+            if is_default or served.stand_ins is not None:
+                names |= {DEFAULT_BACKEND}
             status = 0
             if served.closed:
                 status = ANSWERS[served.closed_as].status
@@ -130,7 +131,7 @@ class Oracle:
             made = Foreseen(
                 status,
                 names,
-                f"{route.path} of {route.owner.full_name}",
+                "the default backend" if is_default else f"{route.path} of {route.owner.full_name}",
                 protects=bool(protecting(route.gates)),
                 preflights=any(isinstance(rule, CorsPreflight) for rule in route.gates),
             )

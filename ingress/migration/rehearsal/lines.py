@@ -19,6 +19,9 @@ UPSTREAMINFO = (
 )
 """The default of log-format-upstream."""
 
+DEFAULT_BACKEND = "upstream-default-backend"
+"""The name under which ingress-nginx logs the default backend, the operator's or that of an Ingress."""
+
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 # Several attempts are written as `a, b`, and internal redirects as `a : b` (ngx_http_upstream_module).
 _ATTEMPTS = r"((?:[^ ,]+(?:,| :) )*[^ ]*)"

@@ -30,10 +30,14 @@ class DifferenceCount(msgspec.Struct, frozen=True):
 
 
 class Rehearsal(msgspec.Struct, frozen=True):
-    """What a log says. `unread` lines are no requests; `without_host`: lines that name no host."""
+    """What a log says. `unread` lines are no requests, of which line `first_unread` is the first, 0 for none.
+
+    `without_host`: lines that name no host.
+    """
 
     requests: int
     unread: int
+    first_unread: int
     without_host: int
     differences: tuple[DifferenceCount, ...]
     saving: Saving
@@ -51,7 +55,18 @@ Listed = Callable[[int, LoggedRequest, Unlikeness], None]
 class Replay:
     """Compares the requests of a log with what `oracle` foresees. `meter` adds up their bytes."""
 
-    __slots__ = ("_first", "_groups", "_last", "_listed", "_meter", "_oracle", "_requests", "_unread", "_without_host")
+    __slots__ = (
+        "_first",
+        "_first_unread",
+        "_groups",
+        "_last",
+        "_listed",
+        "_meter",
+        "_oracle",
+        "_requests",
+        "_unread",
+        "_without_host",
+    )
 
     def __init__(self, oracle: Oracle, meter: Meter, listed: Listed) -> None:
         self._oracle = oracle
@@ -60,6 +75,7 @@ class Replay:
         self._groups: dict[Unlikeness, tuple[list[int], list[str]]] = {}
         self._requests = 0
         self._unread = 0
+        self._first_unread = 0
         self._without_host = 0
         self._first = ""
         self._last = ""
@@ -69,7 +85,9 @@ class Replay:
         for number, line in enumerate(lines, start=1):
             logged = read(line)
             if logged is None:
-                self._unread += 1 if line.strip() else 0
+                if line.strip():
+                    self._unread += 1
+                    self._first_unread = self._first_unread or number
                 continue
             self._requests += 1
             self._first = self._first or logged.time
@@ -114,6 +132,7 @@ class Replay:
         return Rehearsal(
             requests=self._requests,
             unread=self._unread,
+            first_unread=self._first_unread,
             without_host=self._without_host,
             differences=tuple(
                 DifferenceCount(found.kind.value, found.said, count[0], tuple(examples))

@@ -38,8 +38,8 @@ MOST_OVERHEAD: Final = 0.08
 records. Requests with small bodies lack more, because their heads are not bodies."""
 
 
-def line_of(cloud: str) -> str:
-    """The line of the bill in words; for an unknown cloud, those of all."""
+def lines_of(cloud: str) -> tuple[str, ...]:
+    """A sentence that names the line of the bill; for an unknown cloud, one for each of all."""
     if cloud in BILLS:
-        return BILLS[cloud].line
-    return "; ".join(f"{name}: {bill.line}" for name, bill in BILLS.items())
+        return (f"On the bill: {BILLS[cloud].line}.",)
+    return tuple(f"On the bill of {name}: {bill.line}." for name, bill in BILLS.items())

@@ -15,10 +15,10 @@ import msgspec
 
 from balancer.model.zones import Zone, ZonePrices
 from ingress.findings import printable
-from ingress.migration.checking import translated_dump
+from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
 from ingress.migration.dumps import read_dump
-from ingress.migration.savings.bills import BILLS, MOST_OVERHEAD, line_of
+from ingress.migration.savings.bills import BILLS, MOST_OVERHEAD, lines_of
 from ingress.migration.savings.estimating import CountedBytes, Estimate, estimated
 from ingress.migration.savings.prometheus import Prometheus, Sample, by, label, scraped
 from ingress.migration.savings.showback import Ask, as_csv, months_until, showback
@@ -40,7 +40,8 @@ class SavingsOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     With `source`, a folder or dump, the counters are those of ingress-nginx, and what zonal would save is estimated;
     without it they are those of zonal. `zones` are those of the pods of ingress-nginx. `price` is for a gigabyte
-    between two zones; None: that of the `cloud`, or of the settings in the dump.
+    between two zones; None: that of the `cloud`, or of the settings in the dump. `given` are fields of `context` that
+    count before the arguments of a controller in the dump.
     """
 
     prometheus: str = ""
@@ -56,6 +57,7 @@ class SavingsOptions(msgspec.Struct, frozen=True, kw_only=True):
     months: int = 3
     by_service: bool = False
     form: str = "text"
+    given: tuple[str, ...] = ()
 
 
 def run_savings(options: SavingsOptions) -> int:
@@ -67,7 +69,8 @@ def run_savings(options: SavingsOptions) -> int:
         dump = read_dump(options.source)
     except FolderUnreadable as error:
         raise CannotCheck(str(error)) from None
-    _, translation = translated_dump(dump, options.context, now_epoch_seconds=time.time())
+    context, _ = as_today(options.source, dump, options.context, given=options.given)
+    _, translation = translated_dump(dump, context, now_epoch_seconds=time.time())
     counted, months = _counted(options)
     if not counted:
         raise CannotCheck("no bytes of ingress-nginx are counted there: are its metrics scraped?")
@@ -145,6 +148,16 @@ def _told(found: Estimate, options: SavingsOptions) -> Iterator[str]:
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
     yield ""
+    yield from _summed(found)
+    yield from lines_of(options.cloud)
+
+
+def _summed(found: Estimate) -> Iterator[str]:
+    if found.today is None or found.saved is None or found.saved_most is None:
+        said = "what they cost between zones is unknown, because no endpoint has a zone"
+        yield f"{found.gigabytes:,.1f} GB a month; {said}:"
+        yield "  dump the EndpointSlices as well, of a cluster whose nodes have the label topology.kubernetes.io/zone."
+        return
     yield (
         f"{found.gigabytes:,.1f} GB a month; between zones they cost ${found.today:,.2f}, of which zonal saves"
         f" ${found.saved:,.2f}, and at most ${found.saved_most:,.2f}:"
@@ -152,7 +165,6 @@ def _told(found: Estimate, options: SavingsOptions) -> Iterator[str]:
     yield f"  counted bytes lack heads of packets and acknowledgements, up to {MOST_OVERHEAD:.0%} of them;"
     yield f"  {found.known_share:.1%} of the bytes went to endpoints with zones, and the others count alike."
     yield "It supposes that each pod of ingress-nginx has the same share of the requests, and picks any ready endpoint."
-    yield f"On the bill: {line_of(options.cloud)}."
 
 
 def _show_back(options: SavingsOptions) -> None:

@@ -50,15 +50,16 @@ class HostEstimate(msgspec.Struct, frozen=True):
 class Estimate(msgspec.Struct, frozen=True):
     """All of them. `known_share` is the share of the bytes whose endpoints have zones.
 
-    What is really saved lies between `saved` and `saved_most`, as far as what was counted can tell.
+    What is really saved lies between `saved` and `saved_most`, as far as what was counted can tell. Dollars are None if
+    no endpoint has a zone.
     """
 
     rows: tuple[HostEstimate, ...]
     gigabytes: float
     known_share: float
-    today: float
-    saved: float
-    saved_most: float
+    today: float | None
+    saved: float | None
+    saved_most: float | None
 
 
 def estimated(
@@ -79,6 +80,8 @@ def estimated(
     rows.sort(key=lambda row: (-(row.saved or 0.0), row.host, row.namespace, row.service))
     whole = sum(row.gigabytes for row in rows)
     known = sum(row.gigabytes for row in rows if row.saved is not None)
+    if whole and not known:
+        return Estimate(tuple(rows), whole, known_share=0.0, today=None, saved=None, saved_most=None)
     saved = sum(row.saved or 0.0 for row in rows)
     return Estimate(
         rows=tuple(rows),

@@ -9,6 +9,8 @@ _BUFFERS = "remove the line, because zonal needs no such buffers"
 _TLS = "use the annotations proxy-ssl-*"
 _OWN_PATH = "give the path an Ingress of its own, with annotations"
 _FILES = "serve files from a Pod"
+_NO_CACHE = "remove the line, because zonal keeps no cache"
+_REAL_IP = "use the keys use-forwarded-headers, use-proxy-protocol and proxy-real-ip-cidr of the ConfigMap"
 _HOOK = "write a hook"
 _LIMIT = "use the annotations limit-rps, limit-rpm and limit-connections"
 
@@ -29,7 +31,7 @@ INSTEAD: Mapping[str, str] = {
         fastcgi_buffer_size client_body_buffer_size large_client_header_buffers client_header_buffer_size""",
         _BUFFERS,
     ),
-    **_rows("proxy_buffering", "use the annotation proxy-buffering"),
+    **_rows("proxy_buffering", "remove the line, because answers are streamed"),
     **_rows("proxy_request_buffering", "use the annotation proxy-request-buffering"),
     **_rows("client_max_body_size", "use the annotation proxy-body-size"),
     **_rows("client_body_timeout client_header_timeout", "use the key client-body-timeout of the ConfigMap"),
@@ -55,6 +57,26 @@ INSTEAD: Mapping[str, str] = {
     **_rows("grpc_set_header more_set_input_headers more_clear_input_headers", "use proxy_set_header"),
     **_rows("root alias index try_files autoindex", _FILES),
     **_rows("break", "end the snippet before the line"),
+    **_rows("include", "write the lines of the file in its place"),
+    **_rows(
+        """proxy_cache proxy_cache_bypass proxy_no_cache proxy_cache_valid proxy_cache_key proxy_cache_lock
+        proxy_cache_use_stale proxy_cache_methods proxy_cache_min_uses proxy_cache_revalidate proxy_ignore_headers""",
+        _NO_CACHE,
+    ),
+    **_rows("set_real_ip_from real_ip_header real_ip_recursive", _REAL_IP),
+    **_rows("underscores_in_headers", "use the key enable-underscores-in-headers of the ConfigMap"),
+    **_rows("server_tokens", "use the key server-tokens of the ConfigMap"),
+    **_rows("log_format", "use the key log-format-upstream of the ConfigMap"),
+    **_rows(
+        "ssl_ciphers ssl_prefer_server_ciphers",
+        "use the keys ssl-ciphers and ssl-prefer-server-ciphers of the ConfigMap",
+    ),
+    **_rows("ssl_protocols", "use the key ssl-protocols of the ConfigMap"),
+    **_rows("absolute_redirect", "use the annotation relative-redirects"),
+    **_rows("keepalive_requests", "use the key keep-alive-requests of the ConfigMap"),
+    **_rows("modsecurity modsecurity_rules modsecurity_rules_file", "filter requests before zonal"),
+    **_rows("limit_except", "test $request_method by if, and return 403"),
+    **_rows("resolver resolver_timeout", "remove the line, because zonal resolves no names of the snippet"),
     **_rows("sub_filter sub_filter_once sub_filter_types map geo", _HOOK),
 }
 """What to write instead, as a clause, by the name of the directive."""

@@ -26,18 +26,24 @@ Token = tuple[str, int, bool]
 
 
 class SnippetProblem(Exception):
-    """A line of a snippet is not carried out. `why` is a clause about the line, `instead` says what to write."""
+    """A line of a snippet is not carried out. `why` is a clause about the line, `instead` says what to write.
 
-    def __init__(self, line: int, why: str, instead: str = "") -> None:
-        super().__init__(line, why, instead)
+    `others` are further lines that are not carried out, as far as they are known.
+    """
+
+    def __init__(self, line: int, why: str, instead: str = "", others: tuple[int, ...] = ()) -> None:
+        super().__init__(line, why, instead, others)
         self.line = line
         self.why = why
         self.instead = instead
+        self.others = others
 
     @property
     def text(self) -> str:
         """The problem as a clause."""
-        return f"line {self.line}: {self.why}"
+        also = ", ".join(map(str, self.others))
+        more = f" (nor {'is line' if len(self.others) == 1 else 'are lines'} {also})" if also else ""
+        return f"line {self.line}: {self.why}{more}"
 
 
 class Directive(msgspec.Struct, frozen=True):

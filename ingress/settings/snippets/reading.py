@@ -16,6 +16,7 @@ from ingress.settings.snippets.levels import AccessEntry, Fields, Level, LevelCo
 from ingress.settings.snippets.lexing import Directive, SnippetProblem, read_directives
 
 _DIRECTIVES_MOST = 100
+_LINES_NAMED = 10  # in one finding
 _EVERYBODY = ("0.0.0.0/0", "::/0")
 _STEPS: Mapping[str, Callable[[Directive], PlainStep]] = {
     "set": step_lines.set_of,
@@ -35,24 +36,30 @@ def read_level(text: str, place: SnippetPlace) -> Level | SnippetProblem:
         lines = read_directives(text)
         if len(lines) + sum(len(line.block or ()) for line in lines) > _DIRECTIVES_MOST:
             return SnippetProblem(lines[-1].line, f"a snippet has at most {_DIRECTIVES_MOST} directives")
-        for line in lines:
-            _check_place(line, place)
+        misplaced = [problem for line in lines for problem in _misplaced(line, place)]
+        if misplaced:
+            first = misplaced[0]
+            others = sorted({each.line for each in misplaced[:_LINES_NAMED]} - {first.line})
+            return SnippetProblem(first.line, first.why, first.instead, tuple(others))
         return _level(lines, place)
     except SnippetProblem as problem:
         return problem
 
 
-def _check_place(line: Directive, place: SnippetPlace) -> None:
-    """nginx refuses directives in the wrong place; most of all others are not carried out."""
-    known = line.name in _EVERYWHERE or (line.name in {*_STEPS, "if"} and place is not SnippetPlace.HTTP)
-    if not known:
-        raise SnippetProblem(line.line, f"{line.name} is not carried out", instead_of(line.name))
+def _misplaced(line: Directive, place: SnippetPlace) -> Iterator[SnippetProblem]:
+    """Why a directive and those in its block do not stand at `place`: nginx refuses them there, or zonal does not carry
+    them out.
+    """
+    if not (line.name in _EVERYWHERE or (line.name in {*_STEPS, "if"} and place is not SnippetPlace.HTTP)):
+        yield SnippetProblem(line.line, f"{line.name} is not carried out", instead_of(line.name))
+        return
     if (line.block is not None) is not (line.name == "if"):
-        raise SnippetProblem(line.line, f"{line.name} has {'no block' if line.block is None else 'a block'}")
+        yield SnippetProblem(line.line, f"{line.name} has {'no block' if line.block is None else 'a block'}")
+        return
     for inner in line.block or ():
         fits = inner.name in _STEPS or (place is SnippetPlace.LOCATION and inner.name in _IN_CONDITIONS)
         if not fits or inner.block is not None:
-            raise SnippetProblem(inner.line, f"{inner.name} in if is not carried out", instead_of(inner.name))
+            yield SnippetProblem(inner.line, f"{inner.name} in if is not carried out", instead_of(inner.name))
 
 
 def _level(lines: tuple[Directive, ...], place: SnippetPlace) -> Level:

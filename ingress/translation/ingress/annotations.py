@@ -187,7 +187,7 @@ def _note_forbidden(annotations: Mapping[str, str], settings: ClusterSettings, *
     effect = _CANARY_CLOSED if canary else _PATHS_CLOSED
     found = tuple(forbidden(annotations, settings.annotation_policy))
     for _, why in found:
-        message = f"{why} Remove it to be served."
+        message = f"{why} To be served, remove it."
         report.add(reason="ForbiddenAnnotation", message=message, effect=effect, severity=Severity.CLOSED)
     return bool(found)
 
@@ -206,5 +206,5 @@ def _refused(
     effect = _CANARY_CLOSED if canary else _PATHS_CLOSED
     into = Refusals(ignored=settings.ignored_annotations, closed_effect=effect, report=report)
     for value in values:
-        into.note(value.option.name, value.loss, value.why, repair="Correct it")
+        into.note(value.option.name, value.loss, value.why, repair="correct it")
     return refuse(unread, into=into)

@@ -56,7 +56,7 @@ def read_passing(annotations: Mapping[str, str], settings: ClusterSettings, repo
             _NAME,
             PASSED_LOSS,
             f"{NGINX_PREFIX}{_NAME} needs the option --enable-ssl-passthrough, which zonal runs without",
-            repair="Give the option, or remove the annotation,",
+            repair="give the option, or remove the annotation",
         )
         return TlsPassing(is_refused=bool(ended.paths))
     unread = Refusals(ignored=settings.ignored_annotations, closed_effect=_RESET, report=report)

@@ -53,11 +53,9 @@ class Refusals:
         self._report = report
         self.paths: list[str] = []
 
-    def note(self, name: str, loss: Loss, why: str, *, repair: str = "Remove it") -> None:
-        """Closes what `loss` closes, unless it is ignored, and adds a finding. `why` is a clause such as "X is not
-        known".
-
-        `repair` says what makes zonal serve the paths.
+    def note(self, name: str, loss: Loss, why: str, *, repair: str = "remove it") -> None:
+        """Closes what `loss` closes, unless `name` is ignored, and adds a finding. `why` is a clause such as "X is not
+        known", `repair` one that says what makes zonal serve the paths.
         """
         if loss.closes is Closes.NOTHING:
             self._say("NotSupported", f"{why}.", f"Requests are served, but {loss.text}.", loss.severity)
@@ -66,7 +64,7 @@ class Refusals:
             self._say("IgnoredByOperator", message, f"Requests are served, but {loss.text}.", loss.severity)
         else:
             self.paths.append(name)
-            message = f"{why}: without it, {loss.text}. {repair} to be served."
+            message = f"{why}: without it, {loss.text}. To be served, {repair}."
             self._say("ClosedByAnnotation", message, self._closed_effect, Severity.CLOSED)
 
     def note_unknown(self, name: str, meant: str) -> None:
@@ -106,10 +104,15 @@ def refuse(unread: Mapping[str, str], *, into: Refusals) -> Refused:
 
 def _refuse_unknown(name: str, meant: str, into: Refusals) -> None:
     """Closes an unknown name only if it belongs to a protective family: ingress-nginx ignores all others, too."""
-    if not name.startswith(_PROTECTIVE_FAMILIES):
+    if not is_protective(name):
         return into.note_unknown(name, meant)
-    hint = f", and is most like {meant}" if meant else ""
-    into.note(name, _FAMILY_LOSS, f"Annotation {quote(NGINX_PREFIX + name)} is not known{hint}")
+    repair = f"correct it to {meant}, or remove it" if meant else "correct or remove it"
+    into.note(name, _FAMILY_LOSS, f"Annotation {quote(NGINX_PREFIX + name)} is not known", repair=repair)
+
+
+def is_protective(name: str) -> bool:
+    """Whether an unknown annotation, without its prefix, may be meant to protect."""
+    return name.startswith(_PROTECTIVE_FAMILIES)
 
 
 def _is_known(name: str) -> bool:

@@ -21,8 +21,8 @@ from ingress.translation.ingress.refusals import Refusals
 
 _FORBIDDEN = "is not allowed by the operator"
 _REPAIR = (
-    'Set allow-snippet-annotations to "true" and annotations-risk-level to Critical in the ConfigMap, or remove the'
-    " snippet,"
+    'set allow-snippet-annotations to "true" and annotations-risk-level to Critical in the ConfigMap, or remove the'
+    " snippet"
 )
 
 
@@ -59,8 +59,7 @@ def _read(
         return None
     found = read_level(text, place)
     if isinstance(found, SnippetProblem):
-        instead = found.instead or "correct it"
-        into.note(name, SNIPPET_LOSS, f"{called}, {found.text}", repair=f"{instead[0].upper()}{instead[1:]}")
+        into.note(name, SNIPPET_LOSS, f"{called}, {found.text}", repair=found.instead or "correct it")
         return None
     for sentence in found.useless:
         report.add(

@@ -40,6 +40,18 @@ def settings(**data: str) -> Document:
     }
 
 
+def controller(*arguments: str) -> Document:
+    """The Deployment of ingress-nginx with these arguments."""
+    image = "registry.test/ingress-nginx/controller:v1.15.1"
+    containers = [{"name": "controller", "image": image, "args": ["/nginx-ingress-controller", *arguments]}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+
+
 def checked(place: Path, *documents: Document, context: TranslationContext = CONTEXT) -> Review:
     ManifestFolder(place).write("all.yaml", *documents)
     return check_dump(place, context, now_epoch_seconds=0.0)

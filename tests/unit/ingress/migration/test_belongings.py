@@ -30,6 +30,6 @@ def test_names_of_people_are_theirs() -> None:
 
 
 def test_an_ingress_of_a_challenge_is_known_by_its_label() -> None:
-    assert is_solver({"metadata": {"labels": {SOLVER_LABEL: "true"}}})
-    assert not is_solver({"metadata": {"labels": {SOLVER_LABEL: "false"}}})
-    assert not is_solver({"metadata": {"name": "web"}})
+    assert is_solver({SOLVER_LABEL: "true"})
+    assert not is_solver({SOLVER_LABEL: "false"})
+    assert not is_solver(None)

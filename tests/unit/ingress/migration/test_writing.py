@@ -17,7 +17,7 @@ from ingress.sources.folder import Folder
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
 from tests.integration.manifests import ManifestFolder, ingress_class, service
-from tests.unit.ingress.migration.dumped import CONTEXT, nginx, settings
+from tests.unit.ingress.migration.dumped import CONTEXT, controller, nginx, settings
 
 
 def migrate(tmp_path: Path, **changes: Any) -> Path:
@@ -162,3 +162,42 @@ def test_a_diff_shows_new_files_and_writes_none(tmp_path: Path, capsys: pytest.C
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("+++")] == ["+++ b/web.yaml", "+++ b/zonal-configmap.yaml"]
     assert all(line[0] in "+-@" for line in lines)
+
+
+def test_the_arguments_of_the_controller_count_as_in_a_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise the ConfigMap that it reads would be left out, and with it what protects."""
+    other = {**settings(denylist_source_range="203.0.113.0/24"), "metadata": {"name": "mine", "namespace": "ops"}}
+    arguments = "--configmap=ops/mine", "--enable-ssl-passthrough"
+    ManifestFolder(tmp_path / "old").write(
+        "all.yaml", nginx("vault", ssl_passthrough="true"), other, controller(*arguments)
+    )
+    out = migrate(tmp_path)
+    copied = yaml.safe_load((out / "zonal-configmap.yaml").read_text())
+    assert copied["data"] == {"denylist-source-range": "203.0.113.0/24"}
+    assert "shop/vault (all.yaml): works differently" in capsys.readouterr().out
+
+
+def test_options_of_the_command_count_before_the_arguments(tmp_path: Path) -> None:
+    ManifestFolder(tmp_path / "old").write(
+        "all.yaml", nginx("web"), settings(keep_alive="60"), controller("--configmap=ops/mine")
+    )
+    assert (migrate(tmp_path, given=("configmap",)) / "zonal-configmap.yaml").exists()
+
+
+def test_what_is_taken_away_leaves_the_comments_of_others(tmp_path: Path) -> None:
+    ManifestFolder(tmp_path / "old").write("web.yaml", nginx("web"))
+    web = tmp_path / "old" / "web.yaml"
+    annotated = """  annotations:
+    argocd.argoproj.io/sync-wave: "3"
+    # Asked for by the auditors.
+    nginx.ingress.kubernetes.io/whitelist-source-range: "10.0.0.0/8" # the office
+  name: web
+"""
+    web.write_text(web.read_text().replace("  annotations: {}\n", "").replace("  name: web\n", annotated, 1))
+    written = (migrate(tmp_path) / "web.yaml").read_text()
+    assert (
+        "    # Asked for by the auditors.\n"
+        '    nginx.ingress.kubernetes.io/allowlist-source-range: "10.0.0.0/8" # the office\n'
+    ) in written

@@ -192,7 +192,7 @@ def test_source_ranges_that_cannot_be_read_close_everything_unless_ignored(key: 
     settings, (finding,) = read_configmap({key: "10.0.0.0/8,nonsense"})
     assert settings == ClusterSettings(closed=True)
     assert (finding.reason, finding.severity) == ("ClosedBySetting", Severity.CLOSED)
-    assert "Correct it, or name it in ignore-settings." in finding.message
+    assert "To be served, correct it, or name it in ignore-settings." in finding.message
     settings, (finding,) = read_configmap({key: "nonsense", "ignore-settings": key})
     assert not settings.closed
     assert (finding.reason, finding.severity) == ("IgnoredByOperator", Severity.UNPROTECTED)

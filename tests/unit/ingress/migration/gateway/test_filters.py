@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ingress.migration.gateway.filters import https_filter, mirror_filter, own_filters, redirect_filter, session_of
-from ingress.migration.gateway.moves import overrides_of
+from ingress.migration.overrides import overrides_of
 from ingress.objects.converting import decode
 from ingress.objects.kinds import Ingress
 from ingress.settings.table.option import NGINX_PREFIX, Overrides

@@ -38,7 +38,7 @@ def test_an_ingress_moves_with_its_backends() -> None:
 def test_what_protects_and_has_no_form_is_not_written() -> None:
     found = moved(auth_type="basic", auth_secret="users")
     assert (found.verdict, found.hosts) == (Move.STAYS, ())
-    assert found.withheld[0].startswith("auth-secret, auth-type has no form")
+    assert found.withheld[0].startswith("auth-secret, auth-type have no form")
     assert moved(closed="it is closed").withheld == ("it is closed",)
 
 
@@ -58,7 +58,7 @@ def test_a_redirect_needs_a_certificate() -> None:
     assert found.verdict is Move.STAYS
     found = moved(cluster={"redirected": frozenset({place}), "certified": frozenset({"shop.test"})})
     (rule,) = found.hosts[0].rules
-    assert rule.redirects
+    assert rule.redirected == {"type": "PathPrefix", "value": "/"}
     (told,) = redirecting([rule, rule], 301)
     assert told.rest["filters"][0]["requestRedirect"] == {"scheme": "https", "statusCode": 301}
 

@@ -35,7 +35,9 @@ def test_neighbours_that_differ_in_their_match_only_are_one_rule() -> None:
 
 
 def test_a_redirect_to_https_is_a_route_of_its_own() -> None:
-    served, redirecting = documents(HostRules("a.test", (rule("/", redirects=True),)), secure=("a.test",))
+    served, redirecting = documents(
+        HostRules("a.test", (rule("/", redirected={"type": "PathPrefix", "value": "/"}),)), secure=("a.test",)
+    )
     assert [each["sectionName"] for each in served["spec"]["parentRefs"]] == ["https-a.test"]
     assert redirecting["metadata"] == {"name": "cart-to-https", "namespace": "shop", "labels": {"a": "b"}}
     assert redirecting["spec"]["rules"][0]["filters"][0]["requestRedirect"]["scheme"] == "https"

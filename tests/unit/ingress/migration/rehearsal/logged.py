@@ -7,6 +7,7 @@ from pathlib import Path
 from ingress.migration.checking import translated_dump
 from ingress.migration.dumps import read_dump
 from ingress.migration.rehearsal.foreseeing import Oracle
+from ingress.settings.context import TranslationContext
 from ingress.translation.assembly import Translation
 from tests.integration.manifests import Document, ManifestFolder, service
 from tests.unit.ingress.migration.dumped import CONTEXT
@@ -29,9 +30,9 @@ def line(
     )
 
 
-def translated(place: Path, *documents: Document) -> Translation:
+def translated(place: Path, *documents: Document, context: TranslationContext = CONTEXT) -> Translation:
     ManifestFolder(place).write("all.yaml", *documents, *map(service, ("cart", "api", "next")))
-    return translated_dump(read_dump(place), CONTEXT, now_epoch_seconds=0.0)[1]
+    return translated_dump(read_dump(place), context, now_epoch_seconds=0.0)[1]
 
 
 def oracle(place: Path, *documents: Document) -> Oracle:

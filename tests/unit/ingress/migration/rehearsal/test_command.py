@@ -12,7 +12,7 @@ import pytest
 from ingress.migration.command import CannotCheck
 from ingress.migration.rehearsal.command import RehearseOptions, run_rehearse
 from tests.integration.manifests import Document, ManifestFolder, service
-from tests.unit.ingress.migration.dumped import CONTEXT, nginx, settings
+from tests.unit.ingress.migration.dumped import CONTEXT, controller, nginx, settings
 from tests.unit.ingress.migration.rehearsal.logged import line
 
 
@@ -33,7 +33,7 @@ def test_a_log_without_differences_is_a_success(tmp_path: Path, capsys: pytest.C
 
 def test_differences_fail_and_can_be_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, line(), line("/a", 403, "shop-cart-80", "-"), listed=tmp_path / "listed") == 1
-    assert "1 requests, protection: ingress-nginx answered 403, zonal asks shop-cart-80" in capsys.readouterr().out
+    assert "1 request, protection: ingress-nginx answered 403, zonal asks shop-cart-80" in capsys.readouterr().out
     (listed,) = map(json.loads, (tmp_path / "listed").read_text().splitlines())
     assert (listed["line"], listed["target"], listed["kind"]) == (2, "/a", "protection")
 
@@ -58,3 +58,18 @@ def test_a_log_without_requests_is_no_success(tmp_path: Path) -> None:
     for log, why in ((tmp_path / "no.log", "No such file"), (tmp_path, "Is a directory")):
         with pytest.raises(CannotCheck, match=f"^cannot use {log}: {why}"):
             run_rehearse(RehearseOptions(log=log, source=tmp_path / "shop", context=CONTEXT))
+
+
+def test_the_controller_of_the_dump_says_which_configmap_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = {**settings(denylist_source_range="203.0.113.0/24"), "metadata": {"name": "mine", "namespace": "ops"}}
+    documents = other, controller("--configmap=ops/mine")
+    assert run(tmp_path, line("/", 403, "shop-cart-80", "-"), documents=documents) == 0
+    assert run(tmp_path, line(), documents=documents, given=("configmap",)) == 0
+    assert capsys.readouterr().out.count("1 of 1 requests would be answered as they were") == 2
+
+
+def test_the_first_line_that_is_no_request_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, line(), "nonsense", line(), "more") == 0
+    assert "2 lines are no requests in this format (the first is line 2)." in capsys.readouterr().out

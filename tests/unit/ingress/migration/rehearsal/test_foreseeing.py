@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ingress.migration.rehearsal.foreseeing import Foreseen, Oracle
 from ingress.migration.rehearsal.lines import line_reader
-from tests.unit.ingress.migration.dumped import nginx, settings
-from tests.unit.ingress.migration.rehearsal.logged import line, oracle
+from tests.unit.ingress.migration.dumped import CONTEXT, nginx, settings
+from tests.unit.ingress.migration.rehearsal.logged import PORTS, line, oracle, translated
 
 
 def asked(of: Oracle, target: str, host: str = "shop.test", client: str = "203.0.113.7") -> Foreseen:
@@ -70,3 +71,10 @@ def test_what_no_client_can_send_is_refused(tmp_path: Path, target: str, host: s
 def test_a_wildcard_host_has_an_example(tmp_path: Path) -> None:
     of = oracle(tmp_path, nginx("web", host="*.shop.test"))
     assert asked(of, "/", of.hosts[0]).names == {"shop-cart-80", "shop-cart-http"}
+
+
+def test_the_default_backend_has_the_name_under_which_it_is_logged(tmp_path: Path) -> None:
+    context = msgspec.structs.replace(CONTEXT, default_backend_service="shop/next")
+    found = asked(Oracle(translated(tmp_path, nginx("web"), context=context).model, PORTS), "/x", host="nobody.test")
+    assert {"upstream-default-backend", "shop-next-80"} <= found.names
+    assert (found.status, found.place) == (0, "the default backend")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ingress.cli.savings import savings
-from ingress.migration.savings.bills import BILLS, line_of
+from ingress.migration.savings.bills import BILLS, lines_of
 
 
 def test_every_cloud_of_the_command_has_a_line_and_a_price() -> None:
@@ -13,5 +13,5 @@ def test_every_cloud_of_the_command_has_a_line_and_a_price() -> None:
 
 
 def test_an_unknown_cloud_gets_the_lines_of_all() -> None:
-    assert line_of("aws") == BILLS["aws"].line
-    assert all(bill.line in line_of("") for bill in BILLS.values())
+    assert lines_of("aws") == (f"On the bill: {BILLS['aws'].line}.",)
+    assert lines_of("") == tuple(f"On the bill of {name}: {bill.line}." for name, bill in BILLS.items())

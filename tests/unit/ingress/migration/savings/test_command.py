@@ -96,3 +96,13 @@ def test_after_the_move_it_is_asked_of_zonal(capsys: pytest.CaptureFixture[str])
 def test_after_the_move_there_must_be_a_prometheus() -> None:
     with pytest.raises(CannotCheck, match="--prometheus URL"):
         run_savings(SavingsOptions())
+
+
+def test_without_zones_no_dollars_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ManifestFolder(tmp_path / "dump").write("all.yaml", nginx("web"), service("cart"))
+    with prometheus(NGINX) as server:
+        assert run_savings(SavingsOptions(source=tmp_path / "dump", context=CONTEXT, prometheus=server.url)) == 0
+    out = capsys.readouterr().out
+    assert "600.0 GB a month; what they cost between zones is unknown" in out
+    assert "EndpointSlices" in out
+    assert "$0.00" not in out

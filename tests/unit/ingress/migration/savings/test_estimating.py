@@ -32,7 +32,7 @@ def test_two_thirds_of_the_bytes_leave_three_even_zones_and_all_of_them_are_save
     found = estimate(counted(10, 90), backends=(backend("abc"),))
     assert found.gigabytes == pytest.approx(100.0)
     assert found.today == found.saved == pytest.approx(100 * 0.02 * 2 / 3)
-    assert found.saved_most == pytest.approx(found.saved * 1.08)
+    assert found.saved_most == pytest.approx(100 * 0.02 * 2 / 3 * 1.08)
     assert found.known_share == 1.0
 
 
@@ -57,7 +57,8 @@ def test_each_direction_has_its_price() -> None:
 def test_a_half_month_counts_twice() -> None:
     once = estimate(counted(0, 100), backends=(backend("abc"),))
     twice = estimate(counted(0, 100), backends=(backend("abc"),), months=0.5)
-    assert twice.today == pytest.approx(2 * once.today)
+    assert once.today == pytest.approx(100 * 0.02 * 2 / 3)
+    assert twice.today == pytest.approx(100 * 0.02 * 4 / 3)
     assert twice.gigabytes == pytest.approx(200.0)
 
 
@@ -65,7 +66,7 @@ def test_services_without_zones_are_unknown_and_count_in_the_upper_bound_alone()
     found = estimate(counted(0, 100), counted(0, 300, "gone"), backends=(backend("abc"),))
     assert found.known_share == pytest.approx(0.25)
     assert found.saved == pytest.approx(100 * 0.02 * 2 / 3)
-    assert found.saved_most == pytest.approx(found.saved * 4 * 1.08)
+    assert found.saved_most == pytest.approx(100 * 0.02 * 2 / 3 * 4 * 1.08)
     assert [(row.service, row.saved) for row in found.rows][1] == ("gone", None)
 
 
@@ -77,3 +78,9 @@ def test_the_largest_saving_comes_first() -> None:
 def test_no_bytes_are_no_dollars() -> None:
     found = estimate(backends=(backend("abc"),))
     assert (found.gigabytes, found.saved, found.saved_most, found.known_share) == (0.0, 0.0, 0.0, 0.0)
+
+
+def test_without_any_zone_dollars_are_unknown_and_not_none_at_all() -> None:
+    found = estimate(counted(0, 100, "gone"), backends=(backend("abc"),))
+    assert (found.today, found.saved, found.saved_most, found.known_share) == (None, None, None, 0.0)
+    assert found.gigabytes == pytest.approx(100.0)

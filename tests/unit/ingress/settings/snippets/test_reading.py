@@ -52,3 +52,12 @@ def test_a_line_that_nginx_would_not_inherit_is_said_to_be_useless() -> None:
     assert isinstance(level, Level)
     assert level.is_empty
     assert level.useless == ("line 1: proxy_set_header has no effect here, in nginx neither",)
+
+
+def test_further_lines_that_are_not_carried_out_are_named_beside_the_first() -> None:
+    found = read_level(
+        "add_header X-A 1;\nlocation /a { }\nproxy_pass x;\nif ($host) {\n  break;\n}", SnippetPlace.SERVER
+    )
+    assert isinstance(found, SnippetProblem)
+    assert found.text == "line 2: location is not carried out (nor are lines 3, 5)"
+    assert found.instead == "give the path an Ingress of its own, with annotations"

@@ -39,7 +39,10 @@ def test_an_operator_who_does_not_allow_them_closes(policy: AnnotationPolicy) ->
     found, (finding,) = read(SnippetTexts("add_header X-A 1;"), policy)
     assert found == OwnSnippets(is_refused=True)
     assert (finding.reason, finding.severity, finding.effect) == ("ClosedByAnnotation", Severity.CLOSED, "Closed.")
-    assert 'Set allow-snippet-annotations to "true" and annotations-risk-level to Critical' in finding.message
+    assert (
+        'To be served, set allow-snippet-annotations to "true" and annotations-risk-level to Critical'
+        in finding.message
+    )
 
 
 def test_a_line_closes_and_the_operator_may_ignore_that() -> None:
@@ -47,7 +50,7 @@ def test_a_line_closes_and_the_operator_may_ignore_that() -> None:
     found, (finding,) = read(texts)
     assert found == OwnSnippets(is_refused=True)
     assert "server-snippet, line 2: proxy_pass is not carried out" in finding.message
-    assert "Name the Service in an Ingress of its own to be served." in finding.message
+    assert "To be served, name the Service in an Ingress of its own." in finding.message
     found, (finding,) = read(texts, ALLOWED, "server-snippet")
     assert found == OwnSnippets()
     assert (finding.reason, finding.severity) == ("IgnoredByOperator", Severity.UNPROTECTED)
