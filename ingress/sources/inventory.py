@@ -147,7 +147,7 @@ class Inventory:
         return changed
 
     def is_newer_version(self, event: Event) -> bool:
-        """Whether an event, before it is applied, replaces one known object. Slices do not count: many change together."""
+        """Whether an event that is not applied yet replaces one known object. Not a slice: many of them change at once."""
         if not isinstance(event, Upserted) or event.object.kind is Kind.ENDPOINT_SLICE:
             return False
         return key_of(event.object) in self._objects[event.object.kind]
