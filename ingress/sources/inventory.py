@@ -147,7 +147,7 @@ class Inventory:
         return changed
 
     def is_newer_version(self, event: Event) -> bool:
-        """Whether an event that is not applied yet replaces one known object. Not a slice: many of them change at once."""
+        """Whether an event, not applied yet, replaces one known object. It does not if that is a slice."""
         if not isinstance(event, Upserted) or event.object.kind is Kind.ENDPOINT_SLICE:
             return False
         return key_of(event.object) in self._objects[event.object.kind]

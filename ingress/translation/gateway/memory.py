@@ -127,16 +127,12 @@ class GatewayMemory:
         self._owners.begin(view)
         for reads in self._reads.values():
             reads.begin(view)
-        for each in (
-            self._ones,
-            self.standings,
-            self.claims,
-            self.hosts,
-            self.names,
-            self.of_routes,
-            *self._same_reads.values(),
-        ):
-            each.begin()
+        for kept in (self._ones, self.standings, self.claims, self.hosts):
+            kept.begin()
+        for same in self._same_reads.values():
+            same.begin()
+        self.of_routes.begin()
+        self.names.begin()
         self._last_around = self._around
         self._around = None
 

@@ -46,10 +46,10 @@ def test_only_hosts_of_the_changed_route_are_made_again() -> None:
     memory, newer = remembering(), read("one", "a.test", "b.test", to="other")
     routes = (newer, *FIRST[1:])
     concerned = memory.concerned(routes, AROUND)
+    assert concerned is not None
     assert concerned == {("gw", "a.test"): [newer], ("gw", "b.test"): [newer, FIRST[1]]}
-    made: list[Name] = []
-    hosts = memory.take_some(routes, concerned, lambda name: (made.append(name), host(name))[1])
-    assert ([each.name for each in hosts], made) == (["a.test", "b.test", "c.test"], [*concerned])
+    hosts = memory.take_some(routes, concerned, lambda name: HostClaim(name[1], has_tls=True))
+    assert [(each.name, each.has_tls) for each in hosts] == [("a.test", True), ("b.test", True), ("c.test", False)]
     memory.begin()
     assert memory.concerned(routes, AROUND) == {}
 
