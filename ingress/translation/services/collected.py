@@ -30,7 +30,7 @@ class Collected:
         self.looked_for: set[Place] = set()
 
     def copy(self) -> Collected:
-        """The same until now."""
+        """Another one with all that was collected until now."""
         found = Collected()
         found.add(self)
         return found
