@@ -7,7 +7,7 @@ cdef class View:
     cdef public dict backends, tables
     cdef public tuple passing
     cdef public object compressor, configurations, edits, forwarded, generation, hops, logged, model, own_zone
-    cdef public object relays, request_fields
+    cdef public object relays, request_fields, steering
     cdef public HeadEditLayout plain_edit, secure_edit
     cdef public ProxySettingsLayout proxy
     cdef public bint makes_ids

@@ -18,6 +18,7 @@ from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.relay_tables import NO_RELAYS, RelayTables, relay_tables
 from balancer.matching.request_fields import RequestFields
 from balancer.matching.routing import NOWHERE, RouteTable, compiling
+from balancer.matching.steering import BY_ITSELF, NO_STEERING, Steering, steering
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
 from balancer.model.publication import Publication, RoutingModel, other_objects
@@ -57,7 +58,8 @@ class View:
     of `edits` are for the heads of responses over http and https. `compressor` None compresses nothing. `forwarded`
     None believes no proxy. `passing` are the rules for fields of clients, and for those of trusted proxies.
     `request_fields` None: endpoints get no further fields. `logged` None: every request is logged as usual. `relays`
-    says which connections are relayed. `hops` None: the zones of clients are not counted.
+    says which connections are relayed. `hops` None: the zones of clients are not counted. `steering` says under which
+    zone policies routes lead to backends.
     """
 
     __slots__ = (
@@ -78,6 +80,7 @@ class View:
         "relays",
         "request_fields",
         "secure_edit",
+        "steering",
         "tables",
         "zone",
     )
@@ -96,6 +99,7 @@ class View:
         request_fields: RequestFields | None = None,
         logged: LoggedRequests | None = None,
         relays: RelayTables = NO_RELAYS,
+        steering: Steering = NO_STEERING,
     ) -> None:
         self.generation = generation
         self.own_zone = own_zone
@@ -116,6 +120,7 @@ class View:
         self.request_fields = request_fields
         self.logged = logged
         self.relays = relays
+        self.steering = steering
         self.hops = client_hops(model.zones, own_zone.zone)
 
     def has_endpoints(self, backend: BackendKey | None) -> bool:
@@ -131,7 +136,7 @@ class Coming:
     An address that moves to another backend leaves the first one.
     """
 
-    __slots__ = ("_changes", "around", "concerned", "departed", "drain", "keyring", "view")
+    __slots__ = ("_changes", "around", "concerned", "departed", "drain", "keyring", "steered_before", "view")
 
     def __init__(self, around: Surroundings, *, drain: Drain, keyring: Keyring) -> None:
         self.around = around
@@ -140,6 +145,7 @@ class Coming:
         self.departed: list[Member] = []
         self.concerned: list[BackendKey] = []
         self._changes: list[tuple[BackendRuntime | None, BackendRuntime]] = []
+        self.steered_before = NO_STEERING
         self.view: View  # made last
 
     def changed(self, before: BackendRuntime | None, after: BackendRuntime) -> None:
@@ -159,6 +165,18 @@ class Coming:
             before, after = self._changes.pop()
             after.settle(self.around, before)
             del before, after
+            yield
+        yield from self._steer()
+
+    def _steer(self) -> Generator[None, None, None]:
+        """Tells backends under which policies routes lead to them, if that has changed."""
+        before, after = self.steered_before, self.view.steering
+        if before is after:
+            return
+        for key in before.keys() | after.keys():
+            runtime, was, now = self.view.backends.get(key), before.get(key, BY_ITSELF), after.get(key, BY_ITSELF)
+            if runtime is not None and was.keys() != now.keys():
+                runtime.plans.reach(was, now)
             yield
 
 
@@ -231,11 +249,12 @@ class LiveTable:
         yield
         backends = yield from self._backends(model, coming, every=elsewhere or rekeyed)
         yield
-        tables, relays = before.tables, before.relays
+        tables, relays, steered = before.tables, before.relays, before.steering
         if not _has_same_routes(before.model, model):
             tables = yield from compiling(model, tables, self._make_gate)
             relays = relay_tables(model)
             yield
+            steered = yield from steering(model, before.model, steered)
         coming.view = View(
             generation=publication.generation,
             own_zone=model.own_zone,
@@ -248,7 +267,9 @@ class LiveTable:
             logged=logged_requests(model.proxy.log),
             relays=relays,
             request_fields=RequestFields(model.proxy.request_fields) if model.proxy.request_fields else None,
+            steering=steered,
         )
+        coming.steered_before = before.steering
         return coming
 
     def use(self, coming: Coming) -> None:

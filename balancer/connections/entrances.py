@@ -145,8 +145,9 @@ class Entrances:
             self._loop.add_reader(entrance.listener, self._accept, entrance)
 
     def _accept(self, entrance: _Entrance) -> None:
-        if entrance.entry_point is not None:
-            self._take(self._accepted(entrance), entrance.entry_point)
+        entry_point = entrance.entry_point
+        if entry_point is not None:
+            self._take(self._accepted(entrance), entry_point)
         elif entrance.was_used:
             for connection, _ in self._accepted(entrance):
                 reset(connection)

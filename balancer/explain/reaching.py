@@ -72,7 +72,7 @@ def endpoint_draft(told: Explanation, to: Destination, moment: Moment, *, of_str
             *traffic_steps(facts, policy, f"{backend.namespace}/{backend.service}"),
             *sick_steps(facts, policy),
             *load_steps(backend.endpoints, around, policy),
-            *(zone_steps(runtime, now) if live else ()),
+            *(zone_steps(runtime, policy, now) if live else ()),
             *affinity_steps(to, question, outcomes),
             *decision_steps(outcomes, runtime, live=live),
             *((limit_step(limits),) if limits is not None else ()),

@@ -27,7 +27,7 @@ from balancer.zones.departure import DepartureStep
 from balancer.zones.evacuation import ZoneState
 from balancer.zones.ordered import ZONE
 from balancer.zones.skew import EVEN, expected_load
-from balancer.zones.split import in_force
+from balancer.zones.split import evacuation_in_force, in_force
 from balancer.zones.verdicts import Surroundings
 
 # The most endpoints that one sentence names, because a backend may have thousands.
@@ -96,13 +96,17 @@ def endpoint_state(runtime: BackendRuntime, member: Member, drained: Sequence[st
     return ", ".join(filter(None, (_conditions(member.endpoint, drained), health)))
 
 
-def zone_steps(runtime: BackendRuntime, now: float) -> list[str]:
-    """Which zones of the backend are left because their answers fail, and by which figures; nothing while none is."""
+def zone_steps(runtime: BackendRuntime, policy: ZonePolicy, now: float) -> list[str]:
+    """Which zones of the backend are left because their answers fail, and by which figures; nothing while none is.
+
+    `policy` says whether the request may leave them, too.
+    """
     if not runtime.backend.endpoints or not runtime.evacuation.is_awake:
         return []
-    return [
-        _left(state, dry_run=not runtime.plans.leaves_zones) for state in runtime.evacuation.states(now) if state.share
-    ]
+    asked = evacuation_in_force(policy, runtime.backend.endpoints)
+    dry_run = asked is ZoneEvacuation.DRY_RUN or not runtime.plans.leaves_zones
+    stays = " This request stays: its zone policy leaves no zone." if asked is ZoneEvacuation.OFF else ""
+    return [f"{_left(state, dry_run=dry_run)}{stays}" for state in runtime.evacuation.states(now) if state.share]
 
 
 def _left(state: ZoneState, *, dry_run: bool) -> str:

@@ -25,7 +25,7 @@ class DestinationNames(NamedTuple):
 
 class PathCount:
     """Where requests of one route count: under `host_name` of the model (empty: every host), in a slot of the counters,
-    -1 before the first of them.
+    -1 before the first of them, and the overflow slot where there was no room for the route.
     """
 
     __slots__ = ("host_name", "slot")

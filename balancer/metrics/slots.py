@@ -151,7 +151,10 @@ class SlotTable:
 
 
 def is_overflow(slot: int) -> bool:
-    """Whether `slot` is an overflow slot, returned because the table is full. Callers should not cache such a slot."""
+    """Whether `slot` is an overflow slot, returned because the table is full.
+
+    Whoever remembers such a slot counts one refusal for all that would have counted there.
+    """
     return slot == _OVERFLOW_SLOT
 
 

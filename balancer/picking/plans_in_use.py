@@ -6,6 +6,7 @@ between two changes. Plans from before the change are kept until then, so that r
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from balancer.model.zones import UNKNOWN_ZONE, ZoneEvacuation, ZonePolicy
@@ -21,6 +22,7 @@ from balancer.zones.verdicts import Surroundings
 _POLICIES_MAX = 16
 
 _NONE: Final[dict[ZonePolicy, Plan]] = {}  # one for all backends without plans: it is replaced, not added to
+_NO_POLICY: Final[frozenset[ZonePolicy | None]] = frozenset()
 
 
 class PlansInUse:
@@ -30,7 +32,18 @@ class PlansInUse:
     policy is also under None. `successor` has the plans after the next change, as soon as those are made.
     """
 
-    __slots__ = ("_evacuation", "_made", "_own", "_past", "balancers", "has_controllers", "site", "successor")
+    __slots__ = (
+        "_evacuation",
+        "_lost",
+        "_made",
+        "_own",
+        "_past",
+        "_reached",
+        "balancers",
+        "has_controllers",
+        "site",
+        "successor",
+    )
 
     def __init__(self, site: Site, own: ZonePolicy, evacuation: Evacuation) -> None:
         """`own` is the policy of the backend. `evacuation` is told which zones it has to judge."""
@@ -42,6 +55,8 @@ class PlansInUse:
         self._evacuation = evacuation
         self._made = _NONE
         self._past = _NONE  # plans that no request has asked for since the change
+        self._reached = _NO_POLICY  # those of routes, once one of them has another policy than the backend
+        self._lost = _NO_POLICY  # those that routes had
 
     def plan(self, policy: ZonePolicy | None) -> Plan:
         """The plan for `policy`, or for the backend's own policy; made on first use."""
@@ -66,8 +81,10 @@ class PlansInUse:
     def controllers(self) -> tuple[SpillController, ...]:
         """The controllers of plans in use that let requests leave the zone because of its load."""
         zone = self.site.around.own.zone
-        going_on = (plan.controller_for(policy, zone) for policy, plan in self._past.items())
-        found = (*going_on, *(plan.controller for plan in self._made.values()))
+        past = ((policy, plan) for policy, plan in self._past.items() if not self._is_lost(policy))
+        going_on = (plan.controller_for(policy, zone) for policy, plan in past)
+        made = (plan.controller for policy, plan in self._made.items() if not self._is_lost(policy))
+        found = (*going_on, *made)
         return tuple(controller for controller in found if controller is not None)
 
     @property
@@ -78,6 +95,8 @@ class PlansInUse:
     def follow(self, before: PlansInUse) -> None:
         """Continues with the plans in use `before` a change. Plans that are made there later come here, too."""
         self._past = before._handed_on(self._own)
+        self._lost = before._lost
+        self._reached = before._reached
         self.has_controllers = before.has_controllers
         before.successor = self
 
@@ -85,6 +104,15 @@ class PlansInUse:
         """Makes the plans that requests used in `before`, so that none of them waits for that."""
         for policy in tuple(before._made):
             self.plan(self._own if policy == before._own else policy)
+
+    def reach(self, before: Collection[ZonePolicy | None], after: Collection[ZonePolicy | None]) -> None:
+        """Routes lead to the backend under the policies `after`, and until now under those `before`; None is its own.
+
+        What goes on under a policy to which no route leads any more is nothing that requests meet.
+        """
+        self._lost = self._lost.union(before).difference(after)
+        self._reached = frozenset(after)
+        self._judge_zones()
 
     def settle(self, around: Surroundings) -> None:
         """These are the plans of requests from now on. Plans to come are for the surroundings `around`."""
@@ -139,4 +167,10 @@ class PlansInUse:
         self._evacuation.follow(zones, leaving=self.site.around.zones.suspect)
 
     def _evacuations(self) -> set[ZoneEvacuation]:
-        return {evacuation_in_force(policy, self.site.endpoints) for policy in self.policies()}
+        used = {policy for policy in self.policies() if not self._is_lost(policy)}
+        used.update(policy or self._own for policy in self._reached)
+        return {evacuation_in_force(policy, self.site.endpoints) for policy in used}
+
+    def _is_lost(self, policy: ZonePolicy) -> bool:
+        """Whether routes have led to the backend under `policy`, and none does any more."""
+        return bool(self._lost) and (None if policy == self._own else policy) in self._lost

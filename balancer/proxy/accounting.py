@@ -19,7 +19,6 @@ from balancer.logs.tracing.spans import SpanContext, finished_span
 from balancer.matching.destinations import Destination
 from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
-from balancer.metrics.slots import is_overflow
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import Foretold
 from balancer.proxy import lines
@@ -156,8 +155,7 @@ class Accounting:
             first = recorder.route_slot(
                 RouteLabels(owner.namespace, owner.name, service, count.host_name, route.path, kind)
             )
-            if not is_overflow(first):
-                count.slot = first
+            count.slot = first  # without room as well: a table gives none back, so there never will be
         return first + 1 if status >= _SERVER_ERRORS else first
 
     def _count_dry_run(self, account: Account, foretold: Foretold) -> None:

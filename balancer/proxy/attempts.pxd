@@ -33,11 +33,9 @@ cdef class Attempts(ExchangeOwner):
     cdef public Picker _picker
     cdef public tuple _route_editors, _tried
     cdef public BackendRuntime _runtime
-    @cython.locals(runtime=BackendRuntime, load=Load)
-    cpdef begin(self, RequestContext context, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
-    @cython.locals(outgoing=Outgoing, policy=RoutePolicyLayout)
+    @cython.locals(runtime=BackendRuntime, load=Load, policy=RoutePolicyLayout)
     @cython.locals(budget=RetryBudget, balancer=Balancer, picker=Picker, pick=Pick)
-    cdef _pick_first(self, RequestContext context, Destination to, BackendRuntime runtime, double now)
+    cpdef begin(self, RequestContext context, Outgoing outgoing, Destination to, double now, kept=*, intercepts=*)
     @cython.locals(request=RequestHeadLayout, policy=RoutePolicyLayout)
     cdef bint _may_repeat_body(self) except -1
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)

@@ -90,7 +90,8 @@ class Attempts(ExchangeOwner):
         self._is_retry = False
         self._was_repeated = False
         context.outgoing = outgoing
-        context.policy = to.policy
+        policy = to.policy
+        context.policy = policy
         context.kept = kept
         context.is_call = False
         self._destination = to
@@ -108,11 +109,6 @@ class Attempts(ExchangeOwner):
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
-        self._pick_first(context, to, runtime, now)
-
-    def _pick_first(self, context: RequestContext, to: Destination, runtime: BackendRuntime, now: float) -> None:
-        """Decides how the endpoints are spoken to, and tries the first one."""
-        outgoing, policy = context.outgoing, context.policy
         handshake = runtime.handshake
         if handshake is not None:
             handshake = succession.handshake_of(runtime, secure=context.stream.secure)
@@ -131,7 +127,7 @@ class Attempts(ExchangeOwner):
         pick = picker.pick((), now)
         if pick is None:
             return self._found_none(balancer)
-        if outgoing.request.body_bytes != 0 and context.kept is None and (self._intercepts or self._may_repeat_body()):
+        if outgoing.request.body_bytes != 0 and kept is None and (intercepts or self._may_repeat_body()):
             context.kept = KeptBody(self._forwarder.bodies, to.tenant)
         self._attempt(pick, now)
 

@@ -12,13 +12,15 @@ from collections.abc import Generator
 from typing import Final
 
 from balancer.live import LiveTable, View
+from balancer.matching.steering import BY_ITSELF, Ways, named
 from balancer.model.endpoints import BackendKey
-from balancer.model.zones import UNKNOWN_ZONE
+from balancer.model.zones import UNKNOWN_ZONE, ZoneEvacuation
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.runtime.shares import FairShares
 from balancer.workers.messages import MemberReport, ZoneEvidence, ZoneReport
 from balancer.zones.evacuation import ZoneChange, ZoneState
+from balancer.zones.split import evacuation_in_force
 
 # By measurement a healthy backend that is in no cache takes 0.4 microseconds.
 _BACKENDS_A_STEP: Final = 64
@@ -82,11 +84,11 @@ class Judgements:
             ratios[service] = max(ratios.get(service, 0.0), controller.share)
             factors[place] = max(factors.get(place, 0.0), controller.overload_factor)
 
-    def note_zones(self, runtime: BackendRuntime, now: float) -> None:
-        """Adds what is known about the zones of a backend some of whose answers fail."""
+    def note_zones(self, runtime: BackendRuntime, ways: Ways, now: float) -> None:
+        """Adds what is known about the zones of a backend some of whose answers fail. `ways` are those of routes."""
         for state in runtime.evacuation.states(now):
             if self._zone_shares.take(runtime.backend.namespace):
-                self.zones.append(_zone_report(runtime, state))
+                self.zones.append(_zone_report(runtime, state, ways))
 
     def note_members(self, runtime: BackendRuntime, now: float) -> None:
         """Adds the endpoints of a backend one by one."""
@@ -116,7 +118,7 @@ def _judge(view: View, keys: tuple[BackendKey, ...], about: tuple[str, str] | No
     for runtime in [each for each in runtimes if _has_news(each)]:  # few of thousands
         found.note_health(runtime)
         found.note_spills(runtime, view.own_zone.zone or UNKNOWN_ZONE)
-        found.note_zones(runtime, now)
+        found.note_zones(runtime, view.steering.get(runtime.backend.key, BY_ITSELF), now)
     if about is not None:
         for runtime in runtimes:
             if (runtime.backend.namespace, runtime.backend.service) == about:
@@ -127,7 +129,7 @@ def _has_news(runtime: BackendRuntime) -> bool:
     return bool(runtime.health.impaired) or runtime.plans.has_controllers or runtime.evacuation.is_awake
 
 
-def _zone_report(runtime: BackendRuntime, state: ZoneState) -> ZoneReport:
+def _zone_report(runtime: BackendRuntime, state: ZoneState, ways: Ways) -> ZoneReport:
     backend, own, others = runtime.backend, state.own, state.others
     return ZoneReport(
         namespace=backend.namespace,
@@ -142,7 +144,21 @@ def _zone_report(runtime: BackendRuntime, state: ZoneState) -> ZoneReport:
         other_failed=round(others.failed),
         seconds=state.seconds,
         dry_run=not runtime.plans.leaves_zones,
+        staying=_staying(runtime, ways),
         begun=_evidence(state.begun) if state.begun is not None else None,
+    )
+
+
+def _staying(runtime: BackendRuntime, ways: Ways) -> str:
+    """Whose requests stay although those of others leave; empty if none leave, or all."""
+    if not runtime.plans.leaves_zones:
+        return ""
+    backend = runtime.backend
+    return named(
+        owner
+        for policy, owners in ways.items()
+        if evacuation_in_force(policy or backend.zone_policy, backend.endpoints) is not ZoneEvacuation.ON
+        for owner in owners
     )
 
 

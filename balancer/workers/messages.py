@@ -161,7 +161,8 @@ class ZoneReport(msgspec.Struct, frozen=True, kw_only=True):
     `state` is a `balancer.zones.departure.DepartureStep`; `share` of the requests avoids the zone for `reason`.
     `answers` came from the zone lately, of which `failed` did; the `other_` ones from the zones that would receive its
     requests. `seconds` is how long requests have left the zone, or how long the state has lasted. `dry_run`: none
-    really leaves. `begun` is what decided that requests leave the zone; None if they do not.
+    really leaves. `staying` names those whose requests stay although others leave. `begun` is what decided that
+    requests leave the zone; None if they do not.
     """
 
     namespace: str
@@ -177,6 +178,7 @@ class ZoneReport(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
     reason: str = "spill_errors"
     dry_run: bool = False
+    staying: str = ""
     begun: ZoneEvidence | None = None
 
 

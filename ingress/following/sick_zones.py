@@ -22,11 +22,12 @@ _Place = tuple[str, str, str]
 
 
 class _LeftZone(msgspec.Struct, frozen=True):
-    """A zone that is left. `dry_run`: no request really leaves."""
+    """A zone that is left. `dry_run`: no request really leaves. `staying` names those whose requests stay."""
 
     since_epoch_seconds: float
     evidence: ZoneEvidence
     dry_run: bool
+    staying: str
 
 
 class SickZones:
@@ -50,7 +51,7 @@ class SickZones:
         for report in sorted(zones, key=lambda each: each.share, reverse=True):
             if report.begun is not None:
                 place = report.namespace, report.service, report.zone
-                new = _LeftZone(at_epoch_seconds - report.seconds, report.begun, report.dry_run)
+                new = _LeftZone(at_epoch_seconds - report.seconds, report.begun, report.dry_run, report.staying)
                 self._left.setdefault(place, _continued(before.get(place), new))
         if before != self._left:
             self._findings = _findings(self._left)
@@ -58,7 +59,9 @@ class SickZones:
 
 
 def _continued(before: _LeftZone | None, new: _LeftZone) -> _LeftZone:
-    return before if before is not None and before.dry_run == new.dry_run else new
+    if before is None or (before.dry_run, before.staying) != (new.dry_run, new.staying):
+        return new
+    return before
 
 
 def _findings(left: dict[_Place, _LeftZone]) -> tuple[Finding, ...]:
@@ -85,7 +88,8 @@ def _sentence(zone: str, left: _LeftZone) -> str:
     seen = left.evidence
     own, others = _share(seen.failed, seen.answers), _share(seen.other_failed, seen.other_answers)
     what = "would leave (dry run)" if left.dry_run else "leave"
-    return f"Since {at} requests {what} {zone}: {own} of its answers failed, of other zones {others}."
+    stay = f" Requests of {left.staying} stay: settings there leave no zone." if left.staying else ""
+    return f"Since {at} requests {what} {zone}: {own} of its answers failed, of other zones {others}.{stay}"
 
 
 def _share(failed: int, answers: int) -> str:

@@ -14,7 +14,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from balancer.sharing.spending import Spent
+from balancer.runtime.shares import FairShares
+from balancer.sharing.spending import TENANT_SHIFT, Spent
 
 YOUNG_SECONDS: Final = 0.5
 """For so long a client is new: others had no time to tell about it."""
@@ -85,12 +86,13 @@ class _LimitedClient:
 
 
 class FleetSpending:
-    """The clients of all limits that replicas share."""
+    """The clients of all limits that replicas share; each namespace holds as many of them as stay free."""
 
-    __slots__ = ("_clients",)
+    __slots__ = ("_clients", "_shares")
 
     def __init__(self) -> None:
         self._clients: dict[ClientOfLimit, _LimitedClient] = {}
+        self._shares = FairShares(_CLIENTS_MOST)
 
     @property
     def has_young(self) -> bool:
@@ -102,7 +104,8 @@ class FleetSpending:
         for place, (asked, passed) in news.items():
             client = self._client(place)
             if client is not None:
-                client.tellers.add(teller)
+                if client.known_seconds < YOUNG_SECONDS:
+                    client.tellers.add(teller)
                 client.others_asked += asked
                 client.others_passed += passed
 
@@ -124,17 +127,24 @@ class FleetSpending:
             charge = _charge(place, client, rows.get(place), elapsed, even)
             if client.quiet_seconds > _QUIET_SECONDS:
                 del self._clients[place]
+                self._shares.give_back(_tenant(place))
                 charge = Charge(*place, 0.0, None)
             if charge is not None:
                 charges.append(charge)
         return charges
 
     def _client(self, place: ClientOfLimit) -> _LimitedClient | None:
-        """A client, which may be new; None if there are too many."""
+        """A client, which may be new; None if its namespace has too many."""
         client = self._clients.get(place)
-        if client is None and len(self._clients) < _CLIENTS_MOST:
-            client = self._clients[place] = _LimitedClient()
+        if client is None and self._shares.take(_tenant(place)):
+            client = _LimitedClient()
+            self._clients[place] = client
         return client
+
+
+def _tenant(place: ClientOfLimit) -> str:
+    """Whose limit it is, as a key of shares."""
+    return str(place[0] >> TENANT_SHIFT)
 
 
 def _charge(

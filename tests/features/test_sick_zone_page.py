@@ -29,6 +29,7 @@ COMMANDS = tuple(dict.fromkeys(re.findall(r"^\$ kubectl (.+)$", SECTION, re.MULT
 FORCE = next(command for command in COMMANDS if command.endswith("zone-evacuation=true --overwrite"))
 FORBID = tuple(command for command in COMMANDS if re.search(r"zone-evacuation(=|\":\")false", command))
 DRY_RUN = next(command for command in COMMANDS if "dry-run" in command)
+KEEP_ENDPOINTS = next(command for command in COMMANDS if "ejection-failure-percent=0" in command)
 UNDO = tuple(command for command in COMMANDS if re.search(r"zone-evacuation(-$|\":null)", command))
 TOP, FINDINGS = "zonal top --once", "zonal findings --filter ZoneSick"
 HOST = "shop.example"
@@ -49,6 +50,9 @@ TOLD = {
     "zonal undrain zone-a": r'zone-drain: ""',
 }
 """What the output of a command has, where it depends on the sick zone."""
+
+NO_SICK_ZONE = r"\A(?!.*zone-a +(probing|leaving|held|returning))"
+"""What `top` says while no zone is sick."""
 
 NONE_IS = {"zonal endpoints --in-zone zone-a --state ejected"}
 """Commands that find nothing here and say so by their status, as grep does."""
@@ -85,8 +89,13 @@ class Scene(NamedTuple):
 
 
 @asynccontextmanager
-async def sick_shop(place: Path, *arguments: str, policy: str = "prefer-zone") -> AsyncIterator[Scene]:
-    """A replica in zone-a that leads, three zones, 200 requests a second, and failures in zone-a."""
+async def sick_shop(
+    place: Path, *arguments: str, policy: str = "prefer-zone", ejects: bool = False
+) -> AsyncIterator[Scene]:
+    """A replica in zone-a that leads, three zones, 200 requests a second, and failures in zone-a.
+
+    `ejects`: endpoints are ejected, as they are by default.
+    """
     async with staged(place) as stage, AsyncExitStack() as stack:
         endpoints = [SickEndpoint(f"zone-{zone}", seconds=0.002) for zone in "aabbcc"]
         for each in endpoints:
@@ -96,7 +105,10 @@ async def sick_shop(place: Path, *arguments: str, policy: str = "prefer-zone") -
         stage.put(ingress_class(), service("cart"), *map(_hinted_slice, carts))
         stage.put(ingress("web", rule(HOST, path("/", "cart"))))
         stage.settings(
-            zone_aware_routing="true", zone_policy=policy, zone_drain_ramp="1s", ejection_failure_percent="0"
+            zone_aware_routing="true",
+            zone_policy=policy,
+            zone_drain_ramp="1s",
+            **({} if ejects else {"ejection_failure_percent": "0"}),
         )
         zonal = await stage.ready("--zone=zone-a", "--update-status=true", *arguments)
         stage.put(replica_pod("zonal-0", zonal.admin_port))
@@ -156,9 +168,25 @@ async def test_each_way_to_forbid_brings_every_request_back_and_its_undoing_lets
     async with sick_shop(tmp_path) as scene:
         for command, undo in zip(FORBID, UNDO, strict=True):
             await becomes(scene.most_leave)
+            await becomes(lambda: is_told(scene.zonal))
             await scene.kubectl(*shlex.split(command))
             await becomes(scene.all_stay)
+            await becomes(lambda: is_not_told(scene.zonal))
+            await becomes(lambda: _top_has(scene.kubectl, NO_SICK_ZONE))
             await scene.kubectl(*shlex.split(undo))
+
+
+@pytest.mark.slow
+@needs_kubectl
+async def test_where_one_of_two_ingresses_forbids_it_that_one_is_named(tmp_path: Path) -> None:
+    async with sick_shop(tmp_path) as scene:
+        scene.stage.put(ingress("other", rule("other.example", path("/", "cart"))))
+        await becomes(scene.most_leave)
+        await scene.kubectl(*shlex.split(FORBID[1]))
+        await becomes(scene.all_stay)
+        await becomes(lambda: _top_has(scene.kubectl, r"shop/cart +zone-a +\w+, not Ingress shop/web "))
+        told = await scene.kubectl(*shlex.split(FINDINGS))
+        assert "Requests of Ingress shop/web stay: settings there leave no zone." in " ".join(told.split())
 
 
 @pytest.mark.slow
@@ -169,6 +197,16 @@ async def test_a_dry_run_brings_every_request_back_and_goes_on_telling(tmp_path:
         await scene.kubectl(*shlex.split(DRY_RUN))
         await becomes(scene.all_stay)
         await becomes(lambda: _top_has(scene.kubectl, r"shop/cart +zone-a +\w+ \(dry run\)"))
+
+
+@pytest.mark.slow
+@needs_kubectl
+async def test_where_endpoints_are_ejected_as_well_both_have_to_be_forbidden(tmp_path: Path) -> None:
+    async with sick_shop(tmp_path, ejects=True) as scene:
+        await becomes(scene.most_leave)
+        await scene.kubectl(*shlex.split(FORBID[0]))
+        await scene.kubectl(*shlex.split(KEEP_ENDPOINTS))
+        await becomes(scene.all_stay)
 
 
 @pytest.mark.slow
@@ -195,7 +233,7 @@ async def test_of_several_workers_there_is_one_finding_one_line_and_one_event_at
         lines = [line for line in scene.zonal.stderr.splitlines() if "finding_log" in line and "ZoneSick" in line]
         assert [line.split("finding_log: ")[1].split(":")[0] for line in lines] == ["degraded", "resolved"]
         assert "No finding matches" in await scene.kubectl(*shlex.split(FINDINGS))
-        await becomes(lambda: _top_has(scene.kubectl, r"\A(?!.*zone-a +(probing|leaving|held|returning))"))
+        await becomes(lambda: _top_has(scene.kubectl, NO_SICK_ZONE))
 
 
 async def _top_has(kubectl: KubectlZonal, pattern: str) -> bool:

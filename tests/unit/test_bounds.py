@@ -35,6 +35,7 @@ ROWS = {
     "balancer.workers.judging": "unhealthy endpoints in reports of a worker",
     "ingress.admin.pages": "pages of metrics",
     "ingress.following.finding_log": "log lines of findings",
+    "ingress.replicas.spending": "clients of limits that replicas share",
     "ingress.sources.name_turns": "look-ups of `externalName`",
     "ingress.translation.gateway.condition_bounds": "conditions of HTTPRoutes",
     "ingress.translation.ingress.hosts.expression_reading": "characters of all expressions",
@@ -78,6 +79,7 @@ NUMBERS = (
     ("endpoints that fail", "balancer.picking.failing", "FAILING_MOST"),
     ("endpoints that fail", "ingress.replicas.messages", "FAILURES_MOST"),
     ("clients of limits that replicas share", "balancer.sharing.spending", "SPENDING_ROWS"),
+    ("clients of limits that replicas share", "ingress.replicas.spending", "_CLIENTS_MOST"),
     ("connections to the peers' port", "ingress.replicas.port", "_CONNECTIONS_MOST"),
     ("connections to the peers' port", "ingress.replicas.others", "REPLICAS_MOST"),
     ("unhealthy endpoints in reports", "balancer.workers.judging", "_UNWELL_MOST"),
@@ -137,3 +139,19 @@ def test_the_table_names_the_numbers_of_the_code(beginning: str, module: str, na
 def test_every_row_says_who_sees_what() -> None:
     for row in rows():
         assert row.count(" | ") == 5, row
+
+
+_TEST = re.compile(r"`(tests/[\w/]+?(?:\.py|/))`")
+
+
+def test_every_row_names_tests_that_exist() -> None:
+    """Folders are named, too: one that is empty tests nothing."""
+    for row in rows():
+        if row.startswith(("what |", "---")):
+            continue
+        named = _TEST.findall(row.rsplit(" | ", 1)[1])
+        assert named, row
+        for each in named:
+            place = ROOT / each
+            found = [place] if place.suffix else sorted(place.glob("test_*.py"))
+            assert any("def test_" in file.read_text() for file in found), f"{each}: {row}"

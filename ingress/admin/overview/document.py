@@ -92,8 +92,9 @@ class SickZone(msgspec.Struct, frozen=True, omit_defaults=True):
     """A zone of a Service whose answers fail. `state` is probing, leaving, held or returning.
 
     `share` of the requests avoids it, for `reason`; `is_left`: more than a few that compare. In a `dry_run` none really
-    does. Lately `answers` came from the zone, of which `failed` did, and the `other_` ones from the other zones.
-    `seconds` is how long requests have left the zone, or how long the state has lasted.
+    does, and those of whom `staying` names never do. Lately `answers` came from the zone, of which `failed` did, and
+    the `other_` ones from the other zones. `seconds` is how long requests have left the zone, or how long the state has
+    lasted.
     """
 
     zone: str
@@ -107,6 +108,7 @@ class SickZone(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     reason: str = ""
     dry_run: bool = False
+    staying: str = ""
 
 
 class ModeEvent(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -166,6 +166,7 @@ def _sick_zone(report: ZoneReport) -> SickZone:
         seconds=report.seconds,
         reason=report.reason,
         dry_run=report.dry_run,
+        staying=report.staying,
     )
 
 

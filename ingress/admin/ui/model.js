@@ -307,7 +307,7 @@ export function verdict(state, figures) {
 // What is known about a zone whose answers fail, in words.
 export function sickText(zone) {
   const failed = (bad, all) => (all ? `${percent((bad ?? 0) / all)} of ${number(all)} answers` : "no answer yet");
-  const avoids = zone.dry_run ? `dry run: ${percent(zone.share ?? 0)} would avoid it` : `${percent(zone.share ?? 0)} of the requests avoid it`;
+  const avoids = zone.dry_run ? `dry run: ${percent(zone.share ?? 0)} would avoid it` : `${percent(zone.share ?? 0)} of the requests avoid it${zone.staying ? ` (not those of ${zone.staying})` : ""}`;
   return `${zone.zone} (${zone.state}): ${avoids}, for ${age(zone.seconds ?? 0)}. Failed lately: ${failed(zone.failed, zone.answers)}; in other zones ${failed(zone.other_failed, zone.other_answers)}.`;
 }
 

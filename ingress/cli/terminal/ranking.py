@@ -173,12 +173,18 @@ def _sick_cells(service: ServiceRates, sick: SickZone) -> tuple[str, ...]:
     return (
         f"{service.namespace}/{service.name}",
         sick.zone,
-        f"{sick.state} (dry run)" if sick.dry_run else sick.state,
+        _state(sick),
         percent(sick.share),
         _failed(sick.failed, sick.answers),
         _failed(sick.other_failed, sick.other_answers),
         f"{sick.seconds:.0f} s",
     )
+
+
+def _state(sick: SickZone) -> str:
+    if sick.dry_run:
+        return f"{sick.state} (dry run)"
+    return f"{sick.state}, not {sick.staying}" if sick.staying else sick.state
 
 
 def _failed(failed: int, answers: int) -> str:

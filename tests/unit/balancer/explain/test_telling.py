@@ -14,7 +14,7 @@ from balancer.model.certificates import Authority, ClientCertificate
 from balancer.model.endpoints import BackendKey, EndpointTls, LoadBalancing
 from balancer.model.policies import Affinity
 from balancer.model.routes import Canary
-from balancer.model.zones import FleetUse, OwnZone, Zone, ZoneFacts, ZonePolicy, ZonePolicyName
+from balancer.model.zones import FleetUse, OwnZone, Zone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
 from tests.questions import question_of
@@ -204,10 +204,11 @@ def test_shares_of_the_requests_are_told_one_by_one() -> None:
 
 
 def test_a_zone_that_is_left_is_told_with_its_figures() -> None:
+    stays = ZonePolicy(ZonePolicyName.PREFER_ZONE, asked_evacuation=ZoneEvacuation.OFF)
     view = view_of(
         build.model(
             build.backend(of=build.endpoints("ab"), zone_policy=build.PREFER_ZONE),
-            hosts=[build.host("shop.test", build.route())],
+            hosts=[build.host("shop.test", build.route(), build.route("/strict", ingress="strict", zone_policy=stays))],
         )
     )
     runtime = view.backends[CART]
@@ -222,7 +223,11 @@ def test_a_zone_that_is_left_is_told_with_its_figures() -> None:
     assert "Zone zone-a fails: 97 % of the requests avoid it (leaving for " in told
     assert "of its answers failed, of other zones 0 of " in told
     assert "spill_errors" in told
+    assert "This request stays" not in told
     assert "Zone zone-a fails" not in steps(view, live=False)
+    strict = "\n".join(explained(view, url="http://shop.test/strict", now=4.0, live=True).steps)
+    assert "Zone zone-a fails: 97 % of the requests avoid it (leaving for " in strict
+    assert "This request stays: its zone policy leaves no zone." in strict
 
 
 def test_a_strict_list_without_a_match_is_told() -> None:

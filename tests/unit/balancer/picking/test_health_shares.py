@@ -199,6 +199,16 @@ def test_zero_percent_never_compares_and_ignores_pauses() -> None:
     assert turns.changes == []
 
 
+@pytest.mark.parametrize(("percent", "errors", "is_back"), [(0, 5, True), (20, 0, False)])
+def test_who_was_ejected_by_comparison_is_back_once_none_is_compared(percent: int, errors: int, is_back: bool) -> None:
+    turns = Turns(1.0, 0.0)
+    turns.serve(400)
+    assert turns.ejected == {0}
+    rules = Ejection(consecutive_errors=errors, failure_percent=percent)
+    turns.health.follow(rules, turns.endpoints, checked=False)
+    assert turns.ejected == (set() if is_back else {0})
+
+
 def test_a_passed_check_wipes_the_slate() -> None:
     turns = Turns(0.0, 0.0, rules=Ejection(consecutive_errors=0, failure_percent=0))
     turns.report(0, Outcome.ANSWERED_5XX, Client("10.0.0.1"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
+from balancer.model.zones import ZONES_OFF, ZoneEvacuation, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from tests import builders as build
 from tests.unit.balancer.picking.runtimes import last_numbers, runtime_of
@@ -83,3 +83,53 @@ def test_policies_that_are_no_longer_asked_for_are_forgotten() -> None:
     for minimum in range(1, 100):
         runtime.balancer(ZonePolicy(ZonePolicyName.PREFER_ZONE, min_endpoints=1 + minimum))
     assert runtime.balancer() is not oldest
+
+
+STAYS = ZonePolicy(ZonePolicyName.PREFER_ZONE, asked_evacuation=ZoneEvacuation.OFF)
+
+
+def test_a_policy_to_which_no_route_leads_any_more_leaves_no_zone_until_a_route_does() -> None:
+    runtime = runtime_of("ab")
+    runtime.balancer()
+    assert (runtime.plans.leaves_zones, runtime.evacuation.is_on) == (True, True)
+    runtime.plans.reach({None}, {STAYS})
+    runtime.balancer(STAYS)
+    assert (runtime.plans.leaves_zones, runtime.evacuation.is_on) == (False, False)
+    runtime.plans.reach({STAYS}, {STAYS, None})
+    assert (runtime.plans.leaves_zones, runtime.evacuation.is_on) == (True, True)
+
+
+def test_it_stays_so_after_changes_of_the_backend_and_of_its_own_policy() -> None:
+    runtime, own_zone = runtime_of("ab"), build.own_zone("zone-a")
+    runtime.balancer()
+    runtime.plans.reach({None}, {STAYS})
+    for zones, policy in (("abb", build.PREFER_ZONE), ("abb", ZonePolicy(ZonePolicyName.ADAPTIVE))):
+        runtime = runtime.with_backend(build.backend(of=build.endpoints(zones), zone_policy=policy), own_zone)
+        runtime.balancer(STAYS)
+        assert not runtime.plans.leaves_zones
+
+
+def test_what_a_controller_says_counts_while_routes_lead_to_its_policy() -> None:
+    adaptive = ZonePolicy(ZonePolicyName.ADAPTIVE)
+    runtime = runtime_of("ab", policy=adaptive)
+    runtime.balancer()
+    assert len(runtime.plans.controllers()) == 1
+    runtime.plans.reach({None}, {STAYS})
+    assert runtime.plans.controllers() == ()
+    after = runtime.with_backend(
+        build.backend(of=build.endpoints("abb"), zone_policy=adaptive), build.own_zone("zone-a")
+    )
+    assert after.plans.controllers() == ()
+
+
+def test_what_is_known_of_zones_stays_where_another_policy_judges_them_too() -> None:
+    tries = ZonePolicy(ZonePolicyName.PREFER_ZONE, asked_evacuation=ZoneEvacuation.DRY_RUN)
+    runtime = runtime_of("ab")
+    runtime.balancer()
+    for now in (1.0, 1.2):
+        runtime.evacuation.ended("zone-a", failed=True, seconds=0.01, now=now)
+    before = runtime.evacuation.states(1.2)
+    runtime.plans.reach({None}, {tries})
+    assert (runtime.plans.leaves_zones, runtime.evacuation.is_on) == (False, True)
+    assert runtime.evacuation.states(1.2) == before
+    assert before[0].own.failed > 0

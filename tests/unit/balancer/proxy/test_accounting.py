@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +13,8 @@ from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead
 from balancer.http.origin import Origin
 from balancer.http1.heads import RequestHeadReader
-from balancer.logs.accesslines import FailedAttempt
+from balancer.logs.accesslines import AccessLogFormat, FailedAttempt
+from balancer.logs.accesslog import AccessLog
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.destinations import Destination, PathCount
 from balancer.metrics.definitions import (
@@ -27,6 +29,8 @@ from balancer.metrics.definitions import (
     ZONE_COST,
     ZONE_DECISIONS,
 )
+from balancer.metrics.recorder import Recorder, RouteLabels
+from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, is_overflow, read
 from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.model.zones import Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZonePrices
@@ -107,6 +111,30 @@ def test_a_request_counts_under_the_path_that_matched_whatever_becomes_of_it() -
     accounts[-1].endpoint_seconds = None
     ledger, _ = closed(*accounts)
     assert ledger.routes() == {("shop", "web", "cart", "shop.test", "/cart", "Prefix"): (3.0, 1.0)}
+
+
+def test_a_path_without_room_in_the_table_asks_for_it_once() -> None:
+    """All else that there is no room for asks with each request."""
+    buffer = bytearray(MINIMUM_BYTES)
+    recorder = Recorder(SlotTable(buffer))
+    numbers = count()
+    while not is_overflow(recorder.route_slot(RouteLabels("shop", "", "", "", f"/{next(numbers)}", "Exact"))):
+        pass
+    accounting = Accounting(
+        recorder=recorder, access_log=AccessLog(-1, AccessLogFormat.OFF, recorder.access_log_dropped)
+    )
+    account = forwarded()
+    refused = [refusals(buffer)]
+    for _ in range(3):
+        accounting.close(account, "zone-a")
+        refused.append(refusals(buffer))
+    first, second, third = (after - before for before, after in pairwise(refused))
+    assert (second, third) == (first - 1, first - 1)
+
+
+def refusals(buffer: bytearray) -> float:
+    """How often a table had no room."""
+    return next(entry.values[0] for entry in read(buffer) if entry.key == OVERFLOW)
 
 
 def test_a_request_without_a_route_counts_under_no_path() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from balancer.live import LiveTable
 from balancer.model.endpoints import Backend, BackendKey, Ejection
-from balancer.model.zones import ZonePolicy, ZonePolicyName
+from balancer.model.routes import Host
+from balancer.model.zones import ZoneEvacuation, ZonePolicy, ZonePolicyName
 from balancer.picking.outcomes import Outcome
 from balancer.runtime.steps import finished
 from balancer.workers.judging import judging
@@ -26,14 +27,14 @@ def backend(key: str = "shop/cart:80", zones: str = "ab", policy: ZonePolicyName
     return msgspec.structs.replace(made, ejection=ONE_ERROR)
 
 
-def live_with(*backends: Backend) -> LiveTable:
+def live_with(*backends: Backend, hosts: Sequence[Host] = ()) -> LiveTable:
     live = LiveTable(lambda _: 0)
-    publish(live, backends)
+    publish(live, backends, hosts)
     return live
 
 
-def publish(live: LiveTable, backends: Sequence[Backend]) -> None:
-    live.swap(build.publication(live.view.generation + 1, build.model(*backends)))
+def publish(live: LiveTable, backends: Sequence[Backend], hosts: Sequence[Host] = ()) -> None:
+    live.swap(build.publication(live.view.generation + 1, build.model(*backends, hosts=hosts)))
 
 
 def fail(live: LiveTable, key: str = "shop/cart:80", *, count: int = 1) -> list[str]:
@@ -109,6 +110,42 @@ def test_the_zones_of_backends_with_failing_answers_are_told_with_their_figures(
     assert sick.answers == sick.failed > 8
     assert sick.share > 0.0
     assert (well.zone, well.state, well.share) == ("zone-b", "well", 0.0)
+
+
+STAYS = ZonePolicy(ZonePolicyName.PREFER_ZONE, asked_evacuation=ZoneEvacuation.OFF)
+TRIES = ZonePolicy(ZonePolicyName.PREFER_ZONE, asked_evacuation=ZoneEvacuation.DRY_RUN)
+
+
+@pytest.mark.parametrize(
+    ("own", "strict", "told"),
+    [
+        (None, None, [("leaving", False, "")]),
+        (None, STAYS, [("leaving", False, "Ingress shop/strict")]),
+        (None, TRIES, [("leaving", False, "Ingress shop/strict")]),
+        (TRIES, TRIES, [("leaving", True, "")]),
+        (STAYS, STAYS, []),
+    ],
+)
+def test_of_a_zone_that_is_left_those_are_named_whose_requests_stay(
+    own: ZonePolicy | None, strict: ZonePolicy | None, told: list[tuple[str, bool, str]]
+) -> None:
+    """Two Ingresses of one Service get other policies while a zone is left."""
+    cart = backend(zones="ab", policy=ZonePolicyName.PREFER_ZONE)
+    live = live_with(cart, hosts=[build.host("a.test", build.route()), build.host("b.test", build.route())])
+    runtime = live.view.backends[BackendKey("shop/cart:80")]
+    runtime.balancer()
+    began = time.perf_counter()
+    for number in range(400):
+        now = began + number / 100
+        runtime.evacuation.ended("zone-b", failed=False, seconds=0.01, now=now)
+        runtime.evacuation.ended("zone-a", failed=True, seconds=0.01, now=now)
+    open_route, strict_route = (
+        build.route(zone_policy=own),
+        build.route(ingress="strict", zone_policy=strict),
+    )
+    publish(live, [cart], [build.host("a.test", open_route), build.host("b.test", strict_route)])
+    found = [each for each in finished(judging(live)).zones if each.state != "well"]
+    assert [(each.state, each.dry_run, each.staying) for each in found] == told
 
 
 def test_the_endpoints_of_the_service_that_was_asked_about_are_told_one_by_one() -> None:

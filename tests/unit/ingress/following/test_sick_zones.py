@@ -65,3 +65,11 @@ def test_a_dry_run_says_that_clients_get_the_failures() -> None:
     (finding,) = SickZones().follow([report(dry_run=True)], at_epoch_seconds=NOON)
     assert "requests would leave (dry run) zone-b" in finding.message
     assert finding.effect.startswith("No request leaves in a dry run")
+
+
+def test_whose_requests_stay_is_said_and_a_change_of_that_is_another_text() -> None:
+    zones = SickZones()
+    (finding,) = zones.follow([report()], at_epoch_seconds=NOON)
+    assert "stay" not in finding.message
+    (later,) = zones.follow([report(staying="Ingress shop/web")], at_epoch_seconds=NOON)
+    assert "(1%). Requests of Ingress shop/web stay: settings there leave no zone. Find" in later.message

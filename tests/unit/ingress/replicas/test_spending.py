@@ -11,7 +11,7 @@ from balancer.model.limits import LimitScope, Rate, RateLimit
 from balancer.sharing.books import number_of
 from balancer.sharing.guards import Unguarded
 from balancer.sharing.layout import SECRET_BYTES, begin_memory, counting_in, limits_in, memory_bytes
-from balancer.sharing.spending import Spent
+from balancer.sharing.spending import TENANT_SHIFT, Spent
 from ingress.replicas.spending import Charge, FleetSpending
 
 STEP_NS = 2_000_000
@@ -165,3 +165,14 @@ def test_others_cannot_make_it_grow_without_bound() -> None:
     spending = FleetSpending()
     spending.hear("1", {(1, key): (1, 1) for key in range(1, 20_000)})
     assert len(spending.turn([], 0.5)) <= 8192
+
+
+def test_clients_of_one_namespace_leave_room_for_those_of_another() -> None:
+    spending, modest, greedy = FleetSpending(), 1 << TENANT_SHIFT, 2 << TENANT_SHIFT
+    spending.hear("b", {(greedy + key % 2, key): (1, 1) for key in range(1, 20_000)})
+    told = spending.turn([Spent(modest, 5, 3, 3, 1)], 0.5, others=1)
+    assert [each for each in told if each.limit == modest] == [Charge(modest, 5, 0.0, 2.0)]
+    for _ in range(30):
+        spending.turn([], 0.5, others=1)
+    spending.hear("b", {(greedy, 1): (1, 1)})
+    assert [each.limit for each in spending.turn([], 0.5, others=1)] == [greedy], "who is quiet gives room back"

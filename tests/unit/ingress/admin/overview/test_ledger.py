@@ -73,9 +73,18 @@ def test_a_service_that_is_gone_has_no_row() -> None:
     assert list(ledger().rows_of({("shop", "gone")}, 0.0)) == []
 
 
-def _reported(zone: str, state: str, share: float = 0.0, begun: ZoneEvidence | None = None) -> ZoneReport:
+def _reported(
+    zone: str, state: str, share: float = 0.0, begun: ZoneEvidence | None = None, staying: str = ""
+) -> ZoneReport:
     return ZoneReport(
-        namespace="shop", service="cart", backend="shop/cart:80", zone=zone, state=state, share=share, begun=begun
+        namespace="shop",
+        service="cart",
+        backend="shop/cart:80",
+        zone=zone,
+        state=state,
+        share=share,
+        begun=begun,
+        staying=staying,
     )
 
 
@@ -86,12 +95,13 @@ def test_zones_that_fail_are_those_of_their_service_until_they_are_well() -> Non
             zones=(
                 _reported("zone-b", "well"),
                 _reported("zone-a", "probing", 0.05),
-                _reported("zone-a", "leaving", 0.3, evidence),
+                _reported("zone-a", "leaving", 0.3, evidence, "Ingress shop/web"),
             )
         )
     ) == {CART}
     (row,) = made.rows_of({CART}, 0.0)
-    assert row.sick_zones == (SickZone("zone-a", "leaving", share=0.3, is_left=True, reason="spill_errors"),)
+    told = SickZone("zone-a", "leaving", share=0.3, is_left=True, reason="spill_errors", staying="Ingress shop/web")
+    assert row.sick_zones == (told,)
     assert made.take_report(FleetReport(zones=(_reported("zone-a", "well"),))) == {CART}
     assert made.take_report(FleetReport()) == set()
     (row,) = made.rows_of({CART}, 0.0)

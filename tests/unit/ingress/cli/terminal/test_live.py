@@ -56,8 +56,9 @@ def test_sick_zones_have_a_table_as_long_as_there_are_any() -> None:
     sick = SickZone(
         "zone-b", "leaving", share=0.97, answers=50, failed=20, other_answers=400, seconds=75.0, dry_run=True
     )
+    partly = SickZone("zone-b", "leaving", share=0.3, answers=50, failed=20, staying="Ingress shop/web")
     documents = [
-        overview(1.0, services=(service("cart", sick_zones=(sick,)), service("pay"))),
+        overview(1.0, services=(service("cart", sick_zones=(sick,)), service("pay", sick_zones=(partly,)))),
         overview(2.0, services=(service("cart"), service("pay"))),
     ]
     with admin_port(*documents) as port:
@@ -66,6 +67,7 @@ def test_sick_zones_have_a_table_as_long_as_there_are_any() -> None:
         text = screen(watch, options)
         assert re.search(r"^SERVICE +SICK ZONE +STATE +LEAVES +FAILS +OTHERS FAIL +FOR$", text, re.MULTILINE | re.ASCII)
         assert re.search(r"^shop/cart +zone-b +leaving \(dry run\) +97.0% +40.0% of 50 +0% of 400 +75 s$", text, re.M)
+        assert re.search(r"^shop/pay +zone-b +leaving, not Ingress shop/web +30.0% ", text, re.M)
         assert "SICK ZONE" not in screen(watch, options)
 
 
