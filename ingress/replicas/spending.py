@@ -104,7 +104,8 @@ class FleetSpending:
         for place, (asked, passed) in news.items():
             client = self._client(place)
             if client is not None:
-                client.tellers.add(teller)
+                if client.known_seconds < YOUNG_SECONDS:
+                    client.tellers.add(teller)
                 client.others_asked += asked
                 client.others_passed += passed
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
+from typing import Final
 
 import msgspec
 
@@ -92,6 +93,8 @@ class ReadGateways(msgspec.Struct, frozen=True):
 
 NOTHING = ReadGateways()
 
+_ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+
 
 def read_gateways(
     inventory: Inventory, options: GatewayOptions, material: GatewayMaterial, memory: GatewayMemory | None = None
@@ -155,7 +158,7 @@ class _GatewayReading:
             **by_owner(listeners),
         }
         around, present = self._surroundings(grouped), frozenset(self._present())
-        read = [self._memory.read(each, around, read_route) for each in self._routes()]
+        read = [each for kind in _ROUTES for each in self._reads(kind, around)]
         read.sort(key=attrgetter("facts.seniority"))
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
@@ -163,7 +166,7 @@ class _GatewayReading:
         standings = (
             *(class_standing(each, self._inventory, present) for each in self._classes.values()),
             *self._owner_standings(grouped, _counted(routes)),
-            *map(self._standing, (each for each in routes if each.parents)),
+            *self._memory.of_routes.of_each((each for each in routes if each.parents), self._standing),
             *(policies.standings(_used(routes), self._options.controller) if policies.judged else ()),
             *zones.standings(routes, listeners, self._options.controller),
         )
@@ -190,10 +193,7 @@ class _GatewayReading:
         return self._memory.one("surroundings", around)
 
     def _standing(self, read: ReadRoute) -> ObjectStanding:
-        controller = self._options.controller
-        return self._memory.standings.of(
-            read.facts.seniority, (read, controller), lambda: route_standing(read, controller)
-        )
+        return route_standing(read, self._options.controller)
 
     def _present(self) -> Iterator[Needed]:
         """What features may need."""
@@ -205,10 +205,8 @@ class _GatewayReading:
         if services is not None and services.cluster_domain:
             yield Needed.ALIASES
 
-    def _routes(self) -> Iterator[GatewayRoute]:
-        kinds: tuple[type[GatewayRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
-        for kind in kinds:
-            yield from self._inventory.of(kind)
+    def _reads(self, kind: type[GatewayRoute], around: RouteSurroundings) -> list[ReadRoute]:
+        return self._memory.reads(kind, self._inventory.of(kind), around, read_route)
 
     def _owner_standings(
         self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]
