@@ -193,6 +193,7 @@ CORE = (
     "ingress.replicas.other_replica",
     "ingress.replicas.others",
     "ingress.replicas.outbox",
+    "ingress.replicas.pace",
     "ingress.replicas.plausibility",
     "ingress.replicas.readiness",
     "ingress.replicas.recent",
