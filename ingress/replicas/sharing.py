@@ -22,6 +22,7 @@ from ingress.replicas.messages import FlowRow, HealthRow
 from ingress.replicas.other_replica import OtherReplica
 from ingress.replicas.outbox import Sections, Tables, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
+from ingress.replicas.recent import remembered
 from ingress.replicas.seen_columns import LOADS, ZONES
 from ingress.replicas.sightings import SightingSharing
 from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
@@ -114,7 +115,8 @@ class FleetSharing:
 
     def hear(self, identity: str, member: OtherReplica, now: float) -> None:
         """Takes what another replica told with its last message."""
-        self.traffic.hear(identity, member.picks, now)
+        if member.last.counted or member.last.picks:  # other messages would look as if no requests had come
+            self.traffic.hear(identity, member.picks.rows, now)
         self.limits.hear(identity, member.news)
         if member.last.zone and member.last.zone == self.own_zone:
             self.loads.hear(identity, member.load_news, now)
@@ -176,7 +178,7 @@ class FleetSharing:
         self.limits.follow(model)
         self.events.follow(model)
         is_told = _is_told(model.zones, model.zones.fleet_loads)
-        self.loads.follow(load_keys(model) if is_told else ())
+        self.loads.follow(remembered(frozenset(load_keys(model))) if is_told else ())
 
     def _share_failures(
         self, believed: Mapping[str, OtherReplica], zone: str, now: float

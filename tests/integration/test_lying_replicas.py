@@ -221,8 +221,9 @@ async def test_readers_of_two_versions_understand_each_other() -> None:
 async def test_one_that_starts_anew_again_and_again_takes_no_more_than_its_places() -> None:
     async with listening() as one:
         statuses = [await one.hears(credentials_of(SECRET), said(1, picks=[ROW])) for _ in range(REPLICAS_MOST + 2)]
-        assert statuses == [204] * REPLICAS_MOST + [400] * 2
-        assert one.refused() == {"crowded": 2}
+        assert statuses[:REPLICAS_MOST] == [204] * REPLICAS_MOST
+        assert sum(one.peers().values()) <= REPLICAS_MOST
+        assert statuses.count(400) == sum(one.refused().values()), "there was no room while all of them were up"
     assert one.used == []
 
 

@@ -1,0 +1,1 @@
+"""Replicas in simulated time."""
