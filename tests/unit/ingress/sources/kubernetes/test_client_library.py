@@ -1,4 +1,4 @@
-"""The library's records of objects are not imported with what zonal uses of it, and are there for whoever wants them."""
+"""The library's records of objects are not imported with what zonal uses, and are there for whoever wants them."""
 
 from __future__ import annotations
 
