@@ -74,6 +74,8 @@ NUMBERS = (
     ("path that is searched", "balancer.model.routes", "SEARCHED_BYTES_WIDE"),
     ("size of a ClientHello", "balancer.connections.clienthello", "HELLO_BYTES_MAX"),
     ("size of a ClientHello", "balancer.connections.clienthello", "RECORDS_MOST"),
+    ("connections that are accepted in one turn", "balancer.connections.entrances", "_AT_ONCE"),
+    ("connections that are accepted in one turn", "balancer.connections.entrances", "_DEAR_AT_ONCE"),
     ("connections that owe their ClientHello", "balancer.connections.entrances", "WAITING_MOST"),
     ("access log", "balancer.logs.accesslog", "_ALL_BYTES_MAX"),
     ("endpoints that fail", "balancer.picking.failing", "FAILING_MOST"),
