@@ -24,7 +24,10 @@ TICK_SECONDS: Final = 0.1
 """How often to look for new clients."""
 
 # Rates are averaged over so many seconds: messages come in steps of half a second.
-_RATE_SECONDS: Final = 2.0
+_RATE_SECONDS: Final = 1.0
+# Others of whom nothing came for so long, although so many requests were expected, are asked by this client no more.
+_SILENT_SECONDS: Final = 0.75
+_SILENT_REQUESTS: Final = 5.0
 _FACTOR_MOST: Final = 64.0
 # A client that nobody has seen for so long is forgotten.
 _QUIET_SECONDS: Final = 10.0
@@ -62,6 +65,7 @@ class _LimitedClient:
         "others",
         "others_asked",
         "others_passed",
+        "others_silent_seconds",
         "passed",
         "passing",
         "quiet_seconds",
@@ -83,6 +87,7 @@ class _LimitedClient:
         self.balance = 0.0  # requests of others that were not charged yet
         self.quiet_seconds = 0.0
         self.known_seconds = 0.0
+        self.others_silent_seconds = 0.0
 
 
 class FleetSpending:
@@ -164,7 +169,7 @@ def _charge(
     weight = elapsed / client.known_seconds if was_young else -math.expm1(-elapsed / _RATE_SECONDS)
     client.here += weight * (asked / elapsed - client.here)
     client.passing += weight * (passed / elapsed - client.passing)
-    client.others += weight * (client.others_asked / elapsed - client.others)
+    client.others = _rate_of_others(client, elapsed, weight)
     client.balance += client.others_passed - passed * (client.factor - 1.0)
     client.others_asked = 0
     client.others_passed = 0
@@ -178,6 +183,14 @@ def _charge(
         return None
     client.told_factor = client.factor
     return Charge(*place, beyond, client.factor)
+
+
+def _rate_of_others(client: _LimitedClient, elapsed: float, weight: float) -> float:
+    silent = 0.0 if client.others_asked else client.others_silent_seconds + elapsed
+    client.others_silent_seconds = silent
+    if silent >= _SILENT_SECONDS and client.others * silent >= _SILENT_REQUESTS:
+        return 0.0
+    return client.others + weight * (client.others_asked / elapsed - client.others)
 
 
 def _news(client: _LimitedClient, row: Spent | None) -> tuple[int, int]:

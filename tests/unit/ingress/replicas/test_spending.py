@@ -78,14 +78,27 @@ class Replica:
         return news
 
 
-def passed_by_second(demands: Sequence[float], rate: int, seconds: int, *, burst: int = 0, lost: int = 0) -> list[int]:
-    """How many requests all replicas let pass in each second. Each message of `lost` replicas is lost."""
+def passed_by_second(
+    demands: Sequence[float],
+    rate: int,
+    seconds: int,
+    *,
+    burst: int = 0,
+    lost: int = 0,
+    then: tuple[int, Sequence[float]] | None = None,
+) -> list[int]:
+    """How many requests all replicas let pass in each second. Each message of `lost` replicas is lost. From the second
+    `then[0]` on the demands are `then[1]`.
+    """
     limit = RateLimit("shop/web", (Rate(rate, 1, burst),), scope=LimitScope.FLEET)
     replicas = [Replica(limit, demand, Random(number)) for number, demand in enumerate(demands)]
     for replica in replicas:
         replica.books.weigh_new(float(len(replicas) - lost))  # as long as they are up
     counts = [0] * seconds
     for step in range(seconds * 500):
+        if then is not None and step == then[0] * 500:
+            for replica, demand in zip(replicas, then[1], strict=True):
+                replica.demand = demand
         counts[step // 500] += sum(replica.step() for replica in replicas)
         for number, replica in enumerate(replicas):
             if (step + 7 * number) % YOUNG_STEPS == 0:  # replicas tick at different times
@@ -109,6 +122,26 @@ def test_ten_replicas_let_one_rate_pass() -> None:
 def test_a_rate_of_twenty_is_one_of_twenty_for_all(demands: list[float]) -> None:
     counts = passed_by_second(demands, 20, 20, burst=5)
     assert sum(counts[3:]) == pytest.approx(20 * 17, rel=0.08), counts
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("count", [2, 3])
+def test_requests_that_move_to_another_replica_are_expected_at_the_first_one_for_a_second_at_most(count: int) -> None:
+    quiet = [0.0] * (count - 1)
+    counts = passed_by_second([100.0, *quiet], 20, 12, burst=20, then=(6, [*quiet, 100.0]))
+    assert counts[0] <= 40
+    assert sum(counts[2:6]) == pytest.approx(80, rel=0.05), counts
+    assert 20 <= sum(counts[6:8]) <= 40 + (count - 1) * 10, counts
+    assert sum(counts[8:]) == pytest.approx(80, rel=0.08), counts
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("count", [2, 3])
+def test_what_passes_too_much_when_a_client_spreads_is_bounded_by_the_delay(count: int) -> None:
+    quiet = [0.0] * (count - 1)
+    counts = passed_by_second([100.0, *quiet], 20, 12, burst=20, then=(6, [100.0] * count))
+    assert sum(counts[6:9]) <= 60 + (count - 1) * 20 * 0.5, counts
+    assert sum(counts[9:]) == pytest.approx(60, rel=0.08), counts
 
 
 def test_what_is_below_the_rate_passes_everywhere() -> None:
