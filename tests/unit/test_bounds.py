@@ -95,7 +95,7 @@ NUMBERS = (
     ("connections to the peers' port", "ingress.replicas.port", "_CONNECTIONS_MOST"),
     ("connections to the peers' port", "ingress.replicas.others", "REPLICAS_MOST"),
     ("unhealthy endpoints in reports", "balancer.workers.judging", "_UNWELL_MOST"),
-    ("zones that are left", "balancer.workers.judging", "_ZONES_MOST"),
+    ("zones that are left, in reports", "balancer.workers.judging", "_ZONES_MOST"),
     ("conditions of HTTPRoutes", "ingress.translation.gateway.condition_bounds", "CONDITIONS_MOST"),
     ("bound ports for Gateways", "ingress.settings.gateway_ports", "_PORTS_MOST"),
     ("ConfigMaps that Ingresses", "ingress.translation.needs", "_CONFIG_MAPS_MOST"),
