@@ -227,8 +227,8 @@ async def test_each_replica_shows_the_traffic_of_all(tmp_path: Path) -> None:
         row = "[...document.querySelectorAll('tbody tr')].map((each) => each.innerText.split(/\\s+/))"
         for zonal in (one, other):
             async with shown(admin_of(zonal), "#/fleet") as page:
-                for zone, count in (("zone-a", "7"), ("zone-b", "3")):
-                    told = f"each[0] === '{zone}' && each[1] === '{zone}' && each.includes('{count}')"
+                for zone, told_count in (("zone-a", "7"), ("zone-b", "3")):
+                    told = f"each[0] === '{zone}' && each[1] === '{zone}' && each.includes('{told_count}')"
                     await page.until(f"{row}.some((each) => {told})")
                 await page.until("document.querySelector('main').textContent.includes('2 replicas in 2 zones')")
 
