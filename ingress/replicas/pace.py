@@ -13,7 +13,7 @@ _SILENT_SECONDS: Final = 0.75
 _SILENT_REQUESTS: Final = 5.0
 
 
-class Pace:
+class RecentPace:
     """Requests a second (`rate`). Of what is new, or new again, that is the mean of all that came."""
 
     __slots__ = ("_seconds", "_silent_seconds", "rate")
@@ -26,7 +26,7 @@ class Pace:
     def take(self, count: int, elapsed: float) -> None:
         """So many requests came in the last `elapsed` seconds, which are more than 0."""
         if count:
-            if self._silent_seconds >= _PAUSE_SECONDS:
+            if self.is_paused:
                 self._seconds = 0.0
             self._silent_seconds = 0.0
         else:
@@ -34,6 +34,11 @@ class Pace:
         self._seconds += elapsed
         weight = max(-math.expm1(-elapsed / _AVERAGED_SECONDS), elapsed / self._seconds)
         self.rate += weight * (count / elapsed - self.rate)
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether requests that come now begin anew."""
+        return self._silent_seconds >= _PAUSE_SECONDS
 
     @property
     def has_ended(self) -> bool:

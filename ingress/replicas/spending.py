@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from balancer.runtime.shares import FairShares
 from balancer.sharing.spending import TENANT_SHIFT, Spent
-from ingress.replicas.pace import Pace
+from ingress.replicas.pace import RecentPace
 
 YOUNG_SECONDS: Final = 0.5
 """For so long a client is new: others had no time to tell about it."""
@@ -72,9 +72,9 @@ class _LimitedClient:
         self.passed = 0
         self.others_asked = 0  # since the last turn
         self.others_passed = 0
-        self.here = Pace()
-        self.passing = Pace()
-        self.others = Pace()
+        self.here = RecentPace()
+        self.passing = RecentPace()
+        self.others = RecentPace()
         self.factor = 1.0
         self.told_factor: float | None = None
         self.tellers: set[str] = set()  # of messages while it was new
@@ -171,7 +171,7 @@ def _charge(
         if was_young:  # the next messages of others will tell how much of that is true
             client.others.rate = client.here.rate * len(client.tellers)
         beyond = _beyond(client, was_young=was_young)
-        client.factor = _factor(client)
+        client.factor = even if client.here.is_paused else _factor(client)
     if not beyond and client.factor == client.told_factor:
         return None
     client.told_factor = client.factor
@@ -194,10 +194,12 @@ def _beyond(client: _LimitedClient, *, was_young: bool) -> float:
     """What is charged at once of what others let pass beyond what was expected.
 
     If nobody else knows a client that was new, all that was withheld is given back. If others know it, nobody let more
-    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged.
+    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged,
+    and so is everything while no requests come here: a client who comes back finds here what is left of the rate.
     """
     beyond = 0.0
-    if client.others.rate < _SLOWEST or (client.factor == 1.0 and not was_young):
+    is_expected = client.factor > 1.0 and not client.here.is_paused
+    if client.others.rate < _SLOWEST or not (is_expected or was_young):
         beyond = client.balance
     if beyond or was_young:
         client.balance = 0.0
