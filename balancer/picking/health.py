@@ -218,7 +218,11 @@ class BackendHealth:
             most = SUSPECTED_FAILURES
         if not 0 < most <= trouble.failures or not self._may_eject():
             return None
-        if outcome is not Outcome.UNREACHED and not self._witness.is_believed(endpoint, now - trouble.row_began_at):
+        witness = self._witness
+        if outcome is not Outcome.UNREACHED and (
+            witness.is_chance(endpoint, trouble.failures)
+            or not witness.is_believed(endpoint, now - trouble.row_began_at)
+        ):
             return None
         return self._eject(endpoint, now, Ejected(Cause.IN_A_ROW))
 

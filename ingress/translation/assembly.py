@@ -189,7 +189,7 @@ def translate(
         gateways,
         settings,
         sockets=dict(context.gateway_ports),
-        overrides=route_settings(gateways.routes, findings),
+        overrides=route_settings(gateways.sums.annotated, findings),
         memory=memories.gateways,
     ).beside(streams)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
@@ -227,7 +227,7 @@ def _gateways(
     material = GatewayMaterial(inventory, memories.shelf.materials)
     gateways = read_gateways(inventory, options, material, memories.gateways)
     note_standings(gateways.standings, findings, memories.gateways)
-    note_routes(gateways.routes, findings)
+    note_routes(gateways.sums.noted, findings)
     return gateways
 
 

@@ -16,6 +16,7 @@ from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.remembered_hosts import RememberedHosts
 from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings
+from ingress.translation.gateway.route_sums import RememberedSums
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.memory import InventoryView, Memory
 
@@ -104,6 +105,7 @@ class GatewayMemory:
         "of_routes",
         "quiet",
         "standings",
+        "sums",
     )
 
     def __init__(self) -> None:
@@ -117,6 +119,7 @@ class GatewayMemory:
         self._ones = Kept()
         self.of_routes: SameObjects[ReadRoute, ObjectStanding] = SameObjects()
         self.names = RememberedHosts()
+        self.sums = RememberedSums()
         self.standings = Kept()
         self.quiet: dict[int, ObjectStanding] = {}
         self.claims = Kept()
@@ -133,6 +136,7 @@ class GatewayMemory:
             same.begin()
         self.of_routes.begin()
         self.names.begin()
+        self.sums.begin()
         self._last_around = self._around
         self._around = None
 

@@ -13,7 +13,7 @@ from ingress.translation.gateway.route_facts import Name
 from ingress.translation.gateway.route_reading import ReadRoute
 
 _FEW: Final = 256
-"""Changed routes whose hosts are made apart from the others. Where more have changed, all are looked at."""
+"""Changed routes that are looked at apart from the others. Where more have changed, all are looked at."""
 
 RoutesOfHosts = Mapping[Name, list[ReadRoute]]
 """The routes of hosts by age, by listener and name."""
@@ -49,10 +49,10 @@ class RememberedHosts:
         `routes` come by age.
         """
         last = self._last
-        if last is None or len(routes) != len(last.routes) or last.around != around:
+        if last is None or last.around != around:
             return None
-        pairs = [(was, each) for was, each in zip(last.routes, routes, strict=True) if was is not each]
-        if len(pairs) > _FEW or any(_place(was) != _place(each) for was, each in pairs):
+        pairs = changed_pairs(last.routes, routes)
+        if pairs is None or any(_place(was) != _place(each) for was, each in pairs):
             return None
         found: dict[Name, list[ReadRoute]] = {}
         for was, now in pairs:
@@ -77,6 +77,14 @@ class RememberedHosts:
         made = {name: make(name) for name in concerned}
         self._now = last._replace(routes=routes, by_name={**last.by_name, **concerned}, hosts={**last.hosts, **made})
         return tuple(self._now.hosts.values())
+
+
+def changed_pairs(before: Sequence[ReadRoute], now: Sequence[ReadRoute]) -> list[tuple[ReadRoute, ReadRoute]] | None:
+    """The routes that are other objects than those in their places `before`, each with that. None: too many are."""
+    if len(before) != len(now):
+        return None
+    found = [(was, each) for was, each in zip(before, now, strict=True) if was is not each]
+    return found if len(found) <= _FEW else None
 
 
 def names_of(read: ReadRoute) -> tuple[Name, ...]:
