@@ -1,12 +1,8 @@
 """Reads the bytes of a whole request head into a `RequestHead`; `responses` does so for responses. No I/O.
 
-`fieldlines` splits the fields and refuses invalid ones. `drafts` reads the start line and what decides framing or
-routing. The code here checks limits, and knows what stays the same from head to head. Heads come from `collecting`, so
-every line end is CRLF.
-
-Most heads of a connection repeat the previous one: clients send the same fields, often with the same target, and
-endpoints answer alike. Both readers remember the last head and compare bytes instead of parsing again. Where some field
-lines differ, only these are read.
+Knows what stays the same: most heads of a connection repeat the last one, often with another target, and endpoints
+answer alike. Both readers remember the last head and compare bytes. Where some field lines differ, only these are read.
+`fieldlines` splits fields, and `drafts` reads what decides. Heads come from `collecting`, so every line end is CRLF.
 """
 
 from __future__ import annotations
