@@ -19,7 +19,7 @@ PLAIN_LINE = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|PATCH) ((/[!$&->@-\[\]-~]*)
 _WELL_KNOWN_OPTIONS = {b"keep-alive": (b"keep-alive",), b"close": (b"close",)}
 
 
-class Draft:
+class HeadDraft:
     """A request head that is being read."""
 
     __slots__ = (
@@ -51,7 +51,7 @@ class Draft:
     upgrade: bytes
 
 
-def repeat_request_line(known: RequestHead, draft: Draft) -> None:
+def repeat_request_line(known: RequestHead, draft: HeadDraft) -> None:
     """The request line is that of an ordinary request, so nothing of it depends on the fields."""
     draft.method = known.method
     draft.raw_target = known.raw_target
@@ -60,7 +60,7 @@ def repeat_request_line(known: RequestHead, draft: Draft) -> None:
     draft.minor = 1
 
 
-def read_request_line(line: bytes, draft: Draft) -> None:
+def read_request_line(line: bytes, draft: HeadDraft) -> None:
     plain = PLAIN_LINE.fullmatch(line)
     if plain is not None:
         method, target, path = plain.groups()
@@ -86,12 +86,12 @@ def read_request_line(line: bytes, draft: Draft) -> None:
     draft.path = b""
 
 
-def is_ordinary(draft: Draft) -> bool:
+def is_ordinary(draft: HeadDraft) -> bool:
     """Whether the fields mean the same with another plain request line."""
     return draft.minor == 1 and draft.keep_alive and draft.raw_target[:1] == b"/" and not draft.upgrade
 
 
-def apply_special(draft: Draft, found: FieldLines, known: RequestHead | None) -> None:
+def apply_special(draft: HeadDraft, found: FieldLines, known: RequestHead | None) -> None:
     draft.connection_options = ()
     draft.expects_continue = False
     draft.upgrade = b""
@@ -110,7 +110,7 @@ def apply_special(draft: Draft, found: FieldLines, known: RequestHead | None) ->
         _apply_target(draft)
 
 
-def _apply_rare(draft: Draft, found: FieldLines) -> None:
+def _apply_rare(draft: HeadDraft, found: FieldLines) -> None:
     """Framing, connection options, Expect and Upgrade."""
     values: dict[bytes, list[bytes]] = {}
     for name, value in found.special:
@@ -128,7 +128,7 @@ def _apply_rare(draft: Draft, found: FieldLines) -> None:
         draft.upgrade = b",".join(values.get(b"upgrade", []))
 
 
-def _apply_host(draft: Draft, host: bytes | None, known: RequestHead | None) -> None:
+def _apply_host(draft: HeadDraft, host: bytes | None, known: RequestHead | None) -> None:
     """Sets authority and host name from the value of Host. `known` is the last request, which often had the same value.
 
     Raises `Refusal` for an empty Host, and for none in HTTP/1.1 (RFC 9112 3.2).
@@ -144,7 +144,7 @@ def _apply_host(draft: Draft, host: bytes | None, known: RequestHead | None) -> 
         draft.host_name = host_name(host) if host else b""
 
 
-def _apply_target(draft: Draft) -> None:
+def _apply_target(draft: HeadDraft) -> None:
     """Sets the path for the origin, absolute and asterisk forms, and what the absolute form says (RFC 9112 3.2)."""
     target = draft.target
     if (path := path_of(draft.method, target)) is not None:

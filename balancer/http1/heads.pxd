@@ -2,7 +2,7 @@ cimport cython
 
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http1.differing cimport differing_lines
-from balancer.http1.drafts cimport Draft, apply_special, is_ordinary, read_request_line, repeat_request_line
+from balancer.http1.drafts cimport HeadDraft, apply_special, is_ordinary, read_request_line, repeat_request_line
 from balancer.http1.fieldlines cimport FieldLineReader, FieldLines, are_logged, gathered
 from balancer.http.messages cimport Repeated
 from balancer.model.layouts cimport ProxySettingsLayout
@@ -29,7 +29,7 @@ cdef class RequestHeadReader:
     @cython.locals(before=Py_ssize_t, behind=Py_ssize_t, line_end=Py_ssize_t, others=list, known_lines=bytes)
     @cython.locals(known=RequestHeadLayout, request=RequestHeadLayout)
     cpdef RequestHeadLayout _with_other_lines(self, bytes data)
-    @cython.locals(draft=Draft, method=bytes, fields=tuple, known=RequestHeadLayout, text="const char*")
+    @cython.locals(draft=HeadDraft, method=bytes, fields=tuple, known=RequestHeadLayout, text="const char*")
     @cython.locals(is_remembered=bint, framing=cython.longlong)
     cpdef RequestHeadLayout _read(self, bytes head, bytes line, FieldLines found)
-    cpdef tuple _onward(self, Draft draft, FieldLines found)
+    cpdef tuple _onward(self, HeadDraft draft, FieldLines found)

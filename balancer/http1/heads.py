@@ -16,7 +16,7 @@ from balancer.http.rules import check_method, forwarded_once_more
 from balancer.http1.differing import differing_lines
 from balancer.http1.drafts import (
     PLAIN_LINE,
-    Draft,
+    HeadDraft,
     apply_special,
     is_ordinary,
     read_request_line,
@@ -190,7 +190,7 @@ class RequestHeadReader:
 
     def _read(self, head: bytes, line: bytes, found: FieldLines) -> RequestHead:
         """The request of a request line and field lines."""
-        draft, known = Draft(), self._known
+        draft, known = HeadDraft(), self._known
         if known is not None and line == self._known_line:
             repeat_request_line(known, draft)
         else:
@@ -233,7 +233,7 @@ class RequestHeadReader:
             self._known_found = found.lines
         return request
 
-    def _onward(self, draft: Draft, found: FieldLines) -> tuple[Passing, bytes] | None:
+    def _onward(self, draft: HeadDraft, found: FieldLines) -> tuple[Passing, bytes] | None:
         """`RepeatedLines.onward`, or None where Connection names fields that end here."""
         if draft.connection_options not in _USUAL_OPTIONS:
             return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http1.drafts import Draft, apply_special, is_ordinary, options_in, read_request_line
+from balancer.http1.drafts import HeadDraft, apply_special, is_ordinary, options_in, read_request_line
 from balancer.http1.fieldlines import FieldLineReader, FieldLines
 
 SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
@@ -15,8 +15,8 @@ def lines(*texts: bytes) -> FieldLines:
     return FieldLineReader(SPECIAL, ErrorKind.BAD_REQUEST, lambda name: b"\r\n" + name + b": ").read(list(texts))
 
 
-def read(line: bytes, *fields: bytes) -> Draft:
-    draft = Draft()
+def read(line: bytes, *fields: bytes) -> HeadDraft:
+    draft = HeadDraft()
     read_request_line(line, draft)
     apply_special(draft, lines(*fields), None)
     return draft
