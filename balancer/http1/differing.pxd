@@ -1,6 +1,6 @@
 cimport cython
 
-from balancer.http1 cimport calls
+from balancer.http cimport calls
 
 cdef bytes _END
 cdef bytes _LINE_END

@@ -5,7 +5,7 @@ A browser sends a dozen equal lines with each request, and one or two others. On
 
 from __future__ import annotations
 
-from balancer.http1 import calls
+from balancer.http import calls
 
 _LINE_END = b"\r\n"
 _END = b"\r\n\r\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.http1.calls import alike_from_start, alike_to_end
+from balancer.http.calls import alike_from_start, alike_to_end
 
 
 def first_difference(one: bytes, other: bytes) -> int:
