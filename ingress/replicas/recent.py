@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping
 from typing import Final, Generic, TypeVar
 
+from ingress.translation.sharing import fairly_first
+
 EXCHANGES: Final = 64
 """What was told in none of so many messages with rows of its kind is gone: a replica tells all rows again with each
 20th message.
@@ -52,5 +54,15 @@ class RecentRows(Generic[_Name, _Row]):
 
 
 def remembered(names: Collection[str]) -> frozenset[str]:
-    """The names of which others remember rows: of too many the first ones in order, the same at each replica."""
-    return frozenset(sorted(names)[:NAMES_MOST] if len(names) > NAMES_MOST else names)
+    """The names of which others remember rows: of too many the first ones of each namespace, with which names begin.
+
+    They are the same at each replica.
+    """
+    if len(names) <= NAMES_MOST:
+        return frozenset(names)
+    return frozenset(fairly_first(sorted(names), NAMES_MOST, namespace_of))
+
+
+def namespace_of(name: str) -> str:
+    """The namespace with which the name of a Service or backend begins."""
+    return name.partition("/")[0]

@@ -9,7 +9,9 @@ import pytest
 
 from tests.unit.sources import ROOT, SOURCES
 
-SHARED = frozenset(("FairShares", "FairCache", "Semaphore", "ThreadPoolExecutor", "fair_shares", "fairly_held"))
+SHARED = frozenset(
+    ("FairShares", "FairCache", "Semaphore", "ThreadPoolExecutor", "fair_shares", "fairly_first", "fairly_held")
+)
 """What divides or limits something that several tenants use."""
 
 ROWS = {
@@ -35,6 +37,10 @@ ROWS = {
     "balancer.workers.judging": "unhealthy endpoints in reports of a worker",
     "ingress.admin.pages": "pages of metrics",
     "ingress.following.finding_log": "log lines of findings",
+    "ingress.following.telling": "log lines of Services that leave zonal mode",
+    "ingress.replicas.recent": "names of which other replicas remember loads",
+    "ingress.replicas.sharing": "failing backends whose zones replicas tell each other of",
+    "ingress.replicas.zone_events": "zones that are left, as replicas tell each other",
     "ingress.replicas.spending": "clients of limits that replicas share",
     "ingress.sources.name_turns": "look-ups of `externalName`",
     "ingress.translation.gateway.condition_bounds": "conditions of HTTPRoutes",
@@ -82,10 +88,14 @@ NUMBERS = (
     ("endpoints that fail", "ingress.replicas.messages", "FAILURES_MOST"),
     ("clients of limits that replicas share", "balancer.sharing.spending", "SPENDING_ROWS"),
     ("clients of limits that replicas share", "ingress.replicas.spending", "_CLIENTS_MOST"),
+    ("names of which other replicas", "ingress.replicas.recent", "NAMES_MOST"),
+    ("failing backends whose zones", "ingress.replicas.sharing", "_FAILING_BACKENDS_MOST"),
+    ("zones that are left, as replicas", "ingress.replicas.messages", "LEFT_MOST"),
+    ("log lines of Services that leave", "ingress.following.telling", "_A_TIME"),
     ("connections to the peers' port", "ingress.replicas.port", "_CONNECTIONS_MOST"),
     ("connections to the peers' port", "ingress.replicas.others", "REPLICAS_MOST"),
     ("unhealthy endpoints in reports", "balancer.workers.judging", "_UNWELL_MOST"),
-    ("zones that are left", "balancer.workers.judging", "_ZONES_MOST"),
+    ("zones that are left, in reports", "balancer.workers.judging", "_ZONES_MOST"),
     ("conditions of HTTPRoutes", "ingress.translation.gateway.condition_bounds", "CONDITIONS_MOST"),
     ("bound ports for Gateways", "ingress.settings.gateway_ports", "_PORTS_MOST"),
     ("ConfigMaps that Ingresses", "ingress.translation.needs", "_CONFIG_MAPS_MOST"),

@@ -40,6 +40,12 @@ def test_a_message_without_rows_makes_nobody_forget() -> None:
 
 
 def test_of_more_names_than_others_remember_each_replica_takes_the_same_ones() -> None:
-    names = [f"{number:05}" for number in range(NAMES_MOST + 5)]
+    names = [f"shop/{number:05}" for number in range(NAMES_MOST + 5)]
     assert remembered(names[:9]) == {*names[:9]}
     assert remembered(names) == remembered(names[::-1]) == {*names[:NAMES_MOST]}
+
+
+def test_a_namespace_with_too_many_names_leaves_those_of_another() -> None:
+    names = [f"greedy/{number:05}" for number in range(NAMES_MOST + 5)]
+    known = remembered([*names, "modest/a", "modest/b"])
+    assert known == {*names[: NAMES_MOST - 2], "modest/a", "modest/b"}
