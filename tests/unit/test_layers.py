@@ -22,6 +22,8 @@ CORE = (
     "balancer.http",
     "balancer.http1.chunked",
     "balancer.http1.collecting",
+    "balancer.http1.differing",
+    "balancer.http1.drafts",
     "balancer.http1.fieldlines",
     "balancer.http1.fields",
     "balancer.http1.first_heads",
