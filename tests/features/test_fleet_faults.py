@@ -12,7 +12,7 @@ from itertools import combinations
 import pytest
 
 from balancer.picking.failing import FailingRow
-from tests.features.fleet.simulated import Replica, SimulatedFleet
+from tests.bench.fleet.simulated import Replica, SimulatedFleet
 
 ZONES = {"zone-a": 80.0, "zone-b": 10.0, "zone-c": 10.0}
 ALL = {"zone-a": 8000, "zone-b": 1000, "zone-c": 1000}
