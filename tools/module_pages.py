@@ -14,6 +14,7 @@ from tools.places import DOCS, ROOT, text_of
 
 PLANES = ("balancer", "ingress")
 _TREE = re.compile(r"(?<=<!-- made from docstrings: folders -->\n).*?(?=<!-- end of the tree -->)", re.DOTALL)
+_DOCSTRING = re.compile(r'"""(?:[^"\\]|\\.|"(?!""))*"""', re.DOTALL)
 _PAGE = """\
 # Modules
 
@@ -62,6 +63,7 @@ def _branches(root: Path) -> Iterator[str]:
 
 
 def _sentence_of(module: Path) -> str:
-    docstring = ast.get_docstring(ast.parse(text_of(module))) or ""
+    beginning = _DOCSTRING.match(text_of(module))  # to parse whole modules would take a second
+    docstring = ast.get_docstring(ast.parse(beginning[0])) or "" if beginning is not None else ""
     paragraph = " ".join(docstring.partition("\n\n")[0].split())
     return re.split(r"(?<=\.) (?=[A-Z`])", paragraph)[0]

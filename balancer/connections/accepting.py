@@ -98,12 +98,30 @@ class Reception:
     `transports` carry the connections. `unfinished` bounds the handshakes under way.
     """
 
+    __slots__ = (
+        "_bound",
+        "_clients",
+        "_entrances",
+        "_hand_over",
+        "_handshake_seconds",
+        "_hellos",
+        "_loop",
+        "_names",
+        "_note",
+        "_places",
+        "_relays",
+        "_settings",
+        "_transports",
+        "_unfinished",
+        "arriving",
+    )
+
     def __init__(
         self,
         *,
         settings: CurrentSettings,
         names: Callable[[EntryPoint], Asking],
-        places: ClientPlaces[Arriving | Connection],
+        places: ClientPlaces,
         bound: int,
         hand_over: Callable[[Connection], None],
         note: Callable[[str], None],
@@ -157,9 +175,9 @@ class Reception:
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
         is_announced = entry_point.is_announced(settings.proxy_protocol)
         reads_first = has_hello or is_announced or may_be_http2
-        most = min(settings.client_connections, self._bound)
+        most, places = min(settings.client_connections, self._bound), self._places
         for connection, peer in accepted:
-            if len(self._places) >= most and not self._makes_room(peer):
+            if len(places) >= most and not self._makes_room(peer):
                 connection.close()
             elif not reads_first:
                 self._open(connection, self._plain(Arrival(peer, None, entry_point)))
@@ -190,7 +208,7 @@ class Reception:
         self.arriving.discard(task)
         self._places.leave(task)
 
-    def _plain(self, arrival: Arrival, *, http2: bool = False) -> ReadsPieces:
+    def _plain(self, arrival: Arrival, http2: bool = False) -> ReadsPieces:
         """The protocol of a connection at an entry point where clients do not begin with TLS."""
         if arrival.entry_point.protocol is entry_points.Protocol.TCP:
             return self._relay(arrival)
@@ -198,8 +216,9 @@ class Reception:
 
     def _open(self, connection: socket.socket, protocol: ReadsPieces) -> None:
         """Takes in a connection of which nothing more has to be known before its first bytes are read."""
+        transports = self._transports
         try:
-            self._transports.open(connection, protocol)
+            transports.open(connection, protocol)
         except OSError:
             connection.close()
 
@@ -256,7 +275,8 @@ class Reception:
         if choice is None and not hello.needs_bytes and refuses_plain_request(connection):
             self._note("tls_handshake")
             return
-        names = self._names_for(arrival.entry_point, choice)
+        entry_point = arrival.entry_point
+        names = self._names_for(entry_point, choice)
         make = self._client if choice is None else self._relay
         tls, protocol = _context_for(names, hello), ByAlpn(arrival, make=make, refuse=self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
@@ -345,7 +365,7 @@ class Reception:
         except asyncio.CancelledError:
             connection.close()
             raise
-        self._open(connection, self._plain(arrival, http2=http2))
+        self._open(connection, self._plain(arrival, http2))
 
     def _client(self, arrival: Arrival, http2: bool) -> ClientConnection | Http2Connection:
         return self._clients.make(arrival, http2, partial(self._arrived, arrival))
@@ -354,10 +374,11 @@ class Reception:
         return self._relays.make(arrival, partial(self._arrived, arrival))
 
     def _arrived(self, arrival: Arrival, client: Connection) -> None:
-        if arrival.arriving is not None:
-            self.arriving.discard(arrival.arriving)  # from here on it is held
-            self._places.leave(arrival.arriving)
-        self._places.enter(client, peer_key(arrival.peer))
+        arriving, places = arrival.arriving, self._places
+        if arriving is not None:
+            self.arriving.discard(arriving)  # from here on it is held
+            places.leave(arriving)
+        places.enter(client, peer_key(arrival.peer))
         self._hand_over(client)
 
     async def _announced(self, connection: socket.socket, settings: ProxySettings) -> ProxyHeader:

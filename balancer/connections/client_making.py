@@ -76,14 +76,14 @@ class ClientMaker:
             )
         tell_shortfall()
         serves = None
-        name = self._deciding_name(arrival)
+        name, entry_point = self._deciding_name(arrival), arrival.entry_point
         if arrival.server_name and name is None:
-            serves = partial(self._names(arrival.entry_point).share_certificate, arrival.server_name)
+            serves = partial(self._names(entry_point).share_certificate, arrival.server_name)
         return Http2Connection(
             settings=self._settings,
             deadlines=self._deadlines,
             flusher=self._flusher,
-            entry_point=arrival.entry_point,
+            entry_point=entry_point,
             on_open=on_open,
             tally=self._tally,
             serves=serves,
@@ -94,7 +94,8 @@ class ClientMaker:
 
     def _deciding_name(self, arrival: Arrival) -> str | None:
         """The name of a handshake that decided which listener the connection belongs to; None if none had to."""
-        if not arrival.entry_point.is_secure or not self._names(arrival.entry_point).is_divided:
+        entry_point = arrival.entry_point
+        if not entry_point.is_secure or not self._names(entry_point).is_divided:
             return None
         return arrival.server_name or ""
 

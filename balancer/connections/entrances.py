@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
-from balancer.model.entry_points import EntryPoint
+from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.runtime.accepted import accept
 from balancer.runtime.transports import plain_address
 
@@ -28,7 +28,10 @@ WAIT_SECONDS: Final = 5.0
 PAUSE_SECONDS: Final = 0.5
 """Without descriptors: long enough for some to be freed, and half of what clients notice."""
 
-_AT_ONCE: Final = 16  # a burst must not delay requests in flight
+# In one turn of the loop, so that a burst does not delay requests in flight. A handshake or a relay begins at once and
+# costs some tenths of a millisecond, in some cases milliseconds; HTTP waits for the first bytes of a request.
+_AT_ONCE: Final = 16
+_DEAR_AT_ONCE: Final = 4
 WAITING_MOST: Final = 256
 """Connections that wait in a worker, because each is a descriptor. Further ones wait in the backlogs of sockets."""
 
@@ -145,8 +148,9 @@ class Entrances:
             self._loop.add_reader(entrance.listener, self._accept, entrance)
 
     def _accept(self, entrance: _Entrance) -> None:
-        if entrance.entry_point is not None:
-            self._take(self._accepted(entrance), entrance.entry_point)
+        entry_point = entrance.entry_point
+        if entry_point is not None:
+            self._take(self._accepted(entrance), entry_point)
         elif entrance.was_used:
             for connection, _ in self._accepted(entrance):
                 reset(connection)
@@ -157,7 +161,7 @@ class Entrances:
 
     def _accepted(self, entrance: _Entrance) -> Iterable[tuple[socket.socket, str]]:
         """Some of the connections that have come."""
-        for _ in range(_AT_ONCE):
+        for _ in range(_most_at_once(entrance.entry_point)):
             try:
                 connection, address = accept(entrance.listener, entrance.family)
             except OSError as error:
@@ -182,15 +186,19 @@ class Entrances:
         self._rearm()
 
     def _take_waiting(self) -> None:
-        """Gives the connections that wait to the entry points that have come."""
-        left = deque[_Waiting]()
+        """Gives some of the connections that wait to the entry points that have come, and the others soon after."""
+        left, taken, is_done = deque[_Waiting](), 0, True
         for each in self._waiting:
             entry_point = each.entrance.entry_point
-            if entry_point is None:
-                left.append(each)
-            else:
+            if entry_point is not None and taken < _most_at_once(entry_point):
+                taken += 1
                 self._take(((each.connection, each.peer),), entry_point)
+            else:
+                left.append(each)
+                is_done = is_done and entry_point is None
         self._settle(left)
+        if not is_done:
+            self._loop.call_soon(self._take_waiting)
 
     def _expire(self) -> None:
         """Resets the connections that have waited for long enough."""
@@ -217,6 +225,11 @@ class Entrances:
             self._timer = None
         elif self._timer is None and self._waiting:
             self._timer = self._loop.call_at(self._waiting[0].until, self._expire)
+
+
+def _most_at_once(entry_point: EntryPoint | None) -> int:
+    """How many connections of an entry point are taken in one turn."""
+    return _AT_ONCE if entry_point is None or entry_point.protocol is Protocol.HTTP else _DEAR_AT_ONCE
 
 
 def reset(connection: socket.socket) -> None:

@@ -8,38 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any
 
 _LOOKED_AT = 32  # of the connections of one client, for an idle one; a newcomer must not cost a walk through thousands
 
-_Member = TypeVar("_Member", bound=Hashable)
 
+class ClientPlaces:
+    """Which client has which connections. Every call takes about the same time, however many there are.
 
-class ClientPlaces(Generic[_Member]):
-    """Which client has which connections. Every call takes about the same time, however many there are."""
+    A member is whatever stands for a connection.
+    """
 
     __slots__ = ("_by_count", "_client_of", "_members", "_most_held")
 
     def __init__(self) -> None:
-        self._client_of: dict[_Member, Hashable] = {}
-        self._members: dict[Hashable, dict[_Member, None]] = {}
+        self._client_of: dict[Hashable, Hashable] = {}
+        self._members: dict[Hashable, dict[Hashable, None]] = {}
         self._by_count: dict[int, dict[Hashable, None]] = {}  # clients by the number of their connections
         self._most_held = 0
 
     def __len__(self) -> int:
         return len(self._client_of)
 
-    def enter(self, member: _Member, client: Hashable) -> None:
+    def enter(self, member: Hashable, client: Hashable) -> None:
         """`member` is a connection of `client` from now on."""
         self.leave(member)
         self._client_of[member] = client
         members = self._members.setdefault(client, {})
         members[member] = None
         count = len(members)
-        self._count(client, before=count - 1, now=count)
+        self._count(client, count - 1, count)
         self._most_held = max(self._most_held, count)
 
-    def leave(self, member: _Member) -> None:
+    def leave(self, member: Hashable) -> None:
         """The connection has ended, or another member stands for it. May be called for one that has left already."""
         client = self._client_of.pop(member, None)
         if client is None:
@@ -49,11 +50,11 @@ class ClientPlaces(Generic[_Member]):
         left = len(members)
         if not left:
             del self._members[client]
-        self._count(client, before=left + 1, now=left)
+        self._count(client, left + 1, left)
         if self._most_held not in self._by_count:
             self._most_held = left
 
-    def displaced_by(self, client: Hashable, is_idle: Callable[[_Member], bool]) -> _Member | None:
+    def displaced_by(self, client: Hashable, is_idle: Callable[[Any], bool]) -> Any:
         """The connection that has to end for a new one of `client`, and has left already. None: the new one has to.
 
         It belongs to the client that has most, which has more than `client` will have. It is idle, or the oldest one if
@@ -75,7 +76,7 @@ class ClientPlaces(Generic[_Member]):
         self.leave(found)
         return found
 
-    def _count(self, client: Hashable, *, before: int, now: int) -> None:
+    def _count(self, client: Hashable, before: int, now: int) -> None:
         if before:
             clients = self._by_count[before]
             del clients[client]

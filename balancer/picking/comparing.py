@@ -21,6 +21,10 @@ PAUSE_POINTS: Final = 50
 """An endpoint that asks for a pause gets one if its share of failures is higher by so many points of per cent."""
 
 
+_ROW_CHANCE: Final = 1e-6
+"""Chance makes a row of failures that counts about once in so many answers."""
+
+
 class Score(NamedTuple):
     """Failures among answers. Both fade, so neither is a whole number."""
 
@@ -58,6 +62,15 @@ class Comparison(NamedTuple):
         if self.own.answers < ANSWERS_LEAST or self.others.answers < ANSWERS_LEAST or not self.is_worse(points):
             return False
         return errors_apart(self.own, self.others) >= ERRORS
+
+
+def row_least(others: Score) -> float:
+    """So many failures in a row say something about an endpoint, while the other endpoints fail as `others` do.
+
+    One where the others do not fail, and endless where they always do. What is known of few answers counts for less.
+    """
+    share = others.failures / (others.answers + ANSWERS_LEAST)
+    return math.log(_ROW_CHANCE) / math.log(share) if share > _ROW_CHANCE else 1.0
 
 
 def errors_apart(one: Score, other: Score) -> float:

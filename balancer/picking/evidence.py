@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from balancer.matching.clients import peer_key
-from balancer.picking.comparing import Comparison, Score
+from balancer.picking.comparing import Comparison, Score, row_least
 from balancer.picking.ejections import NO_TESTIMONY, Testimony
 from balancer.sharing.peers import NO_OTHERS
 from balancer.sharing.zone_peers import PLACES
@@ -151,6 +151,11 @@ class Witness:
         failing = [place for place, bad in enumerate(met.bad_by) if bad >= _PRESENT]
         is_several = len(failing) > 1 or any(2.0 * self._good_by[place] >= met.bad_by[place] for place in failing)
         return met.blame > 0.0 and (is_several or seconds >= _ALONE_SECONDS)
+
+    def is_chance(self, one: Experience, failures: int) -> bool:
+        """Whether so many failures in a row are no more than what the other endpoints have now and then."""
+        _, others = self._scores(one)
+        return failures < row_least(others)
 
     def doubt(self, one: Experience, now: float, until: float) -> None:
         """Another worker has met a failure there: until then what clients of this one meet counts, too."""

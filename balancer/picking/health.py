@@ -69,11 +69,14 @@ class BackendHealth:
 
     def follow(self, rules: Ejection, endpoints: Iterable[EndpointHealth], *, checked: bool) -> None:
         """Takes over the rules and endpoints of the changed backend. Without active checks (`checked`), forgets the
-        results of earlier checks.
+        results of earlier checks. Whoever was ejected by a rule that is switched off now is back.
         """
         self._rules = rules
         self._endpoints = set(endpoints)
         self._witness.follow(self._endpoints)
+        for endpoint in self.impaired:
+            if endpoint.ejected_until is not None and not self._is_ejected_by_rule(endpoint):
+                self._let_in(endpoint)
         if not checked:
             for endpoint in self._endpoints:
                 endpoint.fails_checks = False
@@ -215,7 +218,11 @@ class BackendHealth:
             most = SUSPECTED_FAILURES
         if not 0 < most <= trouble.failures or not self._may_eject():
             return None
-        if outcome is not Outcome.UNREACHED and not self._witness.is_believed(endpoint, now - trouble.row_began_at):
+        witness = self._witness
+        if outcome is not Outcome.UNREACHED and (
+            witness.is_chance(endpoint, trouble.failures)
+            or not witness.is_believed(endpoint, now - trouble.row_began_at)
+        ):
             return None
         return self._eject(endpoint, now, Ejected(Cause.IN_A_ROW))
 
@@ -281,12 +288,22 @@ class BackendHealth:
         self._take_back(endpoint, now)
         return Change.RETURNED
 
-    def _take_back(self, endpoint: EndpointHealth, at: float) -> None:
+    def _is_ejected_by_rule(self, endpoint: EndpointHealth) -> bool:
+        """Whether the rules still have the one by which the endpoint was ejected."""
+        rules, why = self._rules, endpoint.why
+        is_compared = why is not None and why.cause in _BY_COMPARISON
+        return bool(rules.max_percent and (rules.failure_percent if is_compared else rules.consecutive_errors))
+
+    def _let_in(self, endpoint: EndpointHealth) -> None:
         self._witness.take_back(endpoint)
         endpoint.ejected_until = None
         trouble = endpoint.record()
         trouble.why = None
         trouble.failures = 0
+
+    def _take_back(self, endpoint: EndpointHealth, at: float) -> None:
+        self._let_in(endpoint)
+        trouble = endpoint.record()
         trouble.returned_at = at
         trouble.stepped_at = at
         self._note(endpoint)

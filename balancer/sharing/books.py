@@ -9,7 +9,7 @@ from typing import Final
 from balancer.model.limits import RateLimit
 from balancer.sharing.counting import CountingTables
 from balancer.sharing.rates import schedule_of
-from balancer.sharing.spending import Spending, Spent
+from balancer.sharing.spending import TENANT_SHIFT, Spending, Spent
 
 _NUMBER_BYTES: Final = 8
 _SECOND_NS: Final = 1_000_000_000
@@ -20,9 +20,16 @@ _LATELY_NS: Final = 10 * _SECOND_NS
 
 
 def number_of(limit: RateLimit) -> int:
-    """The number of a limit: the same in every replica, and another one after a change of the rates."""
-    told = f"{limit.zone}\x00{limit.rates!r}"
-    return int.from_bytes(blake2b(told.encode(), digest_size=_NUMBER_BYTES).digest(), "little") or 1
+    """The number of a limit: the same in every replica, and another one after a change of the rates.
+
+    Its upper bits (`TENANT_SHIFT`) are those of all limits of one namespace, with which the zone begins.
+    """
+    tenant, own = _hashed(limit.zone.partition("/")[0]), _hashed(f"{limit.zone}\x00{limit.rates!r}")
+    return (tenant >> TENANT_SHIFT << TENANT_SHIFT | own & ((1 << TENANT_SHIFT) - 1)) or 1
+
+
+def _hashed(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=_NUMBER_BYTES).digest(), "little")
 
 
 class SharedLimits:

@@ -2,12 +2,14 @@
 
 Due times say nothing to another host, whose clock differs. Totals do: the difference of two totals is what was spent
 between them. The table has a fixed number of rows. A new client takes the row of its set that was asked about least
-lately, and its totals begin at 0. Its requests count as often as those of any new client, until somebody weighs them.
+lately, of the namespace that has two rows more there, or else of its own. Its totals begin at 0. Its requests count as
+often as those of any new client, until somebody weighs them.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -25,6 +27,9 @@ _SET_BYTES: Final = WAYS * _ROW.size
 # In front of the rows: how many clients were new so far, and their factor.
 _HEAD: Final = struct.Struct("=2Q")
 _NEW_FACTOR_AT: Final = 8
+
+TENANT_SHIFT: Final = 40
+"""The bits of the number of a limit from this one on say whose limit it is."""
 
 SPENDING_ROWS: Final = _SETS * WAYS
 SPENDING_BYTES: Final = _HEAD.size + _SETS * _SET_BYTES
@@ -117,13 +122,32 @@ class Spending:
         return None
 
     def _count(self, limit: int, key: int, passed: bool, now: int) -> None:
-        oldest, oldest_at = 0, 2**64
+        known: list[_Row] = []
         for at in self._set_of(key):
             its_limit, its_key, asked, so_far, last, _ = _ROW.unpack_from(self._buffer, at)
             if its_key == key and its_limit == limit:
                 _COUNTS.pack_into(self._buffer, at + _COUNTS_AT, asked + 1, so_far + passed, now)
                 return
-            if last < oldest_at:
-                oldest, oldest_at = at, last
-        _ROW.pack_into(self._buffer, oldest, limit, key, 1, int(passed), now, 0)
+            known.append(_Row(last, at, its_limit >> TENANT_SHIFT))
+        taken = _given_up(known, limit >> TENANT_SHIFT)
+        _ROW.pack_into(self._buffer, taken, limit, key, 1, int(passed), now, 0)
         _FACTOR.pack_into(self._buffer, self._start, self.arrivals() + 1)
+
+
+class _Row(NamedTuple):
+    """A row of a set: when it was asked about last (0: it is empty), where it begins, and whose limit it is about."""
+
+    last: int
+    at: int
+    tenant: int
+
+
+def _given_up(rows: list[_Row], tenant: int) -> int:
+    """Where a new client of a tenant gets its row, in a full or partly empty set."""
+    oldest = min(rows)
+    if not oldest.last:
+        return oldest.at
+    held = Counter(row.tenant for row in rows)
+    ((fullest, most),) = held.most_common(1)
+    loser = fullest if most >= held[tenant] + 2 else tenant
+    return min([row for row in rows if row.tenant == loser] or rows).at

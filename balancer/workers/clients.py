@@ -32,7 +32,7 @@ class Clients:
         self._present: set[Connection] = set()
         self._nobody_left = asyncio.Event()
         self._leaving: set[asyncio.Task[None]] = set()
-        self.places: ClientPlaces[Any] = ClientPlaces()
+        self.places: ClientPlaces = ClientPlaces()
 
     def enter(self, client: Connection) -> None:
         """Keeps `client` until `has_ended`."""
@@ -40,8 +40,9 @@ class Clients:
 
     def has_ended(self, client: Connection) -> None:
         """Forgets `client`, and gives its place back."""
+        places = self.places
         self._present.discard(client)
-        self.places.leave(client)
+        places.leave(client)
         if not self._present:
             self._nobody_left.set()
 

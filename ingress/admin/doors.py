@@ -17,7 +17,6 @@ from typing import Any, Final, NamedTuple, cast
 
 from aiohttp import web
 
-from balancer.runtime.accepted import accept
 from balancer.runtime.transports import plain_address, reset_on_close
 from ingress.admin.crowd import Crowd
 
@@ -104,7 +103,6 @@ class _Doors:
     def __init__(self, listener: socket.socket, *, bound: int, tls: ssl.SSLContext | None, times: DoorTimes) -> None:
         self._loop = asyncio.get_running_loop()
         self._listener = listener
-        self._family = int(listener.family)
         self._tls = tls
         self.times = times
         self._crowd = Crowd[_Guest](bound)
@@ -154,14 +152,14 @@ class _Doors:
     def _accept(self) -> None:
         for _ in range(_AT_ONCE):
             try:
-                connection, address = accept(self._listener, self._family)
+                connection, peer = self._listener.accept()  # uvloop needs a whole socket of Python
             except OSError as error:
                 if error.errno in _EXHAUSTED:
                     self._pause(error)
                 return  # nobody waits, or the waiting client has left
             connection.setblocking(False)
             guest = _Guest(self, self._serving())
-            self._dismiss(self._crowd.enter(guest, plain_address(address)))
+            self._dismiss(self._crowd.enter(guest, plain_address(peer[0])))
             self._begin(guest, connection)
 
     def _begin(self, guest: _Guest, connection: socket.socket) -> None:

@@ -30,7 +30,8 @@ from ingress.explain.hook_runs import hooks_in, running_gates
 from ingress.findings import printable
 from ingress.following.hook_files import HooksUnusable
 from ingress.settings.context import TranslationContext
-from ingress.sources.folder import Folder, FolderUnreadable
+from ingress.sources.dumps import read_dump
+from ingress.sources.folder import FolderUnreadable
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
 from zonal_hooks.loading import NotAHook
@@ -89,11 +90,11 @@ def unmet(found: Explanation, options: ExplainOptions) -> list[str]:
 
 
 def explain_folder(options: ExplainOptions, folder: Path) -> Explanation:
-    """What an ingress that serves `folder` would do. Raises `BadQuestion`, `FolderUnreadable`, and for hooks
+    """What an ingress that serves a `folder` or dump would do. Raises `BadQuestion`, `FolderUnreadable`, and for hooks
     `HooksUnusable` and `NotAHook`.
     """
     inventory = Inventory()
-    for event in Folder(folder).open():
+    for event in read_dump(folder).events:
         inventory.apply(event)
     hooks = hooks_in(options.hooks) if options.hooks else ()
     context = msgspec.structs.replace(options.context, hooks=hooks)

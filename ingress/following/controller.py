@@ -206,8 +206,9 @@ class Controller:
         await self._events.aclose()
 
     def _apply(self, event: Event) -> None:
+        may_be_lone = self.inventory.is_newer_version(event)
         if self.inventory.apply(event):
-            self._holdoff.touch(time.monotonic())
+            self._holdoff.touch(time.monotonic(), may_be_lone=may_be_lone)
 
     def _begin_burst(self) -> None:
         """Restarts the first burst, because workers take a second to start between `start` and `run`."""

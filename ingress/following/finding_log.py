@@ -7,11 +7,11 @@ harmful one. Namespaces share the lines, so the findings of one hide those of no
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Iterable
+from operator import attrgetter
 
 from ingress.findings import Finding, Severity, most_harmful_first
-from ingress.translation.sharing import fair_shares
+from ingress.translation.sharing import fairly_first
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,13 +50,7 @@ def _log_resolved(over: list[Finding]) -> None:
 
 def _shared_lines(findings: list[Finding]) -> list[Finding]:
     """As many as there are lines, the first of each namespace: namespaces share the lines."""
-    room = fair_shares(Counter(finding.namespace for finding in findings), LINES_OF_A_SEVERITY)
-    shown = []
-    for finding in findings:
-        if room[finding.namespace]:
-            room[finding.namespace] -= 1
-            shown.append(finding)
-    return shown
+    return fairly_first(findings, LINES_OF_A_SEVERITY, attrgetter("namespace"))
 
 
 def _topic(finding: Finding) -> tuple[str, str, str, str]:

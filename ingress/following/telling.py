@@ -10,14 +10,17 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from operator import attrgetter
 
 from balancer.model.publication import RoutingModel
 from balancer.runtime.turns import in_turns
 from ingress.following.zone_modes import QUIET_SECONDS, ModeChange, ZoneModes
+from ingress.translation.sharing import fairly_first
 
 _LOG = logging.getLogger(__name__)
 
-_A_TIME = 20  # lines; the loss of a zone may change thousands of Services at once
+# Lines, which namespaces share; the loss of a zone may change thousands of Services at once.
+_A_TIME = 20
 _PAUSE_SECONDS = 0.5  # between two looks; each costs a passage through all backends
 
 
@@ -70,7 +73,7 @@ class ModeTelling:
 
     async def _follow(self) -> None:
         changes = await in_turns(self._modes.following(self._model, self._loop.time()))
-        for change in changes[:_A_TIME]:
+        for change in fairly_first(changes, _A_TIME, attrgetter("namespace")):
             level = logging.WARNING if change.mode.refuses else logging.INFO
             _LOG.log(level, "%s/%s: %s", change.namespace, change.service, change.sentence)
         if len(changes) > _A_TIME:

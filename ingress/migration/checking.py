@@ -14,13 +14,13 @@ from ingress.migration.adopting import Adoption
 from ingress.migration.arguments import argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
 from ingress.migration.controllers import OtherController, find_controllers, find_service
-from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.gateway.checked import ports_of
 from ingress.migration.judging import review
 from ingress.migration.services import name_of, service_reviews
 from ingress.migration.verdicts import ControllerReview, Review
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Service, key_of
 from ingress.settings.context import TranslationContext
+from ingress.sources.dumps import Dump, read_dump
 from ingress.sources.events import Replaced, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate

@@ -16,7 +16,6 @@ from ingress.migration.belongings import LEFT_TO_CERT_MANAGER, is_solver
 from ingress.migration.checking import as_today, judged_dump
 from ingress.migration.class_changes import change_classes
 from ingress.migration.command import CannotCheck
-from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.manifest_files import CannotKeep, added_lines, documents_of, save
 from ingress.migration.moving import Moved, RawObject, moved_config_map, moved_ingress
 from ingress.migration.texts import config_map_lines, ingress_lines
@@ -24,6 +23,7 @@ from ingress.migration.verdicts import IngressOutcome, IngressReview, Review
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
 from ingress.sources.documents import Unparsable
+from ingress.sources.dumps import Dump, read_dump
 from ingress.sources.folder import FolderUnreadable
 
 _LINE_LIMIT = 4000

@@ -14,14 +14,13 @@ from typing import Final, NamedTuple
 from aiohttp import web
 
 from ingress.replicas.facts import FleetFacts
-from ingress.replicas.limiting import TURN_SECONDS
 from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
-from ingress.replicas.outbox import FAR_SECONDS, NO_TABLES, NOTHING, Outbox, Sections, Tables
 from ingress.replicas.port import Line, NotHeard, Teller, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
+from ingress.replicas.telling import News, Telling
 from ingress.replicas.trust import ReplicaCredentials
 
 _LOG = logging.getLogger(__name__)
@@ -30,12 +29,6 @@ _LOG = logging.getLogger(__name__)
 _CALM_SECONDS: Final = 0.25
 # How often to look where other replicas are.
 _FIND_SECONDS: Final = 1.0
-# A message comes early, but not earlier than this, if a rate has moved.
-_EARLY_SECONDS: Final = 1.0
-# News of failing endpoints come early as well, but not earlier than this after a regular message.
-_FAILING_SECONDS: Final = 0.2
-
-
 _now = time.perf_counter  # the clock of picks
 
 
@@ -48,32 +41,17 @@ class ConversationOptions(NamedTuple):
     name: str
 
 
-class _News(NamedTuple):
-    """What the next message to one replica shall tell as far as it is new there."""
-
-    sections: Sections = NOTHING
-    tables: Tables = NO_TABLES
-
-
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("edition", "identity", "is_own", "line", "outbox", "picks_at", "sending", "told_at")
+    __slots__ = ("identity", "is_own", "line", "sending", "telling")
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Line, telling: Telling) -> None:
         self.line = line
-        self.outbox = Outbox()
+        self.telling = telling
         self.identity = ""
-        self.edition = 0  # of the rates that were told last
-        self.picks_at = float("-inf")
-        self.told_at = float("-inf")
         self.is_own = False
         self.sending: asyncio.Task[None] | None = None
-
-    def forget(self) -> None:
-        """Whoever is told from now on knows nothing yet."""
-        self.outbox.forget()
-        self.picks_at = float("-inf")
 
     async def leave(self) -> None:
         """Nothing is told here any more."""
@@ -166,7 +144,7 @@ class Conversation:
             return
         for name, place in self._places.items():
             if place.sending is None and not place.is_own:
-                news = self._due(place, now)
+                news = place.telling.due(now)
                 if news is not None:
                     place.sending = asyncio.create_task(self._tell(name, place, news))
 
@@ -183,54 +161,24 @@ class Conversation:
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
         for place in sorted(wanted - self._places.keys()):
-            self._places[place] = _Addressee(self._teller.line(place))
+            self._places[place] = _Addressee(self._teller.line(place), Telling(self._sharing))
 
-    def _due(self, place: _Addressee, now: float) -> _News | None:
-        """What to tell now; None if nothing is due. Of new clients of limits everybody hears at once."""
-        since, sharing, outbox = now - place.told_at, self._sharing, place.outbox
-        has_moved = place.edition != sharing.traffic.edition
-        is_due = (
-            since >= outbox.seconds
-            or (since >= TURN_SECONDS and outbox.has_news("spent", sharing.limits.spent))
-            or (since >= _EARLY_SECONDS and has_moved)
-        )
-        if is_due:
-            place.told_at = now
-            sections = sharing.sections
-            if has_moved or outbox.is_new or now - place.picks_at >= FAR_SECONDS:
-                place.edition = sharing.traffic.edition
-                place.picks_at = now
-            else:
-                sections = {section: rows for section, rows in sections.items() if section != "picks"}
-            return _News(sections, sharing.tables if outbox.is_near else NO_TABLES)
-        if sharing.limits.fresh:
-            return _News({"spent": sharing.limits.fresh})
-        return _News() if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None
-
-    async def _tell(self, name: str, place: _Addressee, news: _News) -> None:
+    async def _tell(self, name: str, place: _Addressee, news: News) -> None:
         try:
             await place.line.open()
             self._number += 1
-            message = place.outbox.message(
-                self._number,
-                name=self._options.name,
-                zone=self._sharing.own_zone,
-                sections=news.sections,
-                wholes=self._sharing.wholes,
-                tables=news.tables,
-                is_older=place.line.is_older,
-            )
+            name, is_older = self._options.name, place.line.is_older
+            message = place.telling.message(self._number, news, name=name, is_older=is_older)
             data = encode(message)
             self._bytes["sent"] += len(data)
             heard = await place.line.tell(data)
-            place.outbox.arrived()
-            place.outbox.is_near = heard.zone == self._sharing.own_zone
+            place.telling.arrived(heard.zone)
             if heard.identity != place.identity:
-                place.forget()  # another replica is there, or it has started anew
+                place.telling.forget()  # another replica is there, or it has started anew
                 place.identity = heard.identity
             self._counted["sent"] += 1
         except NotHeard as problem:
-            place.forget()  # messages before this one may not have come either
+            place.telling.forget()  # messages before this one may not have come either
             if problem.is_own:
                 place.is_own = True
                 await place.line.close()

@@ -30,6 +30,7 @@ class MessageRefusal(Enum):
     """Why a message was refused. No part of a refused message counts."""
 
     TOO_LONG = "too_long"
+    TOO_MANY = "too_many"
     MALFORMED = "malformed"
     REPLAYED = "replayed"
     FALLING = "falling"
@@ -128,7 +129,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     `name` is for people. `zone` is where the replica runs, empty if unknown. The next message comes within `seconds`.
     `failing` are all endpoints that fail or are suspected, `left` all zones that requests leave; None: the same as
-    before. `away`: the replica says that it is not ready, because its links are sick.
+    before. `away`: the replica says that it is not ready, because its links are sick. `counted`: a total of requests
+    that is not among `picks` is the same as before; without it, nothing is said about other totals.
 
     `load_table` and `zone_table` go to replicas of the same zone only; `loads` and `zones` are the same for replicas of
     schema 1.
@@ -150,6 +152,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     failing: Annotated[tuple[FailureRow, ...], Meta(max_length=FAILURES_MOST)] | None = None
     left: Annotated[tuple[LeftRow, ...], Meta(max_length=LEFT_MOST)] | None = None
     away: bool = False
+    counted: bool = False
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

@@ -7,13 +7,18 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from balancer.picking.failing import EndpointPlace
-from ingress.replicas.messages import FailureRow, FlowRow, Message
+from ingress.replicas.messages import FLOWS_MOST, FailureRow, FlowRow, Message
 from ingress.replicas.readiness import Health
+from ingress.replicas.recent import RecentRows
 from ingress.replicas.seen_columns import Column, SeenColumns
 from ingress.replicas.zone_events import LeftZone
 
 # What is older than so many periods of its sender is unknown.
 _PERIODS_UP: Final = 3.0
+_CLIENTS_MOST: Final = 16_384
+# A replica tells ten times a second at most. One that was frozen finds at once what was sent to it meanwhile.
+_MESSAGES_A_SECOND: Final = 20.0
+_MESSAGES_AT_ONCE: Final = 120.0
 
 
 class ReplicaState(Enum):
@@ -38,48 +43,54 @@ NOTHING_SEEN: Final = SeenNews()
 
 
 class KnownTotals:
-    """The newest totals of what the workers of another replica saw, by tag."""
+    """The newest totals of what the workers of another replica saw lately, by tag."""
 
-    __slots__ = ("_last", "_rows")
+    __slots__ = ("_earlier", "_last")
 
     def __init__(self) -> None:
         self._last = SeenColumns()
-        self._rows: dict[int, Sequence[float]] = {}  # of all things; those of the last message are in `_last`
+        self._earlier = RecentRows[int, Sequence[float]]()  # told before the last message
 
-    def within_bound(self, seen: SeenColumns, most: int) -> SeenColumns:
-        """The rows of `seen` with which no more than so many things are known."""
-        room = most - len(self._rows)
-        if room >= len(seen.tags):
-            return seen
-        fresh = [tag for tag in seen.tags if tag not in self._rows]
-        left_out = frozenset(fresh[max(0, room) :])
-        return seen.chosen([tag not in left_out for tag in seen.tags], 0)
-
-    def before(self, seen: SeenColumns) -> Sequence[Column]:
-        """The totals of the same things that were told before, by column: what is `seen` of those that are new."""
+    def learn(self, seen: SeenColumns) -> Sequence[Column]:
+        """Takes what is told now. Returns the totals of the same things that were told before, by column: of those that
+        are new what is `seen`.
+        """
         last = self._last
+        self._last = seen
         if seen.tags == last.tags:  # nearly always: all that had requests have them again
             return last.totals
-        self._rows.update(zip(last.tags, zip(*last.totals, strict=True), strict=True))
-        rows = map(self._rows.get, seen.tags, zip(*seen.totals, strict=True))
+        self._earlier.learn(dict(zip(last.tags, zip(*last.totals, strict=True), strict=True)))
+        rows = map(self._earlier.rows.get, seen.tags, zip(*seen.totals, strict=True))
         return [*zip(*rows, strict=True)]
-
-    def learn(self, seen: SeenColumns) -> None:
-        """Takes what is told now."""
-        if not seen.tags:
-            return
-        if seen.tags != self._last.tags:
-            for each in (self._last, seen):
-                self._rows.update(zip(each.tags, zip(*each.totals, strict=True), strict=True))
-        self._last = seen
 
     def __len__(self) -> int:
         """How many things are known."""
-        return len(self._rows)
+        return len(self._earlier.rows.keys() | {*self._last.tags})
+
+
+class Allowance:
+    """So many messages of another replica are read at once, and so many a second in the long run."""
+
+    __slots__ = ("_at", "_left")
+
+    def __init__(self) -> None:
+        self._left = _MESSAGES_AT_ONCE
+        self._at = float("-inf")
+
+    def take(self, now: float) -> bool:
+        """Whether one more message may be read."""
+        earned = max(0.0, now - self._at) * _MESSAGES_A_SECOND
+        self._left = min(self._left + earned, _MESSAGES_AT_ONCE)
+        self._at = now
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
 
 
 class OtherReplica:
-    """Another replica. `picks` are its totals by Service, `heard_at` is when its last message came.
+    """Another replica. `picks` are its totals by Service, `heard_at` is when its last message came. `is_new` until it
+    has told something since it is believed.
 
     `news` is what it was asked and let pass of each client of a limit between the last message and the one before.
     `failing` are the endpoints that fail there. `loads` and `zones` are its totals of what workers saw, and
@@ -88,11 +99,13 @@ class OtherReplica:
     """
 
     __slots__ = (
+        "allowance",
         "distrusted_until",
         "failing",
         "flows",
         "health",
         "heard_at",
+        "is_new",
         "last",
         "left",
         "load_news",
@@ -105,20 +118,26 @@ class OtherReplica:
     )
 
     def __init__(self) -> None:
+        self.allowance = Allowance()
         self.last = Message(number=1)
         self.heard_at = float("-inf")
-        self.picks: dict[str, int] = {}
-        self.spent: dict[tuple[int, int], tuple[int, int]] = {}
+        self.distrusted_until = float("-inf")
+        self.drop()
+
+    def drop(self) -> None:
+        """Forgets what it told."""
+        self.is_new = True
+        self.picks = RecentRows[str, int]()
+        self.spent = RecentRows[tuple[int, int], tuple[int, int]](_CLIENTS_MOST)
         self.news: dict[tuple[int, int], tuple[int, int]] = {}
         self.failing: dict[EndpointPlace, FailureRow] = {}
-        self.flows: dict[tuple[str, str], FlowRow] = {}
+        self.flows = RecentRows[tuple[str, str], FlowRow](FLOWS_MOST)
         self.left: frozenset[LeftZone] = frozenset()
         self.health = Health()
         self.loads = KnownTotals()
         self.load_news = NOTHING_SEEN
         self.zones = KnownTotals()
         self.zone_news = NOTHING_SEEN
-        self.distrusted_until = float("-inf")
 
     def state(self, now: float) -> ReplicaState:
         """How it stands at `now`."""

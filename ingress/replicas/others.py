@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ingress.replicas.facts import ReplicaSeen
-from ingress.replicas.messages import FLOWS_MOST, MessageRefusal, MessageRefused, decode
-from ingress.replicas.other_replica import KnownTotals, OtherReplica, ReplicaState
+from ingress.replicas.messages import MessageRefusal, MessageRefused, decode
+from ingress.replicas.other_replica import OtherReplica, ReplicaState
 from ingress.replicas.plausibility import judge, spent_news
-from ingress.replicas.readiness import Health
 
 REPLICAS_MOST: Final = 64
 
@@ -46,14 +45,7 @@ class OtherReplicas:
             self.refused[refused.refusal] += 1
             if refused.refusal in _NONSENSE and (liar := self._members.get(identity)) is not None:
                 liar.distrusted_until = now + _DISTRUSTED_SECONDS
-                liar.picks.clear()
-                liar.spent.clear()
-                liar.failing.clear()
-                liar.flows.clear()
-                liar.left = frozenset()
-                liar.health = Health()
-                liar.loads = KnownTotals()
-                liar.zones = KnownTotals()
+                liar.drop()
             raise
 
     def forget(self, now: float) -> None:
@@ -76,7 +68,7 @@ class OtherReplicas:
                     state=member.state(now).value,
                     age_seconds=now - member.heard_at,
                     is_away=member.last.away,
-                    flows=tuple(member.flows.values()),
+                    flows=tuple(member.flows.rows.values()),
                 )
                 for identity, member in self._members.items()
                 if member.heard_at > float("-inf")
@@ -87,6 +79,24 @@ class OtherReplicas:
         """How many replicas stand how."""
         return Counter(member.state(now) for member in self._members.values())
 
+    def _make_room(self, now: float) -> None:
+        """Raises `MessageRefused` if all places are those of replicas that are up, or that are not believed.
+
+        Of those that are silent, the one that was heard longest ago gives way: where many replicas start anew at once,
+        each of them is another one from then on.
+        """
+        self.forget(now)
+        if len(self._members) < REPLICAS_MOST:
+            return
+        silent = [
+            (member.heard_at, identity)
+            for identity, member in self._members.items()
+            if member.state(now) is ReplicaState.SILENT
+        ]
+        if not silent:
+            raise MessageRefused(MessageRefusal.CROWDED)
+        del self._members[min(silent)[1]]
+
     def _heard(self, identity: str, data: bytes, now: float) -> OtherReplica:
         if identity == self._own:
             raise MessageRefused(MessageRefusal.OWN)
@@ -94,28 +104,26 @@ class OtherReplicas:
         if member is not None and now < member.distrusted_until:
             raise MessageRefused(MessageRefusal.DISTRUSTED)
         if member is None:
-            self.forget(now)
-            if len(self._members) >= REPLICAS_MOST:
-                raise MessageRefused(MessageRefusal.CROWDED)
+            self._make_room(now)
             member = OtherReplica()
             self._members[identity] = member  # known from here on, so that nonsense has a consequence
+        if not member.allowance.take(now):
+            raise MessageRefused(MessageRefusal.TOO_MANY)
         message = decode(data)
         judged = judge(member, message, now)
-        member.picks.update((row.service, row.total) for row in message.picks)
+        member.picks.learn({row.service: row.total for row in message.picks})
         member.news = spent_news(member, message)
         member.load_news = judged.loads
-        member.loads.learn(judged.loads.seen)
         member.zone_news = judged.zones
-        member.zones.learn(judged.zones.seen)
         if message.failing is not None:
             member.failing = {(row.backend, row.endpoint): row for row in message.failing}
         if message.left is not None:
             member.left = frozenset((row.backend, row.zone) for row in message.left)
         member.health.learn(message.health, now)
-        if len(member.flows) < FLOWS_MOST:
-            member.flows.update(((row.from_zone, row.to_zone), row) for row in message.flows)
+        member.flows.learn({(row.from_zone, row.to_zone): row for row in message.flows})
         member.last = message
         member.heard_at = now
+        member.is_new = False
         return member
 
 

@@ -100,6 +100,7 @@ class Outbox:
         told |= self._tables_told(tables, is_older=is_older)
         self._told_wholes = wholes
         self._told_editions = {name: each.edition for name, each in tables.items()}
+        told["counted"] = "picks" in sections
         return Message(number=number, name=name, zone=zone, seconds=self.seconds, **told)
 
     def arrived(self) -> None:

@@ -11,10 +11,6 @@ from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, S
 from ingress.replicas.other_replica import NOTHING_SEEN, KnownTotals, OtherReplica, SeenNews
 from ingress.replicas.seen_columns import LOADS, ZONES, Columns, SeenColumns, columns_of, unpacked
 
-SERVICES_MOST: Final = 8192
-"""Of one replica so many Services are known, and so many rows of each kind."""
-
-_CLIENTS_MOST: Final = 16_384
 _NUMBERS: Final = 2**64
 # No process serves more requests a second. A total that grows faster is wrong.
 _REQUESTS_A_SECOND_MOST: Final = 1_000_000.0
@@ -30,9 +26,11 @@ class Judged(NamedTuple):
 
 
 def judge(member: OtherReplica, message: Message, now: float) -> Judged:
-    """Raises `MessageRefused` for a message that cannot follow what `member` told before."""
-    is_first = member.heard_at == float("-inf")
-    if not is_first and message.number <= member.last.number:
+    """Raises `MessageRefused` for a message that cannot follow what `member` told before; what it told counts no more.
+
+    Totals of what workers saw are learnt here.
+    """
+    if member.heard_at > float("-inf") and message.number <= member.last.number:
         raise MessageRefused(MessageRefusal.REPLAYED)
     requests_most = _REQUESTS_A_SECOND_MOST * max(now - member.heard_at, _JUDGED_SECONDS_LEAST)
     loads = seen_news(member.loads, _seen(message.load_table, message.loads, LOADS), LOADS, requests_most)
@@ -40,15 +38,15 @@ def judge(member: OtherReplica, message: Message, now: float) -> Judged:
     for spent in message.spent:
         if spent.passed > spent.asked or max(spent.limit, spent.key) >= _NUMBERS:
             raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
-        asked_before, _ = member.spent.get((spent.limit, spent.key), (spent.asked, 0))
+        asked_before, _ = member.spent.rows.get((spent.limit, spent.key), (spent.asked if member.is_new else 0, 0))
         if spent.asked - asked_before > requests_most:
             raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     if any(row.failed > row.answers for row in message.health):
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     if message.health:
-        answers = {name: total for name, (total, _) in member.health.totals.items()}
+        answers = {name: total for name, (total, _) in member.health.totals.rows.items()}
         _judge_totals(answers, [(row.namespace, row.answers) for row in message.health], requests_most)
-    _judge_totals(member.picks, [(row.service, row.total) for row in message.picks], requests_most)
+    _judge_totals(member.picks.rows, [(row.service, row.total) for row in message.picks], requests_most)
     return Judged(loads, zones)
 
 
@@ -57,8 +55,6 @@ def _judge_totals(known: Mapping[str, int], told: Collection[tuple[str, int]], r
     if not told:
         return
     names, totals = zip(*told, strict=True)
-    if len(known) + len(frozenset(names).difference(known)) > SERVICES_MOST:
-        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     news = [*map(sub, totals, map(known.get, names, totals))]
     if min(news) < 0:
         raise MessageRefused(MessageRefusal.FALLING)
@@ -77,15 +73,14 @@ def _seen(table: SeenTable | None, rows: Sequence[SeenRow], columns: Columns) ->
 
 
 def seen_news(known: KnownTotals, seen: SeenColumns, columns: Columns, requests_most: float) -> SeenNews:
-    """What was seen since what is `known`. What a first row holds is no news.
+    """What was seen since what is `known`, and is known from now on. What a first row holds is no news.
 
-    A row that falls is about something that was gone in between, so it begins anew. Rows beyond the bound are left out.
-    Raises `MessageRefused` for what cannot be.
+    A row that falls is about something that was gone in between, so it begins anew. Raises `MessageRefused` for what
+    cannot be.
     """
-    seen = known.within_bound(seen, SERVICES_MOST)
     if not seen.tags:
         return NOTHING_SEEN
-    news = [[*map(sub, *pair)] for pair in zip(seen.totals, known.before(seen), strict=True)]
+    news = [[*map(sub, *pair)] for pair in zip(seen.totals, known.learn(seen), strict=True)]
     if min(map(min, news)) < 0.0:
         fallen = [number for number, row in enumerate(zip(*news, strict=True)) if min(row) < 0.0]
         for column, number in product(news, fallen):
@@ -100,16 +95,12 @@ def spent_news(member: OtherReplica, message: Message) -> dict[tuple[int, int], 
 
     A row that falls was taken over by another client and came back, so it begins anew.
     """
-    is_first = member.heard_at == float("-inf")
-    if len(member.spent) + len(message.spent) > _CLIENTS_MOST:
-        member.spent.clear()
-        is_first = True
     news = {}
     for row in message.spent:
         place = row.limit, row.key
-        asked, passed = member.spent.get(place, (row.asked, row.passed) if is_first else (0, 0))
+        asked, passed = member.spent.rows.get(place, (row.asked, row.passed) if member.is_new else (0, 0))
         if row.asked < asked or row.passed < passed:
             asked = passed = 0
         news[place] = row.asked - asked, row.passed - passed
-        member.spent[place] = row.asked, row.passed
+    member.spent.learn({(row.limit, row.key): (row.asked, row.passed) for row in message.spent})
     return news

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from balancer.zones.shares import Pause
 from ingress.replicas.messages import HealthRow
+from ingress.replicas.recent import RecentRows
 
 # What counts of a namespace fades over so many seconds, and so many answers must be left.
 _FADE_SECONDS: Final = 10.0
@@ -33,29 +34,29 @@ _AWAY_ONE_OF: Final = 4
 
 class Health:
     """The answers of one replica lately, by namespace: how many, and how many of them failed for want of an endpoint's
-    answer. `totals` are those of all time.
+    answer. `totals` are those of all time, of the namespaces that were told lately.
     """
 
     __slots__ = ("_at", "lately", "totals")
 
     def __init__(self) -> None:
         self._at: float | None = None
-        self.totals: dict[str, tuple[int, int]] = {}
+        self.totals = RecentRows[str, tuple[int, int]]()
         self.lately: dict[str, tuple[float, float]] = {}
 
     def learn(self, rows: Iterable[HealthRow], now: float) -> None:
         """Takes running totals. What a namespace had before it is told for the first time is no news."""
-        rows = tuple(rows)
-        if not rows and self._at is not None and now - self._at < _QUIET_SECONDS:
+        told = {row.namespace: (row.answers, row.failed) for row in rows}
+        if not told and self._at is not None and now - self._at < _QUIET_SECONDS:
             return
         kept = math.exp((self._at - now) / _FADE_SECONDS) if self._at is not None else 0.0
         self._at = now
         faded = {name: (answers * kept, failed * kept) for name, (answers, failed) in self.lately.items()}
-        for row in rows:
-            answers, failed = self.totals.get(row.namespace, (row.answers, row.failed))
-            self.totals[row.namespace] = row.answers, row.failed
-            before = faded.get(row.namespace, (0.0, 0.0))
-            faded[row.namespace] = before[0] + max(0, row.answers - answers), before[1] + max(0, row.failed - failed)
+        for name, (answers, failed) in told.items():
+            answers_before, failed_before = self.totals.rows.get(name, (answers, failed))
+            lately, failed_lately = faded.get(name, (0.0, 0.0))
+            faded[name] = lately + max(0, answers - answers_before), failed_lately + max(0, failed - failed_before)
+        self.totals.learn(told)
         self.lately = {name: each for name, each in faded.items() if each[0] >= 1.0}
 
     def ratio(self, namespace: str) -> float | None:

@@ -22,10 +22,12 @@ from ingress.replicas.messages import FlowRow, HealthRow
 from ingress.replicas.other_replica import OtherReplica
 from ingress.replicas.outbox import Sections, Tables, Wholes
 from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
+from ingress.replicas.recent import namespace_of, remembered
 from ingress.replicas.seen_columns import LOADS, ZONES
 from ingress.replicas.sightings import SightingSharing
 from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
 from ingress.replicas.zone_events import LeavingView, LeftZone, ZoneEvent, ZoneEvents
+from ingress.translation.sharing import fairly_first
 
 _HEALTH_SECONDS: Final = 2.0
 # Only new clients of limits cannot wait longer than a turn of the conversation (0.1 s).
@@ -114,7 +116,8 @@ class FleetSharing:
 
     def hear(self, identity: str, member: OtherReplica, now: float) -> None:
         """Takes what another replica told with its last message."""
-        self.traffic.hear(identity, member.picks, now)
+        if member.last.counted or member.last.picks:  # other messages would look as if no requests had come
+            self.traffic.hear(identity, member.picks.rows, now)
         self.limits.hear(identity, member.news)
         if member.last.zone and member.last.zone == self.own_zone:
             self.loads.hear(identity, member.load_news, now)
@@ -176,7 +179,7 @@ class FleetSharing:
         self.limits.follow(model)
         self.events.follow(model)
         is_told = _is_told(model.zones, model.zones.fleet_loads)
-        self.loads.follow(load_keys(model) if is_told else ())
+        self.loads.follow(remembered(frozenset(load_keys(model))) if is_told else ())
 
     def _share_failures(
         self, believed: Mapping[str, OtherReplica], zone: str, now: float
@@ -200,7 +203,8 @@ class FleetSharing:
         near = {identity for identity, zone in up.items() if zone and zone == self.own_zone}
         self.loads.turn(now, up=near, counts=facts.use_of(facts.fleet_loads) is FleetUse.ON)
         backends = {place[0] for rows in failing for place in rows} if _is_told(facts, facts.fleet_zones) else set()
-        keys = frozenset(zone_keys(self._model, sorted(backends)[:_FAILING_BACKENDS_MOST])) if backends else frozenset()
+        counted = fairly_first(sorted(backends), _FAILING_BACKENDS_MOST, namespace_of)
+        keys = frozenset(zone_keys(self._model, counted)) if counted else frozenset()
         if keys != self._zone_keys:
             self._zone_keys = keys
             self.zones.follow(keys)

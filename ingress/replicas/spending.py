@@ -10,11 +10,12 @@ together let no more pass than the rate. As soon as the others had time to tell,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from balancer.sharing.spending import Spent
+from balancer.runtime.shares import FairShares
+from balancer.sharing.spending import TENANT_SHIFT, Spent
+from ingress.replicas.pace import RecentPace
 
 YOUNG_SECONDS: Final = 0.5
 """For so long a client is new: others had no time to tell about it."""
@@ -22,8 +23,6 @@ YOUNG_SECONDS: Final = 0.5
 TICK_SECONDS: Final = 0.1
 """How often to look for new clients."""
 
-# Rates are averaged over so many seconds: messages come in steps of half a second.
-_RATE_SECONDS: Final = 2.0
 _FACTOR_MOST: Final = 64.0
 # A client that nobody has seen for so long is forgotten.
 _QUIET_SECONDS: Final = 10.0
@@ -73,9 +72,9 @@ class _LimitedClient:
         self.passed = 0
         self.others_asked = 0  # since the last turn
         self.others_passed = 0
-        self.here = 0.0
-        self.passing = 0.0
-        self.others = 0.0
+        self.here = RecentPace()
+        self.passing = RecentPace()
+        self.others = RecentPace()
         self.factor = 1.0
         self.told_factor: float | None = None
         self.tellers: set[str] = set()  # of messages while it was new
@@ -85,12 +84,13 @@ class _LimitedClient:
 
 
 class FleetSpending:
-    """The clients of all limits that replicas share."""
+    """The clients of all limits that replicas share; each namespace holds as many of them as stay free."""
 
-    __slots__ = ("_clients",)
+    __slots__ = ("_clients", "_shares")
 
     def __init__(self) -> None:
         self._clients: dict[ClientOfLimit, _LimitedClient] = {}
+        self._shares = FairShares(_CLIENTS_MOST)
 
     @property
     def has_young(self) -> bool:
@@ -102,7 +102,8 @@ class FleetSpending:
         for place, (asked, passed) in news.items():
             client = self._client(place)
             if client is not None:
-                client.tellers.add(teller)
+                if client.known_seconds < YOUNG_SECONDS:
+                    client.tellers.add(teller)
                 client.others_asked += asked
                 client.others_passed += passed
 
@@ -124,17 +125,24 @@ class FleetSpending:
             charge = _charge(place, client, rows.get(place), elapsed, even)
             if client.quiet_seconds > _QUIET_SECONDS:
                 del self._clients[place]
+                self._shares.give_back(_tenant(place))
                 charge = Charge(*place, 0.0, None)
             if charge is not None:
                 charges.append(charge)
         return charges
 
     def _client(self, place: ClientOfLimit) -> _LimitedClient | None:
-        """A client, which may be new; None if there are too many."""
+        """A client, which may be new; None if its namespace has too many."""
         client = self._clients.get(place)
-        if client is None and len(self._clients) < _CLIENTS_MOST:
-            client = self._clients[place] = _LimitedClient()
+        if client is None and self._shares.take(_tenant(place)):
+            client = _LimitedClient()
+            self._clients[place] = client
         return client
+
+
+def _tenant(place: ClientOfLimit) -> str:
+    """Whose limit it is, as a key of shares."""
+    return str(place[0] >> TENANT_SHIFT)
 
 
 def _charge(
@@ -150,20 +158,20 @@ def _charge(
     if was_young:
         client.factor = even
     client.known_seconds += elapsed
-    # While it is new, an average is the mean of all that came.
-    weight = elapsed / client.known_seconds if was_young else -math.expm1(-elapsed / _RATE_SECONDS)
-    client.here += weight * (asked / elapsed - client.here)
-    client.passing += weight * (passed / elapsed - client.passing)
-    client.others += weight * (client.others_asked / elapsed - client.others)
+    client.here.take(asked, elapsed)
+    client.passing.take(passed, elapsed)
+    client.others.take(client.others_asked, elapsed)
+    if not was_young and client.others.has_ended:
+        client.others.rate = 0.0
     client.balance += client.others_passed - passed * (client.factor - 1.0)
     client.others_asked = 0
     client.others_passed = 0
     beyond = 0.0
     if client.known_seconds >= YOUNG_SECONDS:
         if was_young:  # the next messages of others will tell how much of that is true
-            client.others = client.here * len(client.tellers)
+            client.others.rate = client.here.rate * len(client.tellers)
         beyond = _beyond(client, was_young=was_young)
-        client.factor = _factor(client)
+        client.factor = even if client.here.is_paused else _factor(client)
     if not beyond and client.factor == client.told_factor:
         return None
     client.told_factor = client.factor
@@ -186,10 +194,12 @@ def _beyond(client: _LimitedClient, *, was_young: bool) -> float:
     """What is charged at once of what others let pass beyond what was expected.
 
     If nobody else knows a client that was new, all that was withheld is given back. If others know it, nobody let more
-    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged.
+    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged,
+    and so is everything while no requests come here: a client who comes back finds here what is left of the rate.
     """
     beyond = 0.0
-    if client.others < _SLOWEST or (client.factor == 1.0 and not was_young):
+    is_expected = client.factor > 1.0 and not client.here.is_paused
+    if client.others.rate < _SLOWEST or not (is_expected or was_young):
         beyond = client.balance
     if beyond or was_young:
         client.balance = 0.0
@@ -203,11 +213,11 @@ def _factor(client: _LimitedClient) -> float:
     It is never charged at once: an expectation from a few requests is as often too high as too low. What passes in one
     message's time is the most in the balance.
     """
-    if client.others < _SLOWEST:
+    if client.others.rate < _SLOWEST:
         return 1.0
-    factor = 1.0 + client.others / max(client.here, _SLOWEST)
-    most = client.passing * factor * _BALANCE_SECONDS
+    factor = 1.0 + client.others.rate / max(client.here.rate, _SLOWEST)
+    most = client.passing.rate * factor * _BALANCE_SECONDS
     client.balance = max(-most, min(client.balance, most))
-    if client.passing > _SLOWEST:
-        factor += client.balance / (client.passing * _BALANCED_SECONDS)
+    if client.passing.rate > _SLOWEST:
+        factor += client.balance / (client.passing.rate * _BALANCED_SECONDS)
     return max(1.0, min(factor, _FACTOR_MOST))

@@ -8,6 +8,7 @@ from typing import Final
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import Zone, ZonePolicyName, ZoneTraffic
 from ingress.replicas.messages import Picks
+from ingress.replicas.recent import remembered
 from ingress.replicas.traffic import Rates, differs, traffic_by_zone
 
 # How often own counters are read and shares are computed.
@@ -15,6 +16,8 @@ _LEARN_SECONDS: Final = 1.0
 # Between two models because of others' traffic.
 _PUBLISH_SECONDS: Final = 2.0
 _MOVED: Final = 0.2
+# The first shares wait so long at most for replicas whose rates are not known yet.
+_FIRST_SECONDS: Final = 5.0
 
 TotalsOf = Callable[[frozenset[str]], Mapping[str, int]]
 """The requests of these Services so far, at this replica."""
@@ -39,6 +42,7 @@ class TrafficSharing:
         "_totals_of",
         "_use",
         "_used",
+        "_waits_until",
         "edition",
         "picks",
     )
@@ -52,6 +56,7 @@ class TrafficSharing:
         self._heard: dict[str, tuple[Mapping[str, int], float]] = {}
         self._rates_of_edition: Mapping[str, float] = {}
         self._used: dict[str, ZoneTraffic] = {}
+        self._waits_until: float | None = None
         self._judged_at = float("-inf")
         self._learned_at = float("-inf")
         self.edition = 0
@@ -59,7 +64,7 @@ class TrafficSharing:
 
     def follow(self, model: RoutingModel) -> None:
         """These Services are shared from now on."""
-        self._services = services_by_traffic(model)
+        self._services = remembered(services_by_traffic(model))
 
     def hear(self, identity: str, totals: Mapping[str, int], now: float) -> None:
         """Takes the totals of another replica, which the next turn learns from."""
@@ -82,14 +87,26 @@ class TrafficSharing:
         self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
         if now - self._judged_at >= _PUBLISH_SECONDS:
             self._judged_at = now
-            known = [(Zone(up[identity]), rates) for identity, rates in self._rates.items() if up[identity]]
-            everybody = [(Zone(own_zone), self._own), *known] if known and own_zone else []
-            self._publish(traffic_by_zone(everybody, self._services))
+            self._publish(traffic_by_zone(self._everybody(up, own_zone, now), self._services))
 
     def end(self) -> None:
         """Requests of others count no more."""
         self._heard.clear()
         self._publish({})
+
+    def _everybody(self, up: Mapping[str, str], own_zone: str, now: float) -> list[tuple[Zone, Rates]]:
+        """The replicas by whose requests shares are computed; none: by none.
+
+        A replica that has just come is left out until its rates are known, so one that starts anew again and again
+        makes nobody forget the requests of the others.
+        """
+        known = [(Zone(up[each]), rates) for each, rates in self._rates.items() if up[each] and rates.known]
+        if self._used or len(known) == sum(map(bool, up.values())):
+            self._waits_until = None
+        elif self._waits_until is None:
+            self._waits_until = now + _FIRST_SECONDS
+        waits = self._waits_until is not None and now < self._waits_until
+        return [(Zone(own_zone), self._own), *known] if known and own_zone and not waits else []
 
     def _publish(self, traffic: dict[str, ZoneTraffic]) -> None:
         if not differs(self._used, traffic):

@@ -15,6 +15,8 @@ from typing import Final, NamedTuple
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import UNKNOWN_ZONE, Zone
 from ingress.replicas.messages import LEFT_MOST, LeftRow
+from ingress.replicas.recent import namespace_of
+from ingress.translation.sharing import fairly_first
 
 # So many backends of a zone must be sick there, and never fewer than two.
 _SICK_PART: Final = 0.3
@@ -65,7 +67,8 @@ class ZoneEvents:
         """Takes what this replica leaves, and what others do."""
         if not own.left and not self.rows and not self.events and not any(each.left for each in others):
             return  # nearly always
-        self.rows = tuple(LeftRow(*place) for place in sorted(own.left)[:LEFT_MOST])
+        told = fairly_first(sorted(own.left), LEFT_MOST, lambda place: namespace_of(place[0]))
+        self.rows = tuple(LeftRow(*place) for place in told)
         sick = Counter(zone for _, zone in _agreed((own, *others)))
         before = {event.zone for event in self.events}
         self.events = tuple(

@@ -146,6 +146,12 @@ class Inventory:
                     self.stamps.note(None, _PROVISIONED_KEY)
         return changed
 
+    def is_newer_version(self, event: Event) -> bool:
+        """Whether an event, not applied yet, replaces one known object. It does not if that is a slice."""
+        if not isinstance(event, Upserted) or event.object.kind is Kind.ENDPOINT_SLICE:
+            return False
+        return key_of(event.object) in self._objects[event.object.kind]
+
     def has_changed_beyond_slices(self, services: frozenset[_Key]) -> bool:
         """Whether since `take_changes` one of these Services has changed, or anything but Services and slices."""
         return self._beyond or not services.isdisjoint(self._changed_services)

@@ -39,6 +39,7 @@ from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, re
 from ingress.translation.gateway.route_findings import note_routes
 from ingress.translation.gateway.serving import gateway_parts
 from ingress.translation.gateway.standings import ObjectStanding
+from ingress.translation.host_memory import HostMemory
 from ingress.translation.ingress.claiming import claims_of_ingresses
 from ingress.translation.ingress.hosts.conflicts import by_seniority
 from ingress.translation.ingress.hosts.expression_reading import Readings
@@ -46,7 +47,6 @@ from ingress.translation.ingress.hosts.settled import OwnClaims
 from ingress.translation.ingress.hosts.settlement import Settlement
 from ingress.translation.memory import InventoryView, Memory
 from ingress.translation.needs import named_logins, needed_config_maps, needed_secrets
-from ingress.translation.route_making import HostMemory
 from ingress.translation.secrets.authority_shares import share_authorities
 from ingress.translation.secrets.certificates import Certificates, CertificateShelf
 from ingress.translation.secrets.endpoint_tls import with_secrets
@@ -189,7 +189,7 @@ def translate(
         gateways,
         settings,
         sockets=dict(context.gateway_ports),
-        overrides=route_settings(gateways.routes, findings),
+        overrides=route_settings(gateways.sums.annotated, findings),
         memory=memories.gateways,
     ).beside(streams)
     certificates = Certificates(inventory, shelf, now_epoch_seconds=now_epoch_seconds)
@@ -227,7 +227,7 @@ def _gateways(
     material = GatewayMaterial(inventory, memories.shelf.materials)
     gateways = read_gateways(inventory, options, material, memories.gateways)
     note_standings(gateways.standings, findings, memories.gateways)
-    note_routes(gateways.routes, findings)
+    note_routes(gateways.sums.noted, findings)
     return gateways
 
 

@@ -21,7 +21,8 @@ from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import HostClaim, RelayClaim
 from ingress.translation.defaults import default_certificate, default_route, route_configuration
-from ingress.translation.route_making import AttachedZones, HostMemory, RouteMaker
+from ingress.translation.host_memory import HostMemory
+from ingress.translation.route_making import AttachedZones, RouteMaker
 from ingress.translation.secrets.certificates import Certificates
 from ingress.translation.services.backends import Backends
 
@@ -95,7 +96,7 @@ def routed(
     passed = (each.passed_to for each in hosts if each.passed_to is not None)
     relays = sorted((*passed, *parts.relays), key=attrgetter("listener", "name"))
     return RoutingModel(
-        hosts=tuple(map(maker.host, hosts)),
+        hosts=maker.hosts(hosts),
         relays=tuple(map(maker.relay, relays)),
         entry_points=(*parts.entry_points, HTTP, HTTPS),
         route_configurations=(

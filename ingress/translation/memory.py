@@ -6,7 +6,7 @@ that it looked for. Its findings are repeated. Does not know what is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import Generic, TypeVar, cast
 
 from ingress.findings import Findings, Severity, Subject
@@ -94,7 +94,7 @@ class InventoryView:
 class Memory(Generic[_Made]):
     """Remembers what the last translation made, by key. What a translation does not ask for is forgotten."""
 
-    __slots__ = ("_before", "_changed", "_last", "_made", "_now", "_view", "_was_held_back")
+    __slots__ = ("_before", "_changed", "_kinds", "_last", "_made", "_now", "_view", "_was_held_back")
 
     def __init__(self) -> None:
         self._before: dict[Hashable, _Kept[_Made]] = {}
@@ -104,6 +104,7 @@ class Memory(Generic[_Made]):
         self._last = 0  # the stamp of the translation before
         self._now = 0
         self._changed: frozenset[Kind | None] = frozenset()  # kinds of objects that have changed since `_last`
+        self._kinds: frozenset[Kind | None] = frozenset()  # that anything was ever looked for of
 
     def begin(self, view: InventoryView) -> None:
         """Begins a translation of what `view` shows. Another inventory than before has nothing in common with it."""
@@ -124,6 +125,28 @@ class Memory(Generic[_Made]):
     def keep_all(self) -> None:
         """Remembers for the next translation what the last one made, which this one need not ask for."""
         self._made = self._before
+
+    def __len__(self) -> int:
+        """How much this translation has made or kept until now."""
+        return len(self._made)
+
+    def keep_only(self, keys: Collection[Hashable]) -> None:
+        """Forgets what was made by other keys."""
+        self._made = {key: each for key, each in self._made.items() if key in keys}
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing has changed since the last translation of the kinds that were looked for."""
+        return self._kinds.isdisjoint(self._changed)
+
+    def keep(self, keys: Iterable[Hashable], findings: Findings) -> None:
+        """Remembers and repeats what the last translation made by `keys`. `is_quiet` must hold."""
+        before, made, now = self._before, self._made, self._now
+        for key in keys:
+            made[key] = found = before[key]
+            found.stamp = now
+            if found.findings:
+                repeat(found.findings, findings)
 
     def of(
         self,
@@ -149,6 +172,7 @@ class Memory(Generic[_Made]):
             if found is not None and found.made == made:
                 made = found.made  # the same object, so that who compares it later need not look into it
             found = _Kept(made, given, view.take_looks(), notes.notes, view.stamps.now)
+            self._kinds |= found.kinds
         return self._again(key, found, findings)
 
     def again(self, key: Hashable, findings: Findings) -> _Made | None:

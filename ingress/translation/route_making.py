@@ -6,6 +6,7 @@ nor an input language.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
@@ -34,11 +35,12 @@ from ingress.translation.claims import (
     subject_of_owner,
 )
 from ingress.translation.containment import contained
-from ingress.translation.memory import FindingNotes, Notes, repeat
+from ingress.translation.host_memory import HostMemory, MadeHost
+from ingress.translation.memory import FindingNotes, repeat
 from ingress.translation.mirrors import permitted_mirroring
 from ingress.translation.protection import protected
 from ingress.translation.secrets.certificates import Certificates
-from ingress.translation.services.backends import AskedBackend, Backends
+from ingress.translation.services.backends import Backends
 from ingress.translation.stand_ins import resolve_stand_ins
 
 _PATHS_CLOSED = "The paths that lead there answer 503."
@@ -46,49 +48,6 @@ _RESET = "Connections that lead there are reset."
 
 _NOBODY = Owner("", "", "")
 _NOWHERE = Route("/", PathKind.PREFIX, _NOBODY, (Branch(None, _NOBODY, ServiceName("", ""), error=ErrorKind.NO_ROUTE),))
-
-
-class MadeHost(msgspec.Struct, frozen=True, gc=False):
-    """A host, what it was made of, and its findings.
-
-    `asked` is what was asked of `Backends` meanwhile, `policies` are the zone policies of routes to backends.
-    """
-
-    host: Host
-    given: tuple[object, ...]
-    asked: tuple[AskedBackend, ...]
-    policies: tuple[tuple[BackendKey, ZonePolicy], ...]
-    findings: Notes
-
-
-class HostMemory:
-    """The hosts of the last translation by name. What a translation does not keep is forgotten."""
-
-    __slots__ = ("_before", "_made", "_shared")
-
-    def __init__(self) -> None:
-        self._shared: tuple[object, ...] = ()
-        self._before: dict[str, MadeHost] = {}
-        self._made: dict[str, MadeHost] = {}
-
-    def begin(self) -> None:
-        """Begins a translation."""
-        self._before = self._made
-        self._made = {}
-
-    def one(self, shared: tuple[object, ...]) -> tuple[object, ...]:
-        """What hosts have in common: the same object as last time if it is equal, so that hosts compare in no time."""
-        if shared != self._shared:
-            self._shared = shared
-        return self._shared
-
-    def last(self, name: str) -> MadeHost | None:
-        """The host in the last translation, None if there was none."""
-        return self._before.get(name)
-
-    def keep(self, name: str, made: MadeHost) -> None:
-        """Remembers a host for the next translation."""
-        self._made[name] = made
 
 
 class AttachedZones(Protocol):
@@ -146,6 +105,39 @@ class RouteMaker:
         self._findings = findings
         self._backends = backends
         self._certificates = certificates
+
+    def hosts(self, claimed: Sequence[HostClaim]) -> tuple[Host, ...]:
+        """All hosts, in this order. Those that are claimed as in the last translation are not looked at again, as long
+        as nothing else has changed that they were made of.
+        """
+        memory = self._memory
+        changed = memory.changed(claimed) if self._backends.are_as_before else None
+        if changed is not None and self._make_again(claimed, changed):
+            hosts = memory.with_others(claimed, changed)
+        else:
+            hosts = tuple(map(self.host, claimed))
+        self._backends.remember_hosts()
+        memory.remember(claimed, hosts)
+        return hosts
+
+    def _make_again(self, claimed: Sequence[HostClaim], changed: set[int]) -> bool:
+        """Makes the hosts at the places `changed`, to which those with another certificate are added.
+
+        False: a host no longer asks what it has asked, so nobody knows who else asks that. All others have to be made.
+        """
+        memory = self._memory
+        for place, each in enumerate(claimed):
+            if each.certificate is not None and place not in changed:
+                certificate = self._certificate(each.name, each.certificate)
+                if certificate != memory.last_at(place).given[1]:
+                    changed.add(place)
+        for place in changed:
+            self.host(claimed[place])
+            if not memory.now(claimed[place].key).asks_all_of(memory.last_at(place)):
+                return False
+        self._backends.take_over_hosts()
+        memory.keep_others(changed, self._findings)
+        return True
 
     def host(self, claimed: HostClaim) -> Host:
         """One host. A certificate of its own means TLS, too. The same one as in the last translation if it is equal."""

@@ -5,7 +5,11 @@ Pure: what was held before is an argument. Does not know what is divided.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
 
 Key = tuple[str, str]
 """Namespace and name of an object."""
@@ -20,6 +24,19 @@ def fair_shares(wanted: Mapping[str, int], total: int) -> dict[str, int]:
         shares[name] = min(wanted[name], left // (len(wanted) - number))
         left -= shares[name]
     return shares
+
+
+def fairly_first(items: Iterable[_Item], most: int, namespace: Callable[[_Item], str]) -> list[_Item]:
+    """At most `most` of the items, in their order: the first of each namespace, as many as its fair share."""
+    known = tuple(items)
+    room = fair_shares(Counter(map(namespace, known)), most)
+    found = []
+    for item in known:
+        whose = namespace(item)
+        if room[whose]:
+            room[whose] -= 1
+            found.append(item)
+    return found
 
 
 def fairly_held(asked: Iterable[tuple[str, Key]], *, before: Collection[Key], most: int) -> frozenset[Key]:

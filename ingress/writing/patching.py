@@ -1,5 +1,6 @@
 """Carries out patches while this replica leads: some at once, at a steady rate, and no more than a server bears.
 
+Namespaces take turns, so one with thousands of objects, or whose objects nobody can write, delays no other for long.
 Does not know what a patch says, nor when one is due.
 """
 
@@ -8,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from ingress.writing.bucket import Bucket
@@ -20,12 +22,21 @@ _LOG = logging.getLogger(__name__)
 _REFUSALS = 3
 """The number of patches of one group that may be refused before the rest of the group is skipped in this round."""
 
+_BUSY_NAMESPACES = 2
+"""Where a webhook for one namespace fails, the server says of this namespace what it says when it is overloaded."""
+
 FIELD_MANAGER = "zonal"
 """The name under which the API server notes our writes."""
 
 
 class Patch(Protocol):
-    """One merge patch. Patches of one `group` are refused for the same reason. `told` names the object in the log."""
+    """One merge patch of an object of `namespace`, which is empty for objects of the whole cluster.
+
+    Patches of one `group` are refused for the same reason. `told` names the object in the log.
+    """
+
+    @property
+    def namespace(self) -> str: ...
 
     @property
     def path(self) -> str: ...
@@ -46,17 +57,20 @@ AnyPatch = TypeVar("AnyPatch", bound=Patch)
 class Round(Generic[AnyPatch]):
     """The patches of one look, shared by concurrent writers, and their outcomes."""
 
-    def __init__(self, patches: Sequence[AnyPatch]) -> None:
-        self.count = len(patches)
-        self.patches: Iterator[AnyPatch] = iter(patches)
+    def __init__(self, patches: Iterable[AnyPatch]) -> None:
+        ordered = by_turns(patches)
+        self.count = len(ordered)
+        self.patches: Iterator[AnyPatch] = iter(ordered)
         self.is_unfinished = False
         self.retry_after_seconds = 0.0
         self.refused: dict[str, list[int]] = {}
         """The HTTP statuses that each group was refused with."""
+        self.busy: set[str] = set()
+        """The namespaces for which the server was unavailable."""
 
     def skips(self, patch: AnyPatch) -> bool:
-        """Whether the group has refused so many patches that asking again in this round is useless."""
-        return len(self.refused.get(patch.group, ())) >= _REFUSALS
+        """Whether asking again in this round is useless: the group has refused enough, or the namespace is busy."""
+        return patch.namespace in self.busy or len(self.refused.get(patch.group, ())) >= _REFUSALS
 
     def stop(self) -> None:
         """Ends writing in this round."""
@@ -71,7 +85,9 @@ class Round(Generic[AnyPatch]):
             self.is_unfinished = True
             self.retry_after_seconds = max(self.retry_after_seconds, answer.retry_after_seconds or 0.0)
         if outcome is PatchOutcome.BUSY:
-            self.stop()  # more patches would only add load
+            self.busy.add(patch.namespace)
+            if len(self.busy) >= _BUSY_NAMESPACES:
+                self.stop()  # more patches would only add load
 
 
 class Patcher(Generic[AnyPatch]):
@@ -96,8 +112,8 @@ class Patcher(Generic[AnyPatch]):
         self.failed = 0
 
     async def carry_out(self, patches: Iterable[AnyPatch]) -> Round[AnyPatch]:
-        """Carries out `patches`, in this order, as far as possible now."""
-        turn = Round(tuple(patches))
+        """Carries out `patches` as far as possible now: by turns of namespaces, those of one in this order."""
+        turn = Round(patches)
         async with asyncio.TaskGroup() as workers:
             for _ in range(min(self._at_once, turn.count)):
                 workers.create_task(self._work(turn))
@@ -142,3 +158,15 @@ class Patcher(Generic[AnyPatch]):
         except NoApiAnswer as error:
             _LOG.info("the API server gave no answer to a status: %s", error)
             return ApiAnswer(status=503)  # what a server answers that is unavailable now
+
+
+def by_turns(patches: Iterable[AnyPatch]) -> list[AnyPatch]:
+    """The patches, one of each namespace after the other. Those of one namespace keep their order."""
+    queues: dict[str, deque[AnyPatch]] = {}
+    for each in patches:
+        queues.setdefault(each.namespace, deque()).append(each)
+    ordered: list[AnyPatch] = []
+    while queues:
+        ordered += [queue.popleft() for queue in queues.values()]
+        queues = {namespace: queue for namespace, queue in queues.items() if queue}
+    return ordered

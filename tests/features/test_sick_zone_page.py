@@ -29,6 +29,7 @@ COMMANDS = tuple(dict.fromkeys(re.findall(r"^\$ kubectl (.+)$", SECTION, re.MULT
 FORCE = next(command for command in COMMANDS if command.endswith("zone-evacuation=true --overwrite"))
 FORBID = tuple(command for command in COMMANDS if re.search(r"zone-evacuation(=|\":\")false", command))
 DRY_RUN = next(command for command in COMMANDS if "dry-run" in command)
+KEEP_ENDPOINTS = next(command for command in COMMANDS if "ejection-failure-percent=0" in command)
 UNDO = tuple(command for command in COMMANDS if re.search(r"zone-evacuation(-$|\":null)", command))
 TOP, FINDINGS = "zonal top --once", "zonal findings --filter ZoneSick"
 HOST = "shop.example"
@@ -88,8 +89,13 @@ class Scene(NamedTuple):
 
 
 @asynccontextmanager
-async def sick_shop(place: Path, *arguments: str, policy: str = "prefer-zone") -> AsyncIterator[Scene]:
-    """A replica in zone-a that leads, three zones, 200 requests a second, and failures in zone-a."""
+async def sick_shop(
+    place: Path, *arguments: str, policy: str = "prefer-zone", ejects: bool = False
+) -> AsyncIterator[Scene]:
+    """A replica in zone-a that leads, three zones, 200 requests a second, and failures in zone-a.
+
+    `ejects`: endpoints are ejected, as they are by default.
+    """
     async with staged(place) as stage, AsyncExitStack() as stack:
         endpoints = [SickEndpoint(f"zone-{zone}", seconds=0.002) for zone in "aabbcc"]
         for each in endpoints:
@@ -99,7 +105,10 @@ async def sick_shop(place: Path, *arguments: str, policy: str = "prefer-zone") -
         stage.put(ingress_class(), service("cart"), *map(_hinted_slice, carts))
         stage.put(ingress("web", rule(HOST, path("/", "cart"))))
         stage.settings(
-            zone_aware_routing="true", zone_policy=policy, zone_drain_ramp="1s", ejection_failure_percent="0"
+            zone_aware_routing="true",
+            zone_policy=policy,
+            zone_drain_ramp="1s",
+            **({} if ejects else {"ejection_failure_percent": "0"}),
         )
         zonal = await stage.ready("--zone=zone-a", "--update-status=true", *arguments)
         stage.put(replica_pod("zonal-0", zonal.admin_port))
@@ -188,6 +197,16 @@ async def test_a_dry_run_brings_every_request_back_and_goes_on_telling(tmp_path:
         await scene.kubectl(*shlex.split(DRY_RUN))
         await becomes(scene.all_stay)
         await becomes(lambda: _top_has(scene.kubectl, r"shop/cart +zone-a +\w+ \(dry run\)"))
+
+
+@pytest.mark.slow
+@needs_kubectl
+async def test_where_endpoints_are_ejected_as_well_both_have_to_be_forbidden(tmp_path: Path) -> None:
+    async with sick_shop(tmp_path, ejects=True) as scene:
+        await becomes(scene.most_leave)
+        await scene.kubectl(*shlex.split(FORBID[0]))
+        await scene.kubectl(*shlex.split(KEEP_ENDPOINTS))
+        await becomes(scene.all_stay)
 
 
 @pytest.mark.slow

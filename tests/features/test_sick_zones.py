@@ -79,8 +79,9 @@ async def test_the_same_by_the_statuses_of_grpc(policy: ZonePolicy, failing: flo
 
 @pytest.mark.slow
 @BOTH
-async def test_where_all_zones_are_alike_nearly_all_stay(policy: ZonePolicy) -> None:
-    async with staged(policy) as stage:
+@pytest.mark.parametrize("grpc", [False, True], ids=["http1", "grpc"])
+async def test_where_all_zones_are_alike_nearly_all_stay(policy: ZonePolicy, *, grpc: bool) -> None:
+    async with staged(policy, grpc=grpc) as stage:
         fail(stage, 0.4, everywhere=True)
         assert (await stage.lasts(20.0)).at_home >= STAY_LEAST, stage.told()
 

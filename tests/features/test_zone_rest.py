@@ -3,7 +3,8 @@
 Two fleets get the same requests, each of which says how much work it is. Endpoints note how long each would have taken
 there on a machine that is never late, by when it came and what else was there. So p99 says what the choices of
 endpoints cost, and not what else the machine did. The least share follows from how long the endpoints really worked.
-The goal is a share within five points of it, which some windows miss by a point (docs/known-flaws.md).
+Where the share rests depends on the first queue, so that a window may miss a goal by a little (docs/known-flaws.md):
+one of three has to meet them all.
 """
 
 from __future__ import annotations
@@ -36,8 +37,7 @@ WORKERS = 2
 RATE, SECONDS, SPREAD = 280.0, 0.04, 0.5
 SLOTS_AT_HOME = 2 * SLOTS
 WARM_SECONDS, WINDOW_SECONDS, SAMPLE_SECONDS = 10.0, 60.0, 0.5
-WINDOWS = 2
-NEAR = 0.1
+WINDOWS = 3
 
 
 class WorkEndpoint(ZoneEndpoint):
@@ -175,10 +175,10 @@ async def test_at_a_steady_load_the_share_rests_and_p99_is_that_of_zone_blind() 
                 f"share {share:.1%} (least {least:.1%}), p99 {ratio:.2f} times ({by_clock:.2f} by the clock), "
                 f"{turns:.0f} turns a minute"
             )
-            if least - CLOSE <= share <= least + NEAR and ratio <= P99_FACTOR and turns <= TURNS_PER_MINUTE_MAX:
+            if abs(share - least) <= CLOSE and ratio <= P99_FACTOR and turns <= TURNS_PER_MINUTE_MAX:
                 break
     assert blind.crowd.failures == aware.crowd.failures == []
     share, least, ratio, turns = found[-1]
-    assert least - CLOSE <= share <= least + NEAR, found
+    assert abs(share - least) <= CLOSE, found
     assert ratio <= P99_FACTOR, found
     assert turns <= TURNS_PER_MINUTE_MAX, found

@@ -264,11 +264,11 @@ async def test_u13_an_endpoint_that_answers_500_is_left_out_and_comes_back_when_
 
 async def test_u14_when_all_are_sick_requests_still_reach_them() -> None:
     async with cluster(4, ejection_5xx="true", ejection_max_percent="100") as shop:
-        for endpoint in shop.endpoints:
+        for count, endpoint in enumerate(shop.endpoints, 1):  # one after the other: none is ejected where all are alike
             endpoint.status = 500
-        async with asyncio.timeout(30):
-            while shop.ejected < 4:  # a client that nobody else confirms needs a second
-                assert statuses(await load(shop, 100)) == {500}
+            async with asyncio.timeout(30):
+                while shop.ejected < count:  # a client that nobody else confirms needs a second
+                    assert statuses(await load(shop, 100)) <= {200, 500}
         assert statuses(await load(shop, 100)) == {500}
         assert all(endpoint.requests > 20 for endpoint in shop.endpoints)
 

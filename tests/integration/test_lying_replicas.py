@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZoneTraffic
+from balancer.model.zones import FleetUse, Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZoneTraffic
 from balancer.sharing.memory import alone
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.conversation import Conversation, ConversationOptions
@@ -37,7 +37,8 @@ FAILING = ["shop/cart:80", "10.0.0.1:80", 5, False]
 class One:
     """A replica that hears others, and what followed from that."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, name: str = "zonal-0", use: FleetUse = FleetUse.ON) -> None:
+        model = msgspec.structs.replace(MODEL, zones=ZoneFacts(fleet=use))
         self.port = port
         self.used: list[tuple[tuple[str, ZoneTraffic], ...]] = []
         self.suspects: list[SuspectRow] = []
@@ -46,7 +47,7 @@ class One:
         ends = Ends(
             totals=lambda services: dict.fromkeys(services, 0),
             answers=dict,
-            model=lambda: MODEL,
+            model=lambda: model,
             use=self.use,
             memory=alone().among_replicas,
             failing=lambda: (),
@@ -57,7 +58,7 @@ class One:
             places=lambda: self.places,
             crowded=self.crowded.append,
         )
-        options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
+        options = ConversationOptions("127.0.0.1", port, (), name)
         self.conversation = Conversation(options, credentials_of(SECRET), ends)
 
     def use(self, traffic: tuple[tuple[str, ZoneTraffic], ...] | None, sick: tuple[Zone, ...] | None) -> None:
@@ -89,8 +90,8 @@ class One:
 
 
 @asynccontextmanager
-async def listening() -> AsyncIterator[One]:
-    one = One(free_ports(1)[0])
+async def listening(name: str = "zonal-0", use: FleetUse = FleetUse.ON) -> AsyncIterator[One]:
+    one = One(free_ports(1)[0], name, use)
     await one.conversation.start()
     running = asyncio.create_task(one.conversation.run())
     try:
@@ -112,6 +113,10 @@ def said(number: int, **fields: Any) -> bytes:
         b"\xff" * 100,
         b"\xdd\xff\xff\xff\xff",  # a list that is said to have four billion rows
         said(2, seconds=math.nan),
+        said(2, seconds=1e9),  # it would be up for ever
+        said(2, seconds=0.0),
+        said(2**53 + 1),
+        said(-1),
         said(2, picks=[["shop/cart", math.nan]]),
         said(2, picks=[["shop/cart", -1]]),
         said(2, picks=[["shop/cart", 2**64 - 1]]),
@@ -221,8 +226,9 @@ async def test_readers_of_two_versions_understand_each_other() -> None:
 async def test_one_that_starts_anew_again_and_again_takes_no_more_than_its_places() -> None:
     async with listening() as one:
         statuses = [await one.hears(credentials_of(SECRET), said(1, picks=[ROW])) for _ in range(REPLICAS_MOST + 2)]
-        assert statuses == [204] * REPLICAS_MOST + [400] * 2
-        assert one.refused() == {"crowded": 2}
+        assert statuses[:REPLICAS_MOST] == [204] * REPLICAS_MOST
+        assert sum(one.peers().values()) <= REPLICAS_MOST
+        assert statuses.count(400) == sum(one.refused().values()), "there was no room while all of them were up"
     assert one.used == []
 
 
@@ -235,6 +241,64 @@ async def test_a_single_replica_that_lies_about_endpoints_ejects_nothing() -> No
     assert not any(row.ejects for row in one.suspects)
 
 
+async def test_a_clock_in_the_future_means_nothing() -> None:
+    """No message has a time. Who says one is understood without it."""
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        assert await one.hears(sender, said(1, at=10**12, picks=[ROW])) == 204
+        assert await one.hears(sender, said(2, at=-(10**12), picks=[ROW])) == 204
+        assert one.peers() == {"up": 1}
+
+
+async def test_who_tells_without_end_is_not_read_and_others_are_heard() -> None:
+    sender, another = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one, aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{one.port}/converse"
+        for first in (1, 10_001):
+            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
+                with contextlib.suppress(ConnectionError):  # the stream ends meanwhile
+                    for number in range(first, first + 10_000):
+                        await stream.send_bytes(said(number))
+        await until(lambda: one.refused().get("too_many", 0) > 0, seconds=30)
+        assert one.conversation.facts().messages["heard"] < 10_000
+        assert await one.hears(another, said(1)) == 204
+        assert one.peers() == {"up": 2}, "that is no lie"
+
+
+async def test_pieces_of_a_message_without_end_end_the_stream() -> None:
+    piece = bytes(256 * 1024)
+    sender = credentials_of(SECRET)
+    async with listening() as one, aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{one.port}/converse"
+        async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
+            await stream.send_bytes(said(1))
+            await stream.receive()
+            connection = stream._response.connection
+            assert connection is not None
+            assert connection.transport is not None
+            for opcode in (2, *[0] * 9):  # none of them is the last one
+                connection.transport.write(struct.pack("!BBQI", opcode, 0x80 | 127, len(piece), 0) + piece)
+            ended = await stream.receive()
+            assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
+        await until(lambda: one.refused() == {"too_long": 1}, seconds=30)
+        assert one.peers() == {"distrusted": 1}
+
+
+async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out() -> None:
+    """They connect from another address, some begin a handshake, and none of them goes on."""
+    first, second = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one, contextlib.AsyncExitStack() as stack:
+        assert await one.hears(first, said(1)) == 204
+        for number in range(200):
+            _, writer = await asyncio.open_connection("127.0.0.1", one.port, local_addr=("127.0.0.9", 0))
+            stack.callback(writer.close)
+            writer.write((b"", b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x01" + b"\xff" * 64)[number % 3])
+        assert await one.hears(first, said(2)) == 204
+        assert await one.hears(second, said(1)) == 204
+        assert one.peers() == {"up": 2}
+        assert one.refused() == {}
+
+
 async def test_noise_ends_a_connection_and_nothing_else() -> None:
     async with listening() as one:
         for noise in (b"\x00" * 5000, b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\xff\xff"):
@@ -245,6 +309,16 @@ async def test_noise_ends_a_connection_and_nothing_else() -> None:
                 assert not (await reader.read()).startswith(b"HTTP/1.1 2")
             writer.close()
         assert await one.hears(credentials_of(SECRET), said(1)) == 204
+
+
+async def test_who_is_off_tells_nothing_and_a_dry_run_tells() -> None:
+    async with listening("on") as one, listening("off", FleetUse.OFF) as off, listening("dry", FleetUse.DRY_RUN) as dry:
+        for each in (off, dry):
+            each.places = (f"127.0.0.1:{one.port}",)
+        await until(lambda: one.conversation.facts().messages["heard"] >= 3, seconds=60)
+        assert {replica.name for replica in one.conversation.facts().replicas} == {"dry"}
+        assert off.conversation.facts().messages == {"heard": 0, "sent": 0, "failed": 0}
+        assert dry.used == []
 
 
 async def test_more_replicas_than_tell_each_other_are_told_once_until_there_are_fewer() -> None:

@@ -6,7 +6,7 @@ It must not import what it reads: a broken module is still judged.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,8 +61,6 @@ class Outline:
     """The name, the first line and the number of lines of each, at any level."""
     classes: tuple[ClassOutline, ...]
     """At any level."""
-    calls: frozenset[str]
-    """The last names of what is called; of tests, none are looked for."""
     sets_several: tuple[int, ...]
     """The lines of statements that set an attribute and something else; of tests, none are looked for."""
     imports: frozenset[str]
@@ -83,9 +81,8 @@ def outline(path: Path) -> Outline:
         body_length=len(tree.body),
         functions=tuple((node.name, node.lineno, line_count(node)) for node in functions),
         classes=tuple(class_outline(node) for node in nodes if isinstance(node, ast.ClassDef)),
-        calls=frozenset() if is_test else frozenset(_calls(tree)),
         sets_several=() if is_test else tuple(node.lineno for node in nodes if sets_several(node)),
-        imports=frozenset(imports(tree)),
+        imports=frozenset(_imports(nodes)),
         only_says=any(isinstance(node, ast.ClassDef) for node in tree.body)
         and all(isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant) for item in bodies),
     )
@@ -112,24 +109,31 @@ def _attributes(node: ast.ClassDef) -> Iterator[str]:
 
 
 def _set_on_self(function: ast.AST) -> Iterator[str]:
-    for each in ast.walk(function):
-        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store):
-            owner = each.value
-            if isinstance(owner, ast.Name) and owner.id == "self":
+    for statement in statements(function):
+        for each in targets_of(statement):
+            if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self":
                 yield each.attr
 
 
-def _calls(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+def targets_of(statement: ast.stmt) -> list[ast.expr]:
+    """What a statement gives a value, each target by itself. An expression sets names at most."""
+    match statement:
+        case ast.Assign(targets=targets):
+            return [each for target in targets for each in _single(target)]
+        case ast.AnnAssign(target=target) | ast.AugAssign(target=target) | ast.For(target=target):
+            return _single(target)
+        case ast.AsyncFor(target=target):
+            return _single(target)
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return [each for item in items if item.optional_vars is not None for each in _single(item.optional_vars)]
+    return []
 
 
 def sets_several(node: ast.stmt) -> bool:
     """Whether one statement sets an attribute and something else."""
     if not isinstance(node, ast.Assign):
         return False
-    targets = [each for target in node.targets for each in _single(target)]
+    targets = targets_of(node)
     is_tuple = any(isinstance(target, ast.Tuple | ast.List) for target in node.targets)
     return (is_tuple or len(targets) > 1) and any(isinstance(each, ast.Attribute) for each in targets)
 
@@ -155,19 +159,27 @@ def line_count(node: ast.stmt) -> int:
 
 def imports(tree: ast.Module) -> set[str]:
     """Dotted names of everything imported at any level; `from a import b` may mean a module, so it gives a and a.b."""
-    found: set[str] = set()
-    for node in statements(tree):
+    return set(_imports(statements(tree)))
+
+
+def _imports(nodes: Iterable[ast.stmt]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+@cache
+def calls_in(path: Path) -> tuple[ast.Call, ...]:
+    """All calls of a file, at any level."""
+    return tuple(node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call))
 
 
 def is_within(name: str, package: str) -> bool:

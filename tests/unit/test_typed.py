@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -17,28 +17,36 @@ from tests.unit.declarations import (
     declared,
     typed_signatures,
 )
-from tests.unit.sources import SOURCES, outline, parsed, relative
+from tests.unit.sources import SOURCES, calls_in, outline, parsed, relative, statements, targets_of
 
 CLASSES = {name for module in (*TYPED, *LAYOUTS) for name in declared(module)}
 
 
 def classes_of(module: str) -> dict[str, ast.ClassDef]:
-    return {node.name: node for node in ast.walk(parsed(SOURCES[module])) if isinstance(node, ast.ClassDef)}
+    return {node.name: node for node in statements(parsed(SOURCES[module])) if isinstance(node, ast.ClassDef)}
 
 
 def slots_of(node: ast.ClassDef) -> list[str] | None:
     """What the class says in `__slots__`, or None if it says nothing."""
     for statement in node.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__slots__":
+        if isinstance(statement, ast.Assign) and _is_name(statement.targets[0], "__slots__"):
             said = ast.literal_eval(statement.value)
             return [said] if isinstance(said, str) else list(said)
     return None
 
 
-def calls_through_attributes(tree: ast.AST, names: frozenset[str]) -> Iterator[ast.Call]:
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def calls_of(source: str) -> list[ast.Call]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+
+
+def calls_through_attributes(calls: Iterable[ast.Call], names: frozenset[str]) -> Iterator[ast.Call]:
     """The method calls on an attribute, of whatever object, that has one of those `names`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+    for node in calls:
+        if isinstance(node.func, ast.Attribute):
             holder = node.func.value
             if isinstance(holder, ast.Attribute) and holder.attr in names:
                 yield node
@@ -53,16 +61,16 @@ def test_no_call_goes_through_a_typed_attribute() -> None:
     offenders = [
         f"{relative(SOURCES[module])}:{call.lineno}: {ast.unparse(call.func)}(…)"
         for module in TYPED
-        for call in calls_through_attributes(parsed(SOURCES[module]), names)
+        for call in calls_through_attributes(calls_in(SOURCES[module]), names)
     ]
     assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
 
 
 def cleared_attributes(tree: ast.AST) -> Iterator[str]:
     """The names of attributes that a function other than `__init__` sets to None."""
-    for function in ast.walk(tree):
+    for function in statements(tree):
         if isinstance(function, ast.FunctionDef) and function.name != "__init__":
-            for node in ast.walk(function):
+            for node in statements(function):
                 if isinstance(node, ast.Assign):
                     for target in node.targets:
                         yield from _cleared_by(target, node.value)
@@ -76,13 +84,12 @@ def _cleared_by(target: ast.expr, value: ast.expr) -> Iterator[str]:
         yield target.attr
 
 
-def own_attributes_passed(tree: ast.AST, names: set[str]) -> Iterator[ast.Call]:
+def own_attributes_passed(calls: Iterable[ast.Call], names: set[str]) -> Iterator[ast.Call]:
     """The calls that get an attribute of `self` with one of those `names` as an argument."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            for given in [*node.args, *(keyword.value for keyword in node.keywords)]:
-                if isinstance(given, ast.Attribute) and given.attr in names and ast.unparse(given.value) == "self":
-                    yield node
+    for node in calls:
+        for given in (*node.args, *(keyword.value for keyword in node.keywords)):
+            if isinstance(given, ast.Attribute) and given.attr in names and _is_name(given.value, "self"):
+                yield node
 
 
 def test_no_attribute_that_may_be_cleared_is_passed_on() -> None:
@@ -91,7 +98,7 @@ def test_no_attribute_that_may_be_cleared_is_passed_on() -> None:
     offenders = [
         f"{relative(SOURCES[module])}:{call.lineno}: {ast.unparse(call)}"
         for module in TYPED
-        for call in own_attributes_passed(parsed(SOURCES[module]), cleared)
+        for call in own_attributes_passed(calls_in(SOURCES[module]), cleared)
     ]
     assert "_consumer" in cleared
     assert not offenders, "take the attribute to a local first:\n" + "\n".join(offenders)
@@ -101,19 +108,20 @@ def rebound_attributes(tree: ast.AST) -> set[str]:
     """The names of attributes that a function other than `__init__` gives another value."""
     return {
         target.attr
-        for function in ast.walk(tree)
+        for function in statements(tree)
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) and function.name != "__init__"
-        for target in ast.walk(function)
-        if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
+        for statement in statements(function)
+        for target in targets_of(statement)
+        if isinstance(target, ast.Attribute)
     }
 
 
-def handed_to_plain_methods(tree: ast.AST, rebound: set[str], signatures: set[str]) -> Iterator[ast.Call]:
+def handed_to_plain_methods(calls: Iterable[ast.Call], rebound: set[str], signatures: set[str]) -> Iterator[ast.Call]:
     """Calls of `self.m` that give it an attribute, of whatever object, that is rebound. `m` has no typed signature."""
-    for call in ast.walk(tree):
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            given = [*call.args, *(keyword.value for keyword in call.keywords)]
-            is_plain = ast.unparse(call.func.value) == "self" and call.func.attr not in signatures
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and _is_name(call.func.value, "self"):
+            given = (*call.args, *(keyword.value for keyword in call.keywords))
+            is_plain = call.func.attr not in signatures
             if is_plain and any(isinstance(each, ast.Attribute) and each.attr in rebound for each in given):
                 yield call
 
@@ -128,7 +136,7 @@ def test_no_plain_method_of_the_own_object_gets_an_attribute_that_is_rebound() -
     offenders = [
         f"{relative(SOURCES[module])}:{call.lineno}: {ast.unparse(call)}"
         for module in TYPED
-        for call in handed_to_plain_methods(parsed(SOURCES[module]), rebound, signatures)
+        for call in handed_to_plain_methods(calls_in(SOURCES[module]), rebound, signatures)
     ]
     assert {"kept", "_destination"} <= rebound
     assert "respond" in signatures
@@ -139,7 +147,7 @@ def test_the_rule_of_plain_methods_finds_what_it_forbids() -> None:
     source = "def f(self):\n    self.g(self._o.kept)\n    self.typed(self.kept)\n    self.kept, x = 1, self.g(x)"
     rebound = rebound_attributes(ast.parse(source))
     assert rebound == {"kept"}
-    found = [ast.unparse(call) for call in handed_to_plain_methods(ast.parse(source), rebound, {"typed"})]
+    found = [ast.unparse(call) for call in handed_to_plain_methods(calls_of(source), rebound, {"typed"})]
     assert found == ["self.g(self._o.kept)"]
 
 
@@ -162,7 +170,8 @@ def declared_parameters(types: str) -> dict[tuple[str, str], tuple[int, int]]:
 
 def written_parameters(tree: ast.Module) -> dict[tuple[str, str], tuple[int, int]]:
     """The same of a source."""
-    scopes = [("", tree.body), *((node.name, node.body) for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
+    classes = [node for node in statements(tree) if isinstance(node, ast.ClassDef)]
+    scopes = [("", tree.body), *((node.name, node.body) for node in classes)]
     return {
         (name, each.name): (len(each.args.args), len(each.args.defaults))
         for name, body in scopes
@@ -210,7 +219,7 @@ def test_the_rule_of_arguments_finds_what_it_forbids() -> None:
     source = "def f(self):\n    g(1, self._x, y=self._z)\n    self._a, self._x = 1, None"
     cleared = set(cleared_attributes(ast.parse(source)))
     assert cleared == {"_x"}
-    assert [ast.unparse(call) for call in own_attributes_passed(ast.parse(source), cleared)] == [
+    assert [ast.unparse(call) for call in own_attributes_passed(calls_of(source), cleared)] == [
         "g(1, self._x, y=self._z)"
     ]
 
@@ -226,7 +235,7 @@ def test_the_rule_of_arguments_finds_what_it_forbids() -> None:
     ],
 )
 def test_the_rule_finds_what_it_forbids(source: str, found: list[str]) -> None:
-    calls = calls_through_attributes(ast.parse(source), frozenset({"_consumer"}))
+    calls = calls_through_attributes(calls_of(source), frozenset({"_consumer"}))
     assert [ast.unparse(call.func) for call in calls] == found
 
 

@@ -17,7 +17,6 @@ from ingress.migration.assuming import SUPPOSED
 from ingress.migration.belongings import LEFT_TO_CERT_MANAGER, is_solver
 from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
-from ingress.migration.dumps import Dump, read_dump
 from ingress.migration.gateway.comments import comments_of
 from ingress.migration.gateway.forms import NameForm
 from ingress.migration.gateway.moves import Move, MovedIngress
@@ -29,6 +28,7 @@ from ingress.migration.writing import MigrateOptions, prepare, write_config_map
 from ingress.objects.kinds import Ingress, Kind, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.documents import Unparsable
+from ingress.sources.dumps import Dump, read_dump
 from ingress.sources.folder import FolderUnreadable
 from ingress.translation.cluster.cluster_settings import cluster_settings
 

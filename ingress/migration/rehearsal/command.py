@@ -19,7 +19,6 @@ from balancer.model.zones import Zone
 from ingress.findings import printable
 from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
-from ingress.migration.dumps import read_dump
 from ingress.migration.rehearsal.comparing import Unlikeness
 from ingress.migration.rehearsal.foreseeing import Oracle
 from ingress.migration.rehearsal.lines import UPSTREAMINFO, LoggedRequest, UnknownFormat, line_reader
@@ -27,6 +26,7 @@ from ingress.migration.rehearsal.replaying import Rehearsal, Replay
 from ingress.migration.rehearsal.savings import Meter
 from ingress.objects.kinds import Service
 from ingress.settings.context import TranslationContext
+from ingress.sources.dumps import read_dump
 from ingress.sources.folder import FolderUnreadable
 from ingress.sources.inventory import Inventory
 

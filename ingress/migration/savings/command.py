@@ -17,12 +17,12 @@ from balancer.model.zones import Zone, ZonePrices
 from ingress.findings import printable
 from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
-from ingress.migration.dumps import read_dump
 from ingress.migration.savings.bills import BILLS, MOST_OVERHEAD, lines_of
 from ingress.migration.savings.estimating import CountedBytes, Estimate, estimated
 from ingress.migration.savings.prometheus import Prometheus, Sample, by, label, scraped
 from ingress.migration.savings.showback import Ask, as_csv, months_until, showback
 from ingress.settings.context import TranslationContext
+from ingress.sources.dumps import read_dump
 from ingress.sources.folder import FolderUnreadable
 
 _MONTH_SECONDS: Final = 30 * 86400.0

@@ -22,9 +22,8 @@ from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
-from kubernetes_asyncio.client.api_client import ApiClient
-from kubernetes_asyncio.client.configuration import Configuration
 
+from ingress.sources.kubernetes.client_library import ApiClient, Configuration
 from ingress.sources.kubernetes.credentials import BEARER, CannotConnect, Credentials, trust_of
 
 BODY_BYTES_MAX: Final = 64 * 1024 * 1024

@@ -15,10 +15,15 @@ from pathlib import Path
 from typing import Final
 
 import yaml
-from kubernetes_asyncio.client.configuration import Configuration
-from kubernetes_asyncio.config import ConfigException, load_incluster_config
-from kubernetes_asyncio.config.kube_config import FileOrData, KubeConfigLoader, KubeConfigMerger
 
+from ingress.sources.kubernetes.client_library import (
+    ConfigException,
+    Configuration,
+    FileOrData,
+    KubeConfigLoader,
+    KubeConfigMerger,
+    load_incluster_config,
+)
 from ingress.sources.kubernetes.login_plugin import Login, LoginError, log_in, program_of
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")

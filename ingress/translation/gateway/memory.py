@@ -6,19 +6,22 @@ translation does not depend on what is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Final, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterable
+from typing import Final, Generic, TypeVar
 
 from ingress.findings import Findings
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.owner_reading import ReadOwners
+from ingress.translation.gateway.remembered_hosts import RememberedHosts
 from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings
+from ingress.translation.gateway.route_sums import RememberedSums
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.memory import InventoryView, Memory
 
 _Made = TypeVar("_Made")
+_Item = TypeVar("_Item")
 
 _ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 _UNHEARD: Final = Findings()  # what is made of routes has no findings of its own
@@ -38,6 +41,10 @@ class Kept:
         self._before = self._made
         self._made = {}
 
+    def keep_all(self) -> None:
+        """Remembers for the next translation all that the last one made."""
+        self._made = self._before | self._made
+
     def of(self, key: Hashable, given: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
         """What `make` makes of `given`, and of nothing else; the same as last time if that was given the same."""
         found = self._before.get(key)
@@ -49,18 +56,70 @@ class Kept:
         return found[1]  # type: ignore[return-value]  # a key is always asked for with one kind of `make`
 
 
+class SameObjects(Generic[_Item, _Made]):
+    """What was made of objects in the last translation, as long as they are the same ones."""
+
+    __slots__ = ("_before", "_made")
+
+    def __init__(self) -> None:
+        self._before: dict[int, tuple[_Item, _Made]] = {}  # by identity; an object that is kept shares it with no other
+        self._made: dict[int, tuple[_Item, _Made]] = {}
+
+    def begin(self) -> None:
+        """Begins a translation."""
+        self._before = self._made
+        self._made = {}
+
+    def forget(self) -> None:
+        """What the last translation made does not hold any more."""
+        self._before = {}
+
+    def of_each(self, items: Iterable[_Item], make: Callable[[_Item], _Made]) -> list[_Made]:
+        """What `make` makes of each item, and of nothing else that has changed since the last translation."""
+        before, made, found = self._before, self._made, list[_Made]()
+        for item in items:
+            known = before.get(id(item))
+            if known is None or known[0] is not item:
+                known = (item, make(item))
+            made[id(item)] = known
+            found.append(known[1])
+        return found
+
+
 class GatewayMemory:
     """What was made of Gateways and of routes, from what was read of them to the claims of hosts.
 
     `quiet` are the statuses, by identity, that say of nothing that it is not served.
     """
 
-    __slots__ = ("_ones", "_owners", "_reads", "claims", "hosts", "quiet", "standings")
+    __slots__ = (
+        "_around",
+        "_last_around",
+        "_ones",
+        "_owners",
+        "_reads",
+        "_same_reads",
+        "claims",
+        "hosts",
+        "names",
+        "of_routes",
+        "quiet",
+        "standings",
+        "sums",
+    )
 
     def __init__(self) -> None:
         self._owners: Memory[ReadOwners] = Memory()
         self._reads: dict[type[GatewayRoute], Memory[ReadRoute]] = {kind: Memory() for kind in _ROUTES}
+        self._same_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
+            kind: SameObjects() for kind in _ROUTES
+        }
+        self._around: RouteSurroundings | None = None
+        self._last_around: RouteSurroundings | None = None
         self._ones = Kept()
+        self.of_routes: SameObjects[ReadRoute, ObjectStanding] = SameObjects()
+        self.names = RememberedHosts()
+        self.sums = RememberedSums()
         self.standings = Kept()
         self.quiet: dict[int, ObjectStanding] = {}
         self.claims = Kept()
@@ -71,8 +130,15 @@ class GatewayMemory:
         self._owners.begin(view)
         for reads in self._reads.values():
             reads.begin(view)
-        for each in (self._ones, self.standings, self.claims, self.hosts):
-            each.begin()
+        for kept in (self._ones, self.standings, self.claims, self.hosts):
+            kept.begin()
+        for same in self._same_reads.values():
+            same.begin()
+        self.of_routes.begin()
+        self.names.begin()
+        self.sums.begin()
+        self._last_around = self._around
+        self._around = None
 
     def one(self, name: str, value: _Made) -> _Made:
         """What many have in common, by a name of ours: the same object as last time if it is equal."""
@@ -82,13 +148,26 @@ class GatewayMemory:
         """The Gateways as `read` reads them. `given` is what that depends on beside the inventory."""
         return self._owners.of("owners", given, lambda inventory, _: read(inventory), _UNHEARD)
 
-    def read(
+    def reads(
         self,
-        route: GatewayRoute,
+        kind: type[GatewayRoute],
+        routes: Collection[GatewayRoute],
         around: RouteSurroundings,
         read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
-    ) -> ReadRoute:
-        """A route as `read` reads it. `around` is what `one` returned."""
-        metadata, reads = route.metadata, self._reads[type(route)]
-        key = (metadata.namespace, metadata.name)
-        return reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)
+    ) -> list[ReadRoute]:
+        """All routes of a kind as `read` reads them. `around` is what `one` returned."""
+        reads, same = self._reads[kind], self._same_reads[kind]
+        self._around = around
+        if around is self._last_around and reads.is_quiet:
+            reads.keep_all()
+        else:
+            same.forget()
+
+        def make(route: GatewayRoute) -> ReadRoute:
+            key = (route.metadata.namespace, route.metadata.name)
+            return reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)
+
+        found = same.of_each(routes, make)
+        if len(reads) > len(routes):
+            reads.keep_only({(each.metadata.namespace, each.metadata.name) for each in routes})
+        return found

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from operator import attrgetter
+from typing import Final
 
 import msgspec
 
@@ -38,6 +38,7 @@ from ingress.translation.gateway.own_ports import Exposure, asked_addresses, mis
 from ingress.translation.gateway.owner_reading import read_owners
 from ingress.translation.gateway.register import service_name
 from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, read_route
+from ingress.translation.gateway.route_sums import RouteSums
 from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.standings import Address, ObjectStanding, Problem
 from ingress.translation.gateway.statuses import (
@@ -74,7 +75,7 @@ class ReadGateways(msgspec.Struct, frozen=True):
     that clients may still come to. `needs` are the Secrets and ConfigMaps, and `services` the Services, that objects
     name, whether they exist or not. `policies` are those of the ports that routes name. `shown` are the Secrets with
     the certificates that Gateways show to endpoints, `namespace/name`; None: it cannot be used. `zones` are the zone
-    policies.
+    policies, `sums` what all routes together say.
     """
 
     gateways: Mapping[tuple[str, str], Gateway] = {}
@@ -88,9 +89,12 @@ class ReadGateways(msgspec.Struct, frozen=True):
     policies: Mapping[NamedPort, JudgedPolicy] = {}
     shown: Mapping[tuple[str, str], str | None] = {}
     zones: ZonePolicies = NO_ZONE_POLICIES
+    sums: RouteSums = RouteSums()
 
 
 NOTHING = ReadGateways()
+
+_ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 
 
 def read_gateways(
@@ -155,15 +159,16 @@ class _GatewayReading:
             **by_owner(listeners),
         }
         around, present = self._surroundings(grouped), frozenset(self._present())
-        read = [self._memory.read(each, around, read_route) for each in self._routes()]
+        read = [each for kind in _ROUTES for each in self._reads(kind, around)]
         read.sort(key=attrgetter("facts.seniority"))
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
+        sums = self._memory.sums.of(routes)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         zones = ZonePolicies(self._inventory, self._gateways)
         standings = (
             *(class_standing(each, self._inventory, present) for each in self._classes.values()),
-            *self._owner_standings(grouped, _counted(routes)),
-            *map(self._standing, (each for each in routes if each.parents)),
+            *self._owner_standings(grouped, sums.attached),
+            *self._memory.of_routes.of_each((each for each in routes if each.parents), self._standing),
             *(policies.standings(_used(routes), self._options.controller) if policies.judged else ()),
             *zones.standings(routes, listeners, self._options.controller),
         )
@@ -175,7 +180,8 @@ class _GatewayReading:
             exposures=tuple(self._exposures(listeners)),
             left_over=self._own.left_over(each for each in listeners if each.is_open) if self._own is not None else (),
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
-            services=frozenset().union(*(each.looked_for for each in read)) | self._own_services(),
+            services=sums.looked_for | self._own_services(),
+            sums=sums,
             policies=_held(routes, policies),
             shown=dict(self._shown()),
             zones=zones,
@@ -190,10 +196,7 @@ class _GatewayReading:
         return self._memory.one("surroundings", around)
 
     def _standing(self, read: ReadRoute) -> ObjectStanding:
-        controller = self._options.controller
-        return self._memory.standings.of(
-            read.facts.seniority, (read, controller), lambda: route_standing(read, controller)
-        )
+        return route_standing(read, self._options.controller)
 
     def _present(self) -> Iterator[Needed]:
         """What features may need."""
@@ -205,10 +208,8 @@ class _GatewayReading:
         if services is not None and services.cluster_domain:
             yield Needed.ALIASES
 
-    def _routes(self) -> Iterator[GatewayRoute]:
-        kinds: tuple[type[GatewayRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
-        for kind in kinds:
-            yield from self._inventory.of(kind)
+    def _reads(self, kind: type[GatewayRoute], around: RouteSurroundings) -> list[ReadRoute]:
+        return self._memory.reads(kind, self._inventory.of(kind), around, read_route)
 
     def _owner_standings(
         self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]
@@ -270,11 +271,6 @@ class _GatewayReading:
             elif found is not None:
                 name = "/".join(found)
                 yield key, None if self._material.certificate_problem(name) else name
-
-
-def _counted(routes: Iterable[ReadRoute]) -> Counter[str]:
-    """How many accepted routes each listener has, by its key."""
-    return Counter(chain.from_iterable(each.facts.listeners for each in routes if each.refused is None))
 
 
 def _held(routes: Iterable[ReadRoute], policies: BackendPolicies) -> dict[NamedPort, JudgedPolicy]:

@@ -5,7 +5,7 @@ Each port is an entry point with a route configuration of its own, and each list
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -29,6 +29,7 @@ from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.own_ports import left_over_configuration
 from ingress.translation.gateway.reading import ReadGateways
 from ingress.translation.gateway.relaying import relay_claims
+from ingress.translation.gateway.remembered_hosts import RoutesOfHosts, names_of
 from ingress.translation.gateway.route_claims import Ranked, RouteClaims
 from ingress.translation.gateway.route_facts import Name
 from ingress.translation.gateway.route_reading import ReadRoute
@@ -179,12 +180,18 @@ class _Making:
         """The claims of all hosts of the listeners `bound`, by key."""
         serving = {key: each for key, each in bound.items() if each.serves}
         shared = {key: self._shared(each) for key, each in serving.items()}
-        found: dict[Name, list[ReadRoute]] = {}
-        for read in self._gateways.routes:
-            for name in read.facts.names if read.oversized is None else ():
-                if name[0] in serving:
-                    found.setdefault(name, []).append(read)
-        return tuple(self._host(serving[place[0]], place, found[place], shared[place[0]]) for place in sorted(found))
+        memory, routes, around = self._memory, self._gateways.routes, (shared, self._overrides)
+        concerned = memory.names.concerned(routes, around)
+        by_name = concerned if concerned is not None else _by_name(routes, serving)
+
+        def make(place: Name) -> HostClaim:
+            return self._host(serving[place[0]], place, by_name[place], shared[place[0]])
+
+        if concerned is None:
+            return memory.names.take(routes, around, by_name, make)
+        memory.claims.keep_all()
+        memory.hosts.keep_all()
+        return memory.names.take_some(routes, concerned, make)
 
     def _shared(self, listener: ReadListener) -> tuple[object, ...]:
         """What the hosts of a listener have in common: the same object as last time if it is equal."""
@@ -222,6 +229,16 @@ class _Making:
             return _host(listener, place[1], _in_order([self._of(each, listener) for each in reads]))
 
         return self._memory.hosts.of(place, (reads, said, shared), make)
+
+
+def _by_name(routes: Iterable[ReadRoute], serving: Collection[str]) -> RoutesOfHosts:
+    """The routes of each host of the listeners `serving`."""
+    found: dict[Name, list[ReadRoute]] = {}
+    for read in routes:
+        for name in names_of(read):
+            if name[0] in serving:
+                found.setdefault(name, []).append(read)
+    return found
 
 
 def _in_order(ranked: Sequence[Sequence[Ranked]]) -> tuple[Claim, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,6 +19,8 @@ from ingress.settings.table.option import Overrides
 from ingress.translation.cluster.replica_zones import ReplicaZones
 from ingress.translation.cluster.zone_findings import GivenZone
 from ingress.translation.memory import InventoryView, Memory, Notes
+from ingress.translation.services.backend_zones import NotedZones
+from ingress.translation.services.collected import Collected
 from ingress.translation.services.endpoint_changes import EndpointPlan, SlicedService
 
 _SEEN_BY_USED = frozenset({Kind.SERVICE, Kind.ENDPOINT_SLICE, Kind.NODE})
@@ -91,10 +94,32 @@ class MadeBackend(msgspec.Struct, frozen=True, gc=False):
     slice_findings: Notes | None = None
 
 
-class BackendMemories:
-    """What is remembered of backends: as they were made, placed on Nodes, and what findings are about their slices."""
+class AskedByHosts(NamedTuple):
+    """What all hosts of a translation have asked of backends."""
 
-    __slots__ = ("_given", "_overrides", "_settings", "_stamp", "_used", "_view", "made", "placed", "sliced")
+    collected: Collected
+    zones: NotedZones
+
+
+class BackendMemories:
+    """What is remembered of backends: as they were made, placed on Nodes, and what findings are about their slices.
+
+    `last_hosts` is what all hosts of the last translation have asked; None: nobody knows. `hosts` is that of this one.
+    """
+
+    __slots__ = (
+        "_given",
+        "_overrides",
+        "_settings",
+        "_stamp",
+        "_used",
+        "_view",
+        "hosts",
+        "last_hosts",
+        "made",
+        "placed",
+        "sliced",
+    )
 
     def __init__(self) -> None:
         self._given: tuple[object, ...] = ()
@@ -103,6 +128,8 @@ class BackendMemories:
         self._used = UsedBackends()
         self._stamp = 0
         self._view: InventoryView | None = None
+        self.last_hosts: AskedByHosts | None = None
+        self.hosts: AskedByHosts | None = None
         self.made: Memory[MadeBackend] = Memory()
         self.placed: Memory[Backend] = Memory()
         self.sliced: Memory[SlicedService] = Memory()
@@ -111,6 +138,8 @@ class BackendMemories:
         """As in `Memory`."""
         for memory in (self.made, self.placed, self.sliced):
             memory.begin(view)
+        self.last_hosts = self.hosts
+        self.hosts = None
         if self._view is not None and self._view.stamps is not view.stamps:
             self._given = ()
             self._settings = None

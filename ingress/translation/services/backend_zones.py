@@ -7,7 +7,7 @@ name. Does not know how a policy chooses an endpoint.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.zones import ZONES_OFF, ZonePolicy, ZonePolicyName
@@ -43,6 +43,15 @@ def policy_origin(
     return "default", settings.zones.choice
 
 
+class NotedZones(NamedTuple):
+    """What `BackendZones` has noted: the Service of each backend with what that sets, and the policies of each backend
+    and its routes.
+    """
+
+    services: dict[BackendKey, tuple[Service, Overrides]]
+    policies: dict[BackendKey, frozenset[ZonePolicy]]
+
+
 class BackendZones:
     """The policies of one translation. While the flag is off every policy is `ZONES_OFF`."""
 
@@ -62,9 +71,16 @@ class BackendZones:
         return frozenset(policy.name for policies in self._policies.values() for policy in policies)
 
     @property
-    def noted(self) -> Mapping[BackendKey, frozenset[ZonePolicy]]:
-        """The policies of each backend and its routes that are noted until now."""
-        return self._policies.copy()
+    def noted(self) -> NotedZones:
+        """What is noted until now."""
+        return NotedZones(self._services.copy(), self._policies.copy())
+
+    def take_over(self, noted: NotedZones) -> None:
+        """Notes all of `noted` as well."""
+        policies = noted.policies.copy()
+        policies.update((key, own | policies.get(key, _NONE)) for key, own in self._policies.items())
+        self._policies = policies
+        self._services = noted.services | self._services
 
     def minds_zones(self, key: BackendKey) -> bool:
         """Whether a backend or one of its routes has a policy other than `off`."""

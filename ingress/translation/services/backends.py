@@ -6,7 +6,7 @@ backend. Does not know hosts or paths.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -18,10 +18,11 @@ from ingress.objects.kinds import Service, ServicePort, ServicePortReference, Se
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
 from ingress.sources.inventory import Inventory
-from ingress.translation.memory import Notes, repeat
+from ingress.translation.memory import repeat
 from ingress.translation.services.backend_making import EFFECT, BackendMaker
-from ingress.translation.services.backend_memories import BackendMemories, MadeBackend, UsedBackends
+from ingress.translation.services.backend_memories import AskedByHosts, BackendMemories, MadeBackend, UsedBackends
 from ingress.translation.services.backend_zones import BackendZones
+from ingress.translation.services.collected import Collected
 from ingress.translation.services.endpoint_changes import SlicedService, sliced
 from ingress.translation.services.endpoint_findings import PortEndpoints
 from ingress.translation.services.endpoints import placed_on_nodes
@@ -71,18 +72,14 @@ class Backends:
 
     __slots__ = (
         "_allow_external",
+        "_collected",
         "_findings",
         "_inventory",
-        "_looked_for",
-        "_made",
         "_maker",
         "_memories",
-        "_names",
         "_others",
         "_overrides",
-        "_ports",
         "_settings",
-        "_slice_findings",
         "_zones",
         "asked",
     )
@@ -101,13 +98,9 @@ class Backends:
         self._inventory = inventory
         self._settings = settings
         self._allow_external = allow_external
-        self._names: set[tuple[str, str]] = set()
-        self._looked_for: set[tuple[str, str]] = set()
+        self._collected = Collected()
         self._findings = findings
-        self._made: dict[BackendKey, Backend] = {}
         self._overrides = overrides
-        self._ports: dict[tuple[str, str], dict[BackendKey, ServicePort]] = {}
-        self._slice_findings: dict[tuple[str, str], list[Notes]] = {}
         self._zones = BackendZones(settings)
         self._maker = BackendMaker(settings.backend, self._zones, allow_local=allow_local)
         self._memories = memories
@@ -153,7 +146,7 @@ class Backends:
         place = backend_key(namespace, reference.name, port=port)
         way = way_of(tls, http2=http2)
         key = BackendKey(f"{way}#{place}") if way else place
-        made = self._made.get(key) or self._backend(key, place, service, port, tls, http2=http2)
+        made = self._collected.made.get(key) or self._backend(key, place, service, port, tls, http2=http2)
         self.asked[-1] = AskedBackend(namespace, reference.name, service, port, place, made)
         return made
 
@@ -167,18 +160,18 @@ class Backends:
         if asked.made is None or asked.port is None or service is None:
             return True
         last = asked.made
-        made = self._made.get(last.key)
+        made = self._collected.made.get(last.key)
         if made is None:
             made = self._backend(last.key, asked.place, service, asked.port, last.tls, http2=last.http2)
         return made is last or made == last
 
     def _is_there_still(self, asked: AskedBackend) -> bool:
         """`leads_there_again` while no Service has changed, nor what is set for this backend."""
-        self._looked_for.add((asked.namespace, asked.name))
+        self._collected.looked_for.add((asked.namespace, asked.name))
         last, service, port = asked.made, asked.service, asked.port
         if last is None or service is None or port is None:
             return True
-        backend = self._made.get(last.key)
+        backend = self._collected.made.get(last.key)
         if backend is None:
             made = self._memories.made.again(last.key, self._findings)
             if made is None:
@@ -189,7 +182,7 @@ class Backends:
 
     def port(self, backend: Backend) -> ServicePort | None:
         """The port of the Service of a backend that was resolved; None for an external name."""
-        return self._ports.get((backend.namespace, backend.service), {}).get(backend.key)
+        return self._collected.ports.get(backend.key)
 
     def note_policy(self, key: BackendKey, policy: ZonePolicy) -> None:
         """Notes that a route to a backend has this policy, as `route_policy` does."""
@@ -210,52 +203,73 @@ class Backends:
         """
         return self._zones.route_policy(backend, overrides, defaults)
 
+    @property
+    def are_as_before(self) -> bool:
+        """Whether nothing has changed since the last translation of what its backends were made of."""
+        memories = self._memories
+        return self._others == frozenset() and memories.made.is_quiet and memories.last_hosts is not None
+
+    def remember_hosts(self) -> None:
+        """What was asked until now is what all hosts have asked, and what was asked before them."""
+        self._memories.hosts = AskedByHosts(self._collected.copy(), self._zones.noted)
+
+    def take_over_hosts(self) -> None:
+        """Takes as asked what all hosts of the last translation have asked. `are_as_before` must hold."""
+        last = self._memories.last_hosts
+        assert last is not None
+        self._memories.made.keep(last.collected.made, self._findings)
+        self._collected.add(last.collected)
+        self._zones.take_over(last.zones)
+
     def used(self, *, counts_zones: bool = False) -> UsedBackends:
         """Every backend that was resolved. `counts_zones`: the zones of the endpoints of each Service are wanted."""
+        collected = self._collected
         given = (
-            self._made.copy(),
-            frozenset(self._names),
-            frozenset(self._looked_for),
-            self._ports,  # which changes with `_made` only, as the next
-            self._slice_findings,
-            self._zones.noted,
+            collected.made.copy(),
+            frozenset(collected.names),
+            frozenset(collected.looked_for),
+            collected.ports,  # which changes with `made` only, as the next
+            collected.slice_findings,
+            self._zones.noted.policies,
             counts_zones,
         )
         return self._memories.used(given, partial(self._used, counts_zones=counts_zones))
 
     def _used(self, *, counts_zones: bool) -> UsedBackends:
-        zones = self._zones
-        zoned = frozenset(key for key in self._made if zones.minds_zones(key))
-        made = ((place, self._sliced(place, zoned, counts_zones=counts_zones)) for place in self._ports)
+        zones, collected = self._zones, self._collected
+        keys = sorted(collected.made)
+        zoned = frozenset(key for key in keys if zones.minds_zones(key))
+        services = collected.by_service().items()
+        made = ((place, self._sliced(place, own, zoned, counts_zones=counts_zones)) for place, own in services)
         return UsedBackends(
-            backends=tuple(self._placed(self._made[key]) for key in sorted(self._made)),
-            names=frozenset(self._names),
-            services=frozenset(self._looked_for),
+            backends=tuple(self._placed(collected.made[key]) for key in keys),
+            names=frozenset(collected.names),
+            services=frozenset(collected.looked_for),
             policy_names=zones.policy_names,
-            label_keys={key: keys for key in self._made if (keys := zones.label_keys(key))},
+            label_keys={key: named for key in keys if (named := zones.label_keys(key))},
             zoned=zoned,
-            policies={key: policies for key in self._made if (policies := zones.policies(key))},
+            policies={key: policies for key in keys if (policies := zones.policies(key))},
             sliced={place: service for place, service in made if service is not None},
         )
 
     def _sliced(
-        self, place: tuple[str, str], zoned: Collection[BackendKey], *, counts_zones: bool
+        self, place: tuple[str, str], keys: Sequence[BackendKey], zoned: Collection[BackendKey], *, counts_zones: bool
     ) -> SlicedService | None:
-        service, made = self._inventory.service(*place), self._made
+        """The Service at a place, whose backends have these `keys`."""
+        service, collected = self._inventory.service(*place), self._collected
         if service is None:
             return None
         ports = {
             key: PortEndpoints(
-                port,
-                made[key].endpoints,
+                collected.ports[key],
+                collected.made[key].endpoints,
                 minds_zones=key in zoned,
                 policies=self._zones.policies(key),
             )
-            for key, port in self._ports[place].items()
-            if key in made
+            for key in keys
         }
-        notes = self._slice_findings[place]
-        given = (service, tuple(ports.items()), counts_zones, tuple(notes))
+        notes = tuple(collected.slice_findings[key] for key in keys)
+        given = (service, tuple(ports.items()), counts_zones, notes)
 
         def make(inventory: Inventory, _: Findings) -> SlicedService:
             findings = Findings()
@@ -277,7 +291,7 @@ class Backends:
         return self._memories.placed.of(backend.key, (backend, keys), make, self._findings)
 
     def _service(self, namespace: str, name: str) -> Service | None:
-        self._looked_for.add((namespace, name))
+        self._collected.looked_for.add((namespace, name))
         return self._inventory.service(namespace, name)
 
     def _backend(
@@ -304,20 +318,14 @@ class Backends:
 
     def _note(self, key: BackendKey, service: Service, port: ServicePort, made: MadeBackend) -> Backend:
         """Notes that a backend is used, and what follows from it for its Service."""
-        backend = made.backend
-        self._made[key] = backend
+        backend, collected = made.backend, self._collected
+        collected.made[key] = backend
         self._zones.note_backend(key, service, made.said, backend.zone_policy)
-        name = (backend.namespace, backend.service)
         if made.external_name:
-            self._names.add((backend.namespace, made.external_name))
+            collected.names.add((backend.namespace, made.external_name))
         elif made.slice_findings is not None:
-            ports = self._ports.get(name)
-            if ports is None:
-                self._ports[name] = {key: port}
-                self._slice_findings[name] = [made.slice_findings]
-            else:
-                ports[key] = port
-                self._slice_findings[name].append(made.slice_findings)
+            collected.ports[key] = port
+            collected.slice_findings[key] = made.slice_findings
         return backend
 
 

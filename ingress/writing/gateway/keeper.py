@@ -37,6 +37,8 @@ _NEEDED: Final = (Kind.GATEWAY_CLASS, Kind.GATEWAY, Kind.LISTENER_SET, Kind.SERV
 """Kinds without which a Service could be deleted whose Gateway exists."""
 
 _OLD_DISTRIBUTION: Final = "PreferClose"  # before Kubernetes 1.34
+# Named by a server that does not know the newer word. It refuses Services for what a Gateway asks of them, too.
+_DISTRIBUTION_FIELD: Final = "trafficDistribution"
 
 
 class KeeperPace(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,7 +188,7 @@ class GatewayKeeper:
                 self._note("")
                 continue
             is_done = False
-            if answer.status == 422 and self._distribution != _OLD_DISTRIBUTION:
+            if answer.status == 422 and _DISTRIBUTION_FIELD in answer.problem:
                 self._distribution = _OLD_DISTRIBUTION
             _LOG.info("the Service %s is not written: %s", write.told, answer.problem)
             self._note(answer.problem)

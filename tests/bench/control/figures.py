@@ -5,6 +5,7 @@ Responsible for numbers, verdicts and their words. It must not know how anything
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from math import ceil
 
@@ -57,6 +58,23 @@ class Report(RunReport, frozen=True, kw_only=True):
 
     remarks: tuple[str, ...] = ()
     routes: RunReport | None = None
+
+
+def median(name: str, seconds: Sequence[float], *, bar: float | None = None, also: str = "") -> Figure:
+    """The median of what several changes took, in milliseconds. `also` is more detail. ValueError if there are none."""
+    milliseconds = [1000 * each for each in seconds]
+    return Figure(
+        name=name,
+        value=statistics.median(milliseconds),
+        unit="ms",
+        bar=bar,
+        detail=f"{len(seconds)} changes, {min(milliseconds):.0f} to {max(milliseconds):.0f} ms{also}",
+    )
+
+
+def waited(seconds: float) -> str:
+    """What the latency of a change holds beside work, as more detail of it."""
+    return f"; {1000 * seconds:.0f} ms of it is the holdoff"
 
 
 def percentile(values: Sequence[float], share: float) -> float:

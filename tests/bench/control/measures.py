@@ -17,17 +17,20 @@ import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from ingress.following.holdoff import LONE_SECONDS, QUIET_SECONDS
 from tests.bench.control.cluster import changed_slice, host_of, ingress_of, slices_of, unfollowed
 from tests.bench.control.effects import connections, seconds_until, seconds_until_certificate
-from tests.bench.control.figures import Figure, percentile, ratio
+from tests.bench.control.figures import Figure, median, percentile, ratio, waited
 from tests.bench.control.load import Latencies
-from tests.bench.control.processes import MIB, Usage, children, peak_mib, resident_mib, usage, waited_seconds
+from tests.bench.control.processes import MIB, Usage, children, usage, waited_seconds
 from tests.bench.control.scraping import page_bytes
 from tests.bench.control.stage import Running, Site, send
+from tests.bench.control.starting import first_sync
 from tests.integration.manifests import Document
 from tests.integration.wire import Connection
 
 _SETTLE_SECONDS = 2.0
+_CONTROL_MIB_MOST = 400.0
 _TICK_SECONDS = 0.01
 _UPDATES_PER_SECOND = 1000
 _LOAD_PER_SECOND = 400
@@ -67,36 +70,7 @@ class Measures:
     async def start(self) -> list[Figure]:
         """What the first sync took."""
         await asyncio.sleep(_SETTLE_SECONDS)
-        pid, workers = self._zonal.pid, children(self._zonal.pid)
-        used = usage(pid)
-        figures = [
-            Figure(
-                name="first sync, from the start of the process to ready",
-                value=self._running.ready_seconds,
-                unit="s",
-                bar=10,
-                detail=f"CPU {used.control:.1f} s in the control process, {used.workers:.1f} s in workers",
-            ),
-            Figure(
-                name="memory of the control process after it",
-                value=resident_mib(pid),
-                unit="MiB",
-                bar=400,
-                detail=f"peak {peak_mib(pid):.0f} MiB",
-            ),
-        ]
-        if workers:
-            most = max(workers, key=resident_mib)
-            figures.append(
-                Figure(
-                    name="memory of a worker",
-                    value=resident_mib(most),
-                    unit="MiB",
-                    bar=200,
-                    detail=f"peak {peak_mib(most):.0f} MiB",
-                )
-            )
-        return figures
+        return first_sync(self._running, control_mib_most=_CONTROL_MIB_MOST)
 
     async def touch_every_host(self) -> None:
         """One request to each host, so that each has its counters."""
@@ -121,14 +95,7 @@ class Measures:
                 taken.append(await seconds_until(opened, is_new, since=since))
                 await asyncio.sleep(0.2)
         self._put(*slices_of(self._site.shape, number, port=self._site.ports[0]))
-        milliseconds = [1000 * each for each in taken]
-        latency = Figure(
-            name="one slice changed, until every worker uses it",
-            value=statistics.median(milliseconds),
-            unit="ms",
-            bar=100,
-            detail=f"{len(taken)} changes, the slowest {max(milliseconds):.0f} ms; 50 ms of it is the holdoff",
-        )
+        latency = median("one slice changed, until every worker uses it", taken, bar=100, also=waited(QUIET_SECONDS))
         return [latency, await self._cost_of_change(number)]
 
     async def certificate_change(self) -> list[Figure]:
@@ -144,7 +111,7 @@ class Measures:
                     self._zonal.https_port, host, _der(secret), since=since, workers=self._running.workers
                 )
             )
-        return [_whole("certificate changed, until every worker shows it", taken)]
+        return [median("certificate changed, until every worker shows it", taken)]
 
     async def ingress_change(self) -> list[Figure]:
         """An Ingress changes: until requests show it, as a path that is gone."""
@@ -161,7 +128,8 @@ class Measures:
                 since = time.monotonic()
                 self._put(ingress_of(self._site.shape, number, target=target))
                 taken.append(await seconds_until(opened, is_new, since=since))
-        return [_whole("Ingress changed, until every worker follows it", taken)]
+        also = waited(LONE_SECONDS)
+        return [median("Ingress changed, until every worker follows it", taken, bar=200, also=also)]
 
     async def storm(self) -> list[Figure]:
         """A thousand slices change each second, beside a load; and the same with objects that nobody follows."""
@@ -334,17 +302,6 @@ def all_of(measures: Measures) -> dict[str, Callable[[], Awaitable[list[Figure]]
         "storm": measures.storm,
         "scrapes": measures.scrapes,
     }
-
-
-def _whole(name: str, seconds: list[float]) -> Figure:
-    """What takes a whole translation; nothing was promised of it."""
-    milliseconds = [1000 * each for each in seconds]
-    return Figure(
-        name=name,
-        value=statistics.median(milliseconds),
-        unit="ms",
-        detail=f"{len(seconds)} changes, the slowest {max(milliseconds):.0f} ms",
-    )
 
 
 def _p99(latencies: list[Latencies]) -> float:

@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import statistics
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from ingress.following.holdoff import LONE_SECONDS
 from tests.bench.control.effects import connections, seconds_until
-from tests.bench.control.figures import Figure
-from tests.bench.control.processes import peak_mib, resident_mib, usage
+from tests.bench.control.figures import Figure, median, waited
+from tests.bench.control.processes import usage
 from tests.bench.control.routed_cluster import RouteShape, documents, gateway_of, host_of, ports_of, route_of
 from tests.bench.control.stage import HISTORY, Running, endpoints, proxy
+from tests.bench.control.starting import first_sync
 from tests.fakes.apiserver import ApiServer
 from tests.features.gateway.api_stage import free_range, furnish
 from tests.integration.manifests import Document
 from tests.integration.wire import Connection
 
 _SETTLE_SECONDS = 2.0
+_CONTROL_MIB_MOST = 450.0
 _BETWEEN_SECONDS = 1.0  # a translation is followed by as much rest as it took
 _POLL_SECONDS = 0.005
 _STATUSES_SECONDS = 300.0
@@ -105,37 +107,14 @@ async def route_figures(shape: RouteShape, *, changes: int, workers: int) -> lis
 
 async def _followed(routed: _Routed, changes: int) -> list[Figure]:
     await asyncio.sleep(_SETTLE_SECONDS)
-    used = usage(routed.pid)
-    figures = [
-        Figure(
-            name="first sync, from the start of the process to ready",
-            value=routed.running.ready_seconds,
-            unit="s",
-            bar=10,
-            detail=f"CPU {used.control:.1f} s in the control process, {used.workers:.1f} s in workers",
-        ),
-        Figure(
-            name="memory of the control process after it",
-            value=resident_mib(routed.pid),
-            unit="MiB",
-            bar=450,
-            detail=f"peak {peak_mib(routed.pid):.0f} MiB",
-        ),
-    ]
+    figures = first_sync(routed.running, control_mib_most=_CONTROL_MIB_MOST)
     async with connections(routed.port, workers=routed.running.workers) as opened:
         taken = []
         for _ in range(changes):
             await asyncio.sleep(_BETWEEN_SECONDS)
-            taken.append(1000 * await routed.follows(opened))
-    figures.append(
-        Figure(
-            name="one HTTPRoute changed, until every worker follows it",
-            value=statistics.median(taken),
-            unit="ms",
-            bar=200,
-            detail=f"{len(taken)} changes, {min(taken):.0f} to {max(taken):.0f} ms; 50 ms of it is the holdoff",
-        )
-    )
+            taken.append(await routed.follows(opened))
+    name, also = "one HTTPRoute changed, until every worker follows it", waited(LONE_SECONDS)
+    figures.append(median(name, taken, bar=200, also=also))
     return [*figures, *await _costs(routed, changes)]
 
 
@@ -170,16 +149,8 @@ async def _written(routed: _Routed, changes: int) -> list[Figure]:
     taken = []
     for _ in range(changes):
         await asyncio.sleep(_BETWEEN_SECONDS)
-        taken.append(1000 * await routed.judged())
-    return [
-        Figure(
-            name="one HTTPRoute changed, until its status says so",
-            value=statistics.median(taken),
-            unit="ms",
-            bar=1000,
-            detail=f"{len(taken)} changes, the slowest {max(taken):.0f} ms",
-        )
-    ]
+        taken.append(await routed.judged())
+    return [median("one HTTPRoute changed, until its status says so", taken, bar=1000)]
 
 
 def _is_judged(route: Document) -> bool:

@@ -37,9 +37,7 @@ class Replica:
         table = telling.table_since(telling.edition - 1)
         if table is not None:
             known = self.known.setdefault(other.name, KnownTotals())
-            news = seen_news(known, unpacked(table), LOADS, math.inf)
-            known.learn(news.seen)
-            self.sharing.hear(other.name, news, now)
+            self.sharing.hear(other.name, seen_news(known, unpacked(table), LOADS, math.inf), now)
 
 
 class Fleet:

@@ -116,6 +116,7 @@ RESOURCES = (
         has_generation=True,
         empty={"spec": {}},
     ),
+    Resource("apps", "v1", "deployments", "Deployment", ("deploy",), has_status=True, has_generation=True),
     Resource(
         "coordination.k8s.io",
         "v1",

@@ -9,7 +9,7 @@ import ssl
 
 def client_hello(server_name: str) -> bytes:
     """What a client says first if it asks for `server_name`."""
-    context = ssl.create_default_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # no authorities, which take 40 ms to read
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     outgoing = ssl.MemoryBIO()

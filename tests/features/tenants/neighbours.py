@@ -60,17 +60,22 @@ class Tenant(NamedTuple):
         ]
 
 
-@asynccontextmanager
-async def neighbours(
-    place: Path, *tenants: Tenant, options: Sequence[str] = (), **settings: str
-) -> AsyncIterator[Zonal]:
-    """A process that serves `tenants`, with these keys in its ConfigMap (`_` stands for `-`)."""
+def manifests(place: Path, *tenants: Tenant, **settings: str) -> ManifestFolder:
+    """A folder in `place` with the objects of `tenants`, and these keys in its ConfigMap (`_` stands for `-`)."""
     folder = ManifestFolder(place / "manifests")
     folder.write("class.yaml", ingress_class())
     folder.write("settings.yaml", config_map(**{**_SETTINGS, **settings}))
     for tenant in tenants:
         folder.write(f"{tenant.name}.json", *tenant.documents())
-    async with running(folder.place, *options, anew=True) as zonal:
+    return folder
+
+
+@asynccontextmanager
+async def neighbours(
+    place: Path, *tenants: Tenant, options: Sequence[str] = (), **settings: str
+) -> AsyncIterator[Zonal]:
+    """A process that serves `tenants`. `settings` are those of `manifests`."""
+    async with running(manifests(place, *tenants, **settings).place, *options, anew=True) as zonal:
         yield zonal
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
 
 import msgspec
 
@@ -67,7 +66,7 @@ class Desk:
         self.clients: list[ClientConnection] = []
         self.all_clients: list[Connection] = []
         self.notes: list[str] = []
-        self.places: ClientPlaces[Any] = ClientPlaces()
+        self.places: ClientPlaces = ClientPlaces()
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
         names = _NamesWithoutChains(self_signed())

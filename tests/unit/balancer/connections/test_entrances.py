@@ -15,6 +15,7 @@ from tests.fakes.sockets import until
 
 SHOP = EntryPoint("shop", Protocol.HTTP, 8080, "20000", "shop")
 SECURE = EntryPoint("secure", Protocol.HTTPS, 443, "20000", "shop")
+STREAMS = EntryPoint("streams", Protocol.TCP, 5432, "20000", "shop")
 LONG = 600.0
 
 
@@ -23,6 +24,7 @@ class Door:
 
     def __init__(self, wait_seconds: float = LONG, waiting_most: int = WAITING_MOST) -> None:
         self.taken: list[tuple[socket.socket, EntryPoint]] = []
+        self.at_once: list[int] = []
         self.listener = listen("127.0.0.1", 0)
         self._at = place_of(self.listener)
         self._clients: list[socket.socket] = []
@@ -32,7 +34,9 @@ class Door:
         self.entrances.open({"20000": self.listener})
 
     def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
-        self.taken += [(connection, entry_point) for connection, _ in accepted]
+        taken = [(connection, entry_point) for connection, _ in accepted]
+        self.taken += taken
+        self.at_once.append(len(taken))
 
     def connect(self) -> socket.socket:
         client = socket.create_connection(self._at, timeout=10)
@@ -68,6 +72,25 @@ async def test_a_connection_waits_for_its_entry_point(door: Door) -> None:
     assert [entry_point for _, entry_point in door.taken] == [SHOP]
     door.connect()
     await until(lambda: len(door.taken) == 2)
+
+
+@pytest.mark.parametrize(("entry_point", "most"), [(SHOP, 16), (SECURE, 4), (STREAMS, 4)])
+async def test_a_burst_is_taken_in_several_turns(door: Door, entry_point: EntryPoint, most: int) -> None:
+    door.entrances.use((entry_point,))
+    for _ in range(40):
+        door.connect()  # before the loop has its next turn
+    await until(lambda: len(door.taken) == 40)
+    assert max(door.at_once) == most
+
+
+async def test_those_that_wait_are_taken_in_several_turns(door: Door) -> None:
+    for _ in range(40):
+        door.connect()
+    await until(lambda: len(door.entrances.waiting) == 40)
+    door.entrances.use((STREAMS,))
+    assert len(door.taken) == 4
+    await until(lambda: len(door.taken) == 40)
+    assert not door.entrances.waiting
 
 
 async def test_a_connection_that_has_waited_in_vain_is_reset() -> None:

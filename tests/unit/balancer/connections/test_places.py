@@ -20,9 +20,9 @@ def every(_: int) -> bool:
     return True
 
 
-def filled(*clients: tuple[str, int]) -> ClientPlaces[int]:
+def filled(*clients: tuple[str, int]) -> ClientPlaces:
     """Places of which each of `clients` has so many, with consecutive numbers."""
-    places: ClientPlaces[int] = ClientPlaces()
+    places: ClientPlaces = ClientPlaces()
     for client, count in clients:
         for _ in range(count):
             places.enter(len(places), client)
@@ -82,7 +82,7 @@ _STEPS = st.lists(st.tuples(st.sampled_from(["enter", "leave", "new"]), st.integ
 def test_whoever_comes_and_goes_who_has_most_gives_way(
     steps: list[tuple[str, int, int]], is_idle: Callable[[int], bool]
 ) -> None:
-    places: ClientPlaces[int] = ClientPlaces()
+    places: ClientPlaces = ClientPlaces()
     there: dict[int, str] = {}
     for step, member, number in steps:
         client = str(number)

@@ -126,6 +126,16 @@ async def test_reading_is_paused_and_resumed_on_demand() -> None:
         assert taker.size == size
 
 
+async def test_pipelined_requests_wait_in_the_kernel_beyond_a_few() -> None:
+    request = b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 1_000 + b"\r\n\r\n"
+    async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
+        connection = await listener.opened.get()
+        client.send(request * 4_000)
+        assert await next_request(connection) is not None, "which nobody answers"
+        await settled(lambda: client.unsent_bytes)
+        assert client.unsent_bytes > 3_000 * len(request)
+
+
 async def test_a_short_connection_has_one_place_in_the_wheel() -> None:
     """It lingers for longer than the test may take: the wheel would look once that is over."""
     async with (

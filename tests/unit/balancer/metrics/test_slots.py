@@ -152,15 +152,18 @@ def test_reading_stops_at_an_entry_that_claims_more_than_there_is() -> None:
     assert counted(buffer) == {Key(1, ()): (1,)}
 
 
-@pytest.mark.parametrize("spare_bytes", range(48))
-def test_reading_stops_at_the_end_of_the_buffer(spare_bytes: int) -> None:
+def test_reading_stops_at_the_end_of_the_buffer() -> None:
+    assert [spare_bytes for spare_bytes in range(48) if not is_read_to_its_end(spare_bytes)] == []
+
+
+def is_read_to_its_end(spare_bytes: int) -> bool:
     buffer = bytearray(MINIMUM_BYTES + spare_bytes)
     table = SlotTable(buffer)
     registered = 0
     while not is_overflow(table.slot(Key(1, (f"a label that fills the room for keys {registered:04}",)))):
         registered += 1
     buffer[8:16] = (2**63).to_bytes(8, sys.byteorder)
-    assert len(counted(buffer)) == registered
+    return len(counted(buffer)) == registered
 
 
 def test_keys_beyond_the_room_are_counted_as_refused() -> None:

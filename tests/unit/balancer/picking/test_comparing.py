@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.picking.comparing import ERRORS, Comparison, Score, errors_apart
+from balancer.picking.comparing import ERRORS, Comparison, Score, errors_apart, row_least
 
 counts = st.integers(0, 500)
 
@@ -61,3 +61,20 @@ def test_it_is_symmetric_never_negative_and_zero_for_equal_shares(bad: int, good
     assert errors_apart(one, one) == pytest.approx(0.0, abs=1e-5)
     if bad + good == more + well and bad == more:
         assert errors_apart(one, other) < ERRORS
+
+
+@pytest.mark.parametrize(
+    ("others", "least"),
+    [
+        (Score(0, 0), 1),
+        (Score(0, 100), 1),
+        (Score(1, 200), 2.6),
+        (Score(5, 100), 4.5),
+        (Score(40, 100), 14.3),
+        (Score(400, 1000), 15),
+        (Score(2, 3), 10),  # of which little is known
+        (Score(1000, 1000), 2770),
+    ],
+)
+def test_a_row_must_be_longer_where_others_fail_as_well(others: Score, least: float) -> None:
+    assert row_least(others) == pytest.approx(least, rel=0.01)

@@ -180,6 +180,25 @@ def test_an_endpoint_that_stays_keeps_its_ejection_and_loses_checks_that_are_gon
     assert some.health.impaired == {some.endpoints[0]}
 
 
+@pytest.mark.parametrize(
+    ("rules", "is_back"),
+    [
+        (Ejection(consecutive_errors=9), False),
+        (Ejection(failure_percent=0), False),
+        (Ejection(consecutive_errors=0), True),
+        (Ejection(max_percent=0), True),
+    ],
+)
+def test_who_was_ejected_by_a_rule_is_back_once_that_is_switched_off(rules: Ejection, is_back: bool) -> None:
+    some = Some()
+    some.fail()
+    version = some.health.version
+    some.health.follow(rules, some.endpoints, checked=False)
+    assert some.health.version > version
+    assert some.endpoints[0].is_well is is_back
+    assert some.health.impaired == (set() if is_back else {some.endpoints[0]})
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(Outcome), st.floats(0, 5)), max_size=80))
 def test_whatever_happens_half_are_left_and_what_is_impaired_is_what_is_not_well(
     reports: list[tuple[int, Outcome, float]],

@@ -22,7 +22,14 @@ pytestmark = pytest.mark.large
 class Turns:
     """Endpoints that take turns, and the share of failures of each; two clients ask by default."""
 
-    def __init__(self, *shares: float, rules: Ejection | None = None, seed: int = 1) -> None:
+    def __init__(
+        self,
+        *shares: float,
+        rules: Ejection | None = None,
+        seed: int = 1,
+        failure: Outcome = Outcome.ANSWERED_5XX,
+    ) -> None:
+        self.failure = failure
         self.shares = list(shares)
         self.endpoints = [EndpointHealth() for _ in shares]
         self.health = BackendHealth(rules or Ejection(consecutive_errors=0), self.endpoints)
@@ -54,7 +61,7 @@ class Turns:
 
     def _ask(self, place: int, client: Client, *, probe: bool = False) -> None:
         fails = self.chance.random() < self.shares[place]
-        self.report(place, Outcome.ANSWERED_5XX if fails else Outcome.ANSWERED, client, probe=probe)
+        self.report(place, self.failure if fails else Outcome.ANSWERED, client, probe=probe)
 
     @property
     def states(self) -> list[State]:
@@ -199,6 +206,16 @@ def test_zero_percent_never_compares_and_ignores_pauses() -> None:
     assert turns.changes == []
 
 
+@pytest.mark.parametrize(("percent", "errors", "is_back"), [(0, 5, True), (20, 0, False)])
+def test_who_was_ejected_by_comparison_is_back_once_none_is_compared(percent: int, errors: int, is_back: bool) -> None:
+    turns = Turns(1.0, 0.0)
+    turns.serve(400)
+    assert turns.ejected == {0}
+    rules = Ejection(consecutive_errors=errors, failure_percent=percent)
+    turns.health.follow(rules, turns.endpoints, checked=False)
+    assert turns.ejected == (set() if is_back else {0})
+
+
 def test_a_passed_check_wipes_the_slate() -> None:
     turns = Turns(0.0, 0.0, rules=Ejection(consecutive_errors=0, failure_percent=0))
     turns.report(0, Outcome.ANSWERED_5XX, Client("10.0.0.1"))
@@ -246,3 +263,20 @@ def test_an_endpoint_that_breaks_for_everybody_is_ejected_for_failures_in_a_row(
         if is_answered:
             health.report(other, Outcome.ANSWERED, now, False, client)
     assert not broken.is_well
+
+
+@pytest.mark.parametrize(("count", "share"), [(6, 0.1), (6, 0.4), (2, 0.5), (3, 0.9), (4, 1.0)])
+@pytest.mark.parametrize("clients", [1, 5])
+def test_of_endpoints_that_break_alike_none_is_ejected_for_failures_in_a_row(
+    count: int, share: float, clients: int
+) -> None:
+    """As gRPC servers do that say UNAVAILABLE for what all of them depend on."""
+    turns = Turns(*[share] * count, rules=Ejection(), failure=Outcome.FAILED)
+    turns.serve(10_000, clients=clients)
+    assert turns.changes == []
+
+
+def test_one_that_always_breaks_is_ejected_though_the_others_break_now_and_then() -> None:
+    turns = Turns(1.0, 0.3, 0.3, rules=Ejection(failure_percent=0), failure=Outcome.FAILED)
+    turns.serve(200)
+    assert turns.ejected == {0}

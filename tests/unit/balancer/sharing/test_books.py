@@ -6,6 +6,7 @@ from balancer.model.limits import LimitScope, Rate, RateLimit
 from balancer.sharing.books import number_of
 from balancer.sharing.guards import Unguarded
 from balancer.sharing.layout import SECRET_BYTES, begin_memory, counting_in, limits_in, memory_bytes
+from balancer.sharing.spending import TENANT_SHIFT
 
 LIMIT = RateLimit("shop/web", (Rate(60, 60, 5), Rate(10, 1, 5)), scope=LimitScope.FLEET)
 SECOND = 10**9
@@ -26,6 +27,10 @@ def test_a_limit_has_one_number_until_its_rates_change() -> None:
     other = RateLimit("shop/web", (Rate(60, 60, 5), Rate(11, 1, 5)))
     assert number_of(LIMIT) == number_of(same) != number_of(other)
     assert 0 < number_of(LIMIT) < 2**64
+    beside, elsewhere = (number_of(RateLimit(zone, LIMIT.rates)) for zone in ("shop/other", "blog/web"))
+    tenants = {number >> TENANT_SHIFT for number in (number_of(LIMIT), number_of(other), beside)}
+    assert len(tenants) == 1, "all limits of a namespace"
+    assert elsewhere >> TENANT_SHIFT not in tenants
 
 
 def test_what_passed_elsewhere_counts_at_every_rate_for_a_short_time_at_most() -> None:

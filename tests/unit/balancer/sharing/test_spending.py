@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from balancer.sharing.guards import Unguarded
-from balancer.sharing.spending import SPENDING_BYTES, SPENDING_ROWS, Spending, Spent
+from balancer.sharing.spending import SPENDING_BYTES, SPENDING_ROWS, TENANT_SHIFT, Spending, Spent
 
 
 def spending() -> Spending:
@@ -36,6 +36,21 @@ def test_a_new_client_takes_the_row_that_was_asked_about_least_lately() -> None:
     assert same_set[1] not in rows
     assert rows[same_set[8]] == Spent(7, same_set[8], 1, 0, 101)
     assert rows[same_set[0]].asked == 2
+
+
+def test_a_flood_at_the_limits_of_one_namespace_leaves_the_clients_of_another() -> None:
+    counts, (modest, *greedy) = spending(), [(tenant << TENANT_SHIFT) + 1 for tenant in (1, 2, 2)]
+    counts.count(modest, 5, passed=True, now=1)
+    for number in range(1, 100):
+        counts.count(greedy[number % 2] + number % 2, 5 + 512 * number, passed=True, now=1 + number)
+    counts.count(modest, 5, passed=True, now=200)
+    assert Spent(modest, 5, 2, 2, 200) in counts.rows(0)
+    assert len(list(counts.rows(0))) == 8
+    for number in range(100, 103):
+        counts.count(modest, 5 + 512 * number, passed=True, now=200 + number)
+    assert sum(row.limit == modest for row in counts.rows(0)) == 4, "who has two rows more gives way"
+    counts.count(modest, 5 + 512 * 103, passed=True, now=400)
+    assert sum(row.limit == modest for row in counts.rows(0)) == 4, "and then nobody but who comes"
 
 
 def test_many_clients_stay_within_the_rows() -> None:

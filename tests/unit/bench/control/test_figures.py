@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.bench.control.figures import Figure, percentile, ratio
+from tests.bench.control.figures import Figure, median, percentile, ratio
 
 
 def figure(value: float, bar: float | None) -> Figure:
@@ -45,3 +45,13 @@ def test_the_share_is_not_above_the_percentile(values: list[float], share: float
 
 def test_a_ratio_of_nothing_is_one_or_endless() -> None:
     assert [ratio(6, 3), ratio(0, 0), ratio(1, 0)] == [2, 1, float("inf")]
+
+
+def test_a_median_is_told_in_milliseconds_with_its_extremes() -> None:
+    found = median("a change", [0.3, 0.1, 0.2], bar=150, also="; not alone")
+    assert (round(found.value), found.unit, found.met, found.detail) == (
+        200,
+        "ms",
+        False,
+        "3 changes, 100 to 300 ms; not alone",
+    )

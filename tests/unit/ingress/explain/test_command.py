@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import yaml
 
 from ingress.cli.commands import cli
 from ingress.cli.flags import BadInput
@@ -353,3 +354,12 @@ def test_hooks_are_for_folders(explain: Command, tmp_path: Path, capsys: pytest.
         cli.main(["explain", URL, "--admin", closed_url(), "--hooks", str(tmp_path)], standalone_mode=False)
     with pytest.raises(BadInput, match="there is no such file"):
         explain("--hooks", str(tmp_path / "none.py"))
+
+
+def test_a_file_that_kubectl_wrote_is_asked_like_a_folder(explain: Command, tmp_path: Path) -> None:
+    whole = [each for file in sorted(explain.folder.iterdir()) for each in yaml.safe_load_all(file.read_text())]
+    dump = tmp_path / "dump.yaml"
+    dump.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": whole}))
+    of_folder = explain()
+    explain.folder = dump
+    assert explain() == of_folder

@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, LIMIT_SECONDS, QUIET_SECONDS, Holdoff
+from ingress.following.holdoff import (
+    CALM_SECONDS,
+    ENDPOINTS_LIMIT_SECONDS,
+    LIMIT_SECONDS,
+    LONE_SECONDS,
+    QUIET_SECONDS,
+    Holdoff,
+)
 
 
 def test_nothing_is_due_before_anything_changed() -> None:
@@ -40,6 +47,31 @@ def test_after_a_reset_it_starts_anew() -> None:
     assert holdoff.due_at() is None
     holdoff.touch(20.0)
     assert holdoff.due_at() == 20.0 + QUIET_SECONDS
+
+
+def test_a_lone_change_is_due_sooner() -> None:
+    holdoff = Holdoff()
+    holdoff.touch(10.0, may_be_lone=True)
+    assert holdoff.due_at() == 10.0 + LONE_SECONDS
+
+
+def test_a_change_that_another_one_follows_is_not_alone() -> None:
+    holdoff = Holdoff()
+    holdoff.touch(10.0, may_be_lone=True)
+    holdoff.touch(10.01, may_be_lone=True)
+    assert holdoff.due_at() == 10.01 + QUIET_SECONDS
+
+
+def test_a_change_soon_after_another_one_is_not_alone() -> None:
+    holdoff = Holdoff()
+    holdoff.touch(10.0, may_be_lone=True)
+    holdoff.reset()
+    soon = 10.0 + CALM_SECONDS / 2
+    holdoff.touch(soon, may_be_lone=True)
+    assert holdoff.due_at() == soon + QUIET_SECONDS
+    holdoff.reset()
+    holdoff.touch(soon + CALM_SECONDS, may_be_lone=True)
+    assert holdoff.due_at() == soon + CALM_SECONDS + LONE_SECONDS
 
 
 @given(st.lists(st.floats(0, 10), min_size=1).map(sorted))

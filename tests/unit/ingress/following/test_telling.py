@@ -14,13 +14,15 @@ from ingress.following.telling import ModeTelling
 from ingress.following.zone_modes import ModeChange
 from ingress.settings.context import TranslationContext
 from tests import builders as build
-from tests.fakes.sockets import until
+from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.unit.ingress.cluster import (
+    backend,
     config_map,
     endpoint,
     endpoint_slice,
     ingress,
     ingress_class,
+    path,
     rule,
     service,
     translated,
@@ -102,4 +104,38 @@ async def test_of_models_that_come_fast_the_last_is_looked_at() -> None:
         telling.published(published)
     await until(lambda: bool(told))
     assert [change.mode.zonal for changes in told for change in changes] == [False]
+    telling.close()
+
+
+def tenants(zone: str) -> RoutingModel:
+    """Forty Services of one namespace and one of another, each with an endpoint in `zone` and one in zone-b."""
+    places = [*(("greedy", f"s{number:02}") for number in range(40)), ("modest", "cart")]
+    objects = [
+        each
+        for namespace, name in places
+        for each in (
+            service(name, namespace=namespace),
+            endpoint_slice(
+                f"{name}-1",
+                endpoint("10.0.0.1", zone=zone),
+                endpoint("10.0.0.2", zone="zone-b"),
+                of=name,
+                namespace=namespace,
+            ),
+            ingress(name, rule(f"{name}.test", path(to=backend(name))), namespace=namespace),
+        )
+    ]
+    context = TranslationContext(zone=Zone("zone-a"))
+    return translated(ingress_class(), config_map(zone_aware_routing="true"), *objects, context=context).model
+
+
+async def test_many_changes_of_one_namespace_hide_none_of_another(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    telling = ModeTelling(quiet_seconds=600.0, pause_seconds=0.0)
+    home, away = tenants("zone-a"), tenants("zone-b")
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not any("more Services" in message for message in caplog.messages):
+            await look(telling, home, away)  # a slow look passes over one of them
+    assert sum(message.startswith("greedy/") for message in caplog.messages) == 19
+    assert sum(message.startswith("modest/") for message in caplog.messages) == 1
     telling.close()

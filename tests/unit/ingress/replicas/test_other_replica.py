@@ -20,8 +20,7 @@ def test_it_is_up_for_three_of_its_periods_unless_it_is_not_believed() -> None:
 def test_totals_are_known_whichever_things_the_last_message_was_about() -> None:
     known = KnownTotals()
     for tags, totals in (((7, 8), [1.0, 2.0]), ((7, 8), [3.0, 4.0]), ((9, 7), [5.0, 6.0])):
-        known.before(SeenColumns(tags, (totals,)))
         known.learn(SeenColumns(tags, (totals,)))
     assert len(known) == 3
     asked = SeenColumns((8, 7, 10, 9), ([0.0, 0.0, 11.0, 0.0],))
-    assert [*map(tuple, known.before(asked))] == [(4.0, 6.0, 11.0, 5.0)], "of a new thing: what is told now"
+    assert [*map(tuple, known.learn(asked))] == [(4.0, 6.0, 11.0, 5.0)], "of a new thing: what is told now"

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, Picks, SpentRow, encode
+from ingress.replicas.messages import (
+    FlowRow,
+    HealthRow,
+    Message,
+    MessageRefusal,
+    MessageRefused,
+    Picks,
+    SpentRow,
+    encode,
+)
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
+from ingress.replicas.recent import NAMES_MOST
+from ingress.replicas.seen_columns import SeenColumns, packed
 
 
 def said(number: int, total: int = 0, *, service: str = "shop/cart", seconds: float = 0.5) -> bytes:
@@ -22,7 +33,7 @@ def refusal(members: OtherReplicas, identity: str, data: bytes, now: float) -> M
 def test_a_replica_is_up_for_three_periods_after_a_message() -> None:
     members = OtherReplicas("own")
     members.hear("b", said(1, 5), 10.0)
-    assert [(identity, member.picks) for identity, member in members.up(11.5)] == [("b", {"shop/cart": 5})]
+    assert [(identity, member.picks.rows) for identity, member in members.up(11.5)] == [("b", {"shop/cart": 5})]
     assert list(members.up(11.6)) == []
     assert members.states(11.6) == {ReplicaState.SILENT: 1}
     assert [(each.name, each.zone, each.age_seconds) for each in members.seen(11.5)] == [("b", "zone-b", 1.5)]
@@ -40,7 +51,7 @@ def test_totals_of_rows_that_are_not_told_again_stay() -> None:
     members = OtherReplicas("own")
     members.hear("b", said(1, 5), 10.0)
     member = members.hear("b", said(2, 7, service="shop/pay"), 10.5)
-    assert member.picks == {"shop/cart": 5, "shop/pay": 7}
+    assert member.picks.rows == {"shop/cart": 5, "shop/pay": 7}
 
 
 def test_a_message_that_was_heard_before_is_refused_and_changes_nothing() -> None:
@@ -48,7 +59,7 @@ def test_a_message_that_was_heard_before_is_refused_and_changes_nothing() -> Non
     members.hear("b", said(2, 5), 10.0)
     for number in (1, 2):
         assert refusal(members, "b", said(number, 9), 10.1) is MessageRefusal.REPLAYED
-    assert [member.picks for _, member in members.up(10.2)] == [{"shop/cart": 5}]
+    assert [member.picks.rows for _, member in members.up(10.2)] == [{"shop/cart": 5}]
     assert members.refused == {MessageRefusal.REPLAYED: 2}
 
 
@@ -93,12 +104,64 @@ def test_there_are_at_most_so_many_replicas_until_some_have_ended() -> None:
     members.hear("one more", said(1), 71.0)
 
 
-def test_a_replica_may_not_tell_of_ever_more_services() -> None:
+def test_of_many_replicas_that_start_anew_at_once_each_finds_a_place() -> None:
+    """Who was silent longest gives way before its minute is over. Who is not believed keeps its place, and so does who
+    is up.
+    """
     members = OtherReplicas("own")
-    for number in (1, 2):
-        rows = tuple(Picks(f"shop/{number}-{each}", 0) for each in range(4096))
-        members.hear("b", encode(Message(number=number, picks=rows)), float(number))
-    assert refusal(members, "b", said(3), 3.0) is MessageRefusal.IMPLAUSIBLE
+    for number in range(REPLICAS_MOST):
+        members.hear(str(number), said(1, seconds=0.5), 10.0 + number / 100)
+    assert refusal(members, "0", b"noise", 11.0) is MessageRefusal.MALFORMED
+    for number in range(32, REPLICAS_MOST):
+        members.hear(str(number), said(2, seconds=0.5), 12.0)
+    for number in range(31):
+        members.hear(f"anew {number}", said(1, seconds=0.5), 13.0)
+    assert {identity for identity, _ in members.up(13.0)} == {
+        *map(str, range(32, REPLICAS_MOST)),
+        *(f"anew {number}" for number in range(31)),
+    }
+    assert refusal(members, "one more", said(1), 13.0) is MessageRefusal.CROWDED
+    assert refusal(members, "0", said(2), 13.0) is MessageRefusal.DISTRUSTED
+
+
+@pytest.mark.large
+def test_a_replica_may_tell_of_ever_more_names_and_the_last_ones_count() -> None:
+    """Each message tells of thousands of names of each kind that nobody has heard before."""
+    members = OtherReplicas("own")
+    for number in range(1, 12):
+        first = number * 4096
+        names = [f"shop/{each}" for each in range(first, first + 4096)]
+        tags, some = tuple(range(first, first + 4096)), tuple(range(first, first + 1024))
+        zones = [(f"zone-{each}", "zone-b") for each in range(first, first + 256)]
+        message = Message(
+            number=number,
+            picks=tuple(Picks(name, 5) for name in names),
+            health=tuple(HealthRow(name[5:], 5, 0) for name in names),
+            load_table=packed(SeenColumns(tags, ([0.0] * 4096,) * 6, ([0.0] * 4096,) * 2)),
+            zone_table=packed(SeenColumns(some, ([0.0] * 1024,) * 33)),
+            flows=tuple(FlowRow(*each, 1, 0, 0, 0) for each in zones),
+            spent=tuple(SpentRow(1, each, 1, 1) for each in tags),
+        )
+        other = members.hear("b", encode(message), 10.0 + number)
+        assert max(len(other.picks.rows), len(other.health.totals.rows)) <= NAMES_MOST
+        assert max(len(other.loads), len(other.zones)) <= NAMES_MOST + 4096
+        assert len(other.flows.rows) <= 256
+        assert len(other.spent.rows) <= 16_384
+        assert other.picks.rows.keys() >= {*names}
+        assert other.load_news.seen.tags == tags
+        assert other.flows.rows.keys() >= {*zones}
+
+
+def test_of_messages_that_come_too_often_few_are_read() -> None:
+    members = OtherReplicas("own")
+    for number in range(1, 121):
+        members.hear("b", said(number), 10.0)
+    assert refusal(members, "b", said(121), 10.0) is MessageRefusal.TOO_MANY
+    members.hear("c", said(1), 10.0)
+    assert {identity for identity, _ in members.up(10.0)} == {"b", "c"}, "that is no lie"
+    for number in range(122, 142):
+        members.hear("b", said(number), 11.0)
+    assert refusal(members, "b", said(142), 11.0) is MessageRefusal.TOO_MANY
 
 
 def spent(number: int, asked: int, passed: int, *, key: int = 7) -> bytes:
@@ -125,9 +188,15 @@ def test_spending_that_cannot_be_is_refused(asked: int, passed: int, key: int) -
     assert list(others.up(10.6)) == []
 
 
-def test_clients_of_limits_do_not_grow_without_bound() -> None:
+def test_what_a_client_spent_before_its_replica_was_not_believed_is_no_news() -> None:
     others = OtherReplicas("own")
-    for number in range(1, 7):
-        rows = tuple(SpentRow(1, number * 10_000 + each, 1, 1) for each in range(4096))
-        other = others.hear("b", encode(Message(number=number, spent=rows)), float(number))
-        assert len(other.spent) <= 16_384
+    others.hear("b", spent(1, 10, 5), 10.0)
+    assert refusal(others, "b", b"noise", 10.5) is MessageRefusal.MALFORMED
+    assert others.hear("b", spent(2, 500, 100), 71.0).news == {(1, 7): (0, 0)}
+    assert others.hear("b", spent(3, 502, 101), 71.5).news == {(1, 7): (2, 1)}
+
+
+def test_a_new_client_cannot_have_asked_more_than_comes_in_the_time() -> None:
+    others = OtherReplicas("own")
+    others.hear("b", spent(1, 10, 5), 10.0)
+    assert refusal(others, "b", spent(2, 10**9, 10**9, key=8), 10.5) is MessageRefusal.IMPLAUSIBLE

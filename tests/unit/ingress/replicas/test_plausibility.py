@@ -7,7 +7,8 @@ import pytest
 from ingress.replicas.messages import HealthRow, Message, MessageRefusal, MessageRefused, SeenRow, encode
 from ingress.replicas.other_replica import KnownTotals
 from ingress.replicas.others import OtherReplicas
-from ingress.replicas.plausibility import SERVICES_MOST, seen_news
+from ingress.replicas.plausibility import seen_news
+from ingress.replicas.recent import NAMES_MOST
 from ingress.replicas.seen_columns import LOADS, SeenColumns, packed
 
 TAG = 7
@@ -54,9 +55,7 @@ def test_what_cannot_follow_is_refused(then: dict[str, object], refusal: Message
 
 def news(known: KnownTotals, *rows: tuple[int, tuple[float, ...]]) -> list[tuple[float, ...]]:
     """By how much each row has grown; the rows are known from then on."""
-    found = seen_news(known, columns(*rows), LOADS, 1_000_000.0)
-    known.learn(found.seen)
-    return [*zip(*found.grown, strict=True)]
+    return [*zip(*seen_news(known, columns(*rows), LOADS, 1_000_000.0).grown, strict=True)]
 
 
 def test_a_row_that_falls_begins_anew() -> None:
@@ -68,15 +67,16 @@ def test_a_row_that_falls_begins_anew() -> None:
     assert news(known, (TAG, (9.0, 5.0, 5.0, 5.0, 5.0, 4.0))) == [(2.0, 0.0, 0.0, 0.0, 0.0, 0.0)]
 
 
-def test_rows_are_bounded() -> None:
-    known = KnownTotals()
-    for first in range(1, SERVICES_MOST + 1, 4096):
-        news(known, *((tag, (0.0,) * 6) for tag in range(first, first + 4096)))
-    assert len(known) == SERVICES_MOST
-    more = (SERVICES_MOST + 1, (9.0,) * 6)
-    assert news(known, more, (1, (3.0,) * 6)) == [(3.0,) * 6], "known ones go on"
-    assert news(known, more) == [], "a message counts all the same"
-    assert len(known) == SERVICES_MOST
+def test_names_that_were_told_longest_ago_make_room_for_new_ones() -> None:
+    known, halves = KnownTotals(), (range(1, 4097), range(4097, NAMES_MOST + 1))
+    for total in (0.0, 4.0):
+        for half in halves:
+            assert news(known, *((tag, (total,) * 6) for tag in half)) == [(total,) * 6] * 4096
+    more = range(NAMES_MOST + 1, NAMES_MOST + 4097)
+    assert news(known, *((tag, (9.0,) * 6) for tag in more)) == [(0.0,) * 6] * 4096
+    assert news(known, *((tag, (10.0,) * 6) for tag in more)) == [(1.0,) * 6] * 4096, "new ones count from then on"
+    assert news(known, (4097, (5.0,) * 6), (1, (5.0,) * 6)) == [(1.0,) * 6, (0.0,) * 6]
+    assert len(known) == NAMES_MOST + 1, "the first half has made room"
 
 
 def test_both_schemas_go_on_from_each_other() -> None:

@@ -44,9 +44,7 @@ class Replica:
 
     def hears(self, table: SeenTable | None, now: float) -> None:
         if table is not None:
-            news = seen_news(self.known, unpacked(table), LOADS, MOST)
-            self.known.learn(news.seen)
-            self.sharing.hear("other", news, now)
+            self.sharing.hear("other", seen_news(self.known, unpacked(table), LOADS, MOST), now)
 
 
 def conversation(one: Replica, other: Replica, seconds: int, *, counts: bool = True) -> list[Heard]:

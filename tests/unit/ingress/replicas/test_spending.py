@@ -11,7 +11,7 @@ from balancer.model.limits import LimitScope, Rate, RateLimit
 from balancer.sharing.books import number_of
 from balancer.sharing.guards import Unguarded
 from balancer.sharing.layout import SECRET_BYTES, begin_memory, counting_in, limits_in, memory_bytes
-from balancer.sharing.spending import Spent
+from balancer.sharing.spending import TENANT_SHIFT, Spent
 from ingress.replicas.spending import Charge, FleetSpending
 
 STEP_NS = 2_000_000
@@ -78,14 +78,27 @@ class Replica:
         return news
 
 
-def passed_by_second(demands: Sequence[float], rate: int, seconds: int, *, burst: int = 0, lost: int = 0) -> list[int]:
-    """How many requests all replicas let pass in each second. Each message of `lost` replicas is lost."""
+def passed_by_second(
+    demands: Sequence[float],
+    rate: int,
+    seconds: int,
+    *,
+    burst: int = 0,
+    lost: int = 0,
+    then: tuple[int, Sequence[float]] | None = None,
+) -> list[int]:
+    """How many requests all replicas let pass in each second. Each message of `lost` replicas is lost. From the second
+    `then[0]` on the demands are `then[1]`.
+    """
     limit = RateLimit("shop/web", (Rate(rate, 1, burst),), scope=LimitScope.FLEET)
     replicas = [Replica(limit, demand, Random(number)) for number, demand in enumerate(demands)]
     for replica in replicas:
         replica.books.weigh_new(float(len(replicas) - lost))  # as long as they are up
     counts = [0] * seconds
     for step in range(seconds * 500):
+        if then is not None and step == then[0] * 500:
+            for replica, demand in zip(replicas, then[1], strict=True):
+                replica.demand = demand
         counts[step // 500] += sum(replica.step() for replica in replicas)
         for number, replica in enumerate(replicas):
             if (step + 7 * number) % YOUNG_STEPS == 0:  # replicas tick at different times
@@ -111,6 +124,37 @@ def test_a_rate_of_twenty_is_one_of_twenty_for_all(demands: list[float]) -> None
     assert sum(counts[3:]) == pytest.approx(20 * 17, rel=0.08), counts
 
 
+@pytest.mark.large
+@pytest.mark.parametrize("count", [2, 3])
+def test_requests_that_move_to_another_replica_are_expected_at_the_first_one_for_a_second_at_most(count: int) -> None:
+    quiet = [0.0] * (count - 1)
+    counts = passed_by_second([100.0, *quiet], 20, 12, burst=20, then=(6, [*quiet, 100.0]))
+    assert counts[0] <= 40
+    assert sum(counts[2:6]) == pytest.approx(80, rel=0.05), counts
+    assert 20 <= sum(counts[6:8]) <= 40 + (count - 1) * 10, counts
+    assert sum(counts[8:]) == pytest.approx(80, rel=0.08), counts
+
+
+def test_a_client_who_comes_back_pays_an_even_part_and_not_as_one_who_never_comes() -> None:
+    """While nobody asks here, all that others let pass is charged here, and a request counts once for each replica."""
+    spending = FleetSpending()
+    asked, charges = 0, list[Charge]()
+    for turn in range(30):
+        asked += 10 if turn < 10 else 0
+        spending.hear("1", {(1, 2): (60, 10)})
+        charges = spending.turn([Spent(1, 2, asked, asked, 0)], 0.5, others=1)
+    assert charges == [Charge(1, 2, 10.0, 2.0)]
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("count", [2, 3])
+def test_what_passes_too_much_when_a_client_spreads_is_bounded_by_the_delay(count: int) -> None:
+    quiet = [0.0] * (count - 1)
+    counts = passed_by_second([100.0, *quiet], 20, 12, burst=20, then=(6, [100.0] * count))
+    assert sum(counts[6:9]) <= 60 + (count - 1) * 20 * 0.5 + count, counts
+    assert sum(counts[9:]) == pytest.approx(60, rel=0.08), counts
+
+
 def test_what_is_below_the_rate_passes_everywhere() -> None:
     counts = passed_by_second([6.0, 8.0], 20, 12, burst=20)
     chances = ((Random(0), 6.0 / 500), (Random(1), 8.0 / 500))
@@ -133,7 +177,7 @@ def known(row: Spent) -> FleetSpending:
 def test_a_client_that_left_leaves_nothing_behind() -> None:
     spending = known(Spent(1, 2, 5, 5, 0))
     spending.hear("1", {(1, 2): (50, 10)})
-    (first,) = spending.turn([Spent(1, 2, 5, 5, 0)], 0.5)
+    (first,) = spending.turn([Spent(1, 2, 5, 5, 0)], 0.5, others=1)
     assert first.passed == 10.0, "nobody had expected that"
     assert first.factor is not None
     assert first.factor > 1.0
@@ -165,3 +209,14 @@ def test_others_cannot_make_it_grow_without_bound() -> None:
     spending = FleetSpending()
     spending.hear("1", {(1, key): (1, 1) for key in range(1, 20_000)})
     assert len(spending.turn([], 0.5)) <= 8192
+
+
+def test_clients_of_one_namespace_leave_room_for_those_of_another() -> None:
+    spending, modest, greedy = FleetSpending(), 1 << TENANT_SHIFT, 2 << TENANT_SHIFT
+    spending.hear("b", {(greedy + key % 2, key): (1, 1) for key in range(1, 20_000)})
+    told = spending.turn([Spent(modest, 5, 3, 3, 1)], 0.5, others=1)
+    assert [each for each in told if each.limit == modest] == [Charge(modest, 5, 0.0, 2.0)]
+    for _ in range(30):
+        spending.turn([], 0.5, others=1)
+    spending.hear("b", {(greedy, 1): (1, 1)})
+    assert [each.limit for each in spending.turn([], 0.5, others=1)] == [greedy], "who is quiet gives room back"

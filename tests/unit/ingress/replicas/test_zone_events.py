@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.replicas.messages import LeftRow
+from ingress.replicas.messages import LEFT_MOST, LeftRow
 from ingress.replicas.zone_events import LeavingView, LeftZone, ZoneEvent, ZoneEvents
 from tests import builders as build
 
@@ -60,3 +60,11 @@ def test_one_of_three_replicas_of_a_zone_is_not_enough() -> None:
     well = LeavingView("zone-a", ())
     found.turn(LeavingView("zone-a", left(9)), [well, well])
     assert found.events == ()
+
+
+def test_a_namespace_that_leaves_thousands_of_zones_is_told_beside_another() -> None:
+    found = events()
+    greedy = {(f"greedy/s{number:05}:80", "zone-a") for number in range(2 * LEFT_MOST)}
+    found.turn(LeavingView("zone-b", frozenset({*greedy, ("shop/s0:80", "zone-a")})), ())
+    assert len(found.rows) == LEFT_MOST
+    assert LeftRow("shop/s0:80", "zone-a") in found.rows

@@ -32,6 +32,7 @@ from tests.unit.ingress.cluster import (
     ingress_class,
     inventory,
     node,
+    rule,
     service,
     tls_secret,
 )
@@ -67,6 +68,15 @@ def test_a_replay_changes_nothing() -> None:
     known = inventory(service())
     assert not known.apply(Upserted(service()))
     assert not known.apply(Replaced(Kind.SERVICE, (service(),)))
+
+
+def test_a_newer_version_is_of_one_object_that_is_known_and_no_slice() -> None:
+    known = inventory(ingress("web", rule()), endpoint_slice())
+    assert known.is_newer_version(Upserted(ingress("web", rule("b.test"))))
+    assert not known.is_newer_version(Upserted(ingress("other", rule())))
+    assert not known.is_newer_version(Upserted(endpoint_slice()))
+    assert not known.is_newer_version(Removed(Kind.INGRESS, "shop", "web"))
+    assert not known.is_newer_version(Replaced(Kind.INGRESS, ()))
 
 
 def test_a_new_resource_version_alone_changes_nothing() -> None:

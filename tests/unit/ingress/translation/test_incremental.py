@@ -98,6 +98,15 @@ def test_what_has_not_changed_is_the_same_object() -> None:
     assert all(map(lambda old, new: old is new, before.model.backends, after.model.backends))
 
 
+def test_a_service_that_a_host_no_longer_names_stays_while_another_host_does() -> None:
+    known, memories = many(3), Memories()
+    known.apply(Upserted(ingress("app-00", rule("app-00.test", path(to=backend("cart"))))))
+    translate(known, _CONTEXT, memories=memories)
+    for name, to in (("app-00", "app-02"), ("app-01", "app-02"), ("app-02", "gone"), ("app-00", "cart")):
+        known.apply(Upserted(ingress(name, rule(f"{name}.test", path(to=backend(to))))))
+        assert_same(translate(known, _CONTEXT, memories=memories), known)
+
+
 def test_a_slice_makes_only_its_service_anew() -> None:
     known, memories = many(), Memories()
     before = translate(known, _CONTEXT, memories=memories)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.translation.sharing import fair_shares, fairly_held
+from ingress.translation.sharing import fair_shares, fairly_first, fairly_held
 
 MOST = 12
 NAMESPACES = st.sampled_from("abcde")
@@ -20,6 +21,18 @@ def test_shares_are_as_equal_as_what_is_asked_for(wanted: dict[str, int], total:
     assert sum(shares.values()) == min(total, sum(wanted.values()))
     for name, share in shares.items():
         assert share == wanted[name] or share >= max(shares.values()) - 1
+
+
+@given(st.lists(st.tuples(NAMESPACES, st.integers())), st.integers(0, 20))
+def test_what_is_shown_are_the_first_ones_of_each_namespace(items: list[tuple[str, int]], most: int) -> None:
+    shown = fairly_first(items, most, lambda item: item[0])
+    wanted = Counter(namespace for namespace, _ in items)
+    assert Counter(namespace for namespace, _ in shown) == +Counter(fair_shares(wanted, most))
+    for namespace in wanted:
+        own = [item for item in items if item[0] == namespace]
+        assert [item for item in shown if item[0] == namespace] == own[: fair_shares(wanted, most)[namespace]]
+    rest = iter(items)
+    assert all(item in rest for item in shown), "in their order"
 
 
 @given(ASKED)

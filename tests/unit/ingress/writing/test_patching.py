@@ -19,10 +19,11 @@ pytestmark = pytest.mark.large
 
 
 class LabelPatch(msgspec.Struct, frozen=True):
-    """A patch of the labels of an Ingress."""
+    """A patch of the labels of an Ingress. `namespace` is whose turn it is; all Ingresses are in one here."""
 
     name: str
     group: str = "shop"
+    namespace: str = "shop"
     body: bytes = b'{"metadata":{"labels":{"a":"b"}}}'
 
     @property
@@ -85,6 +86,36 @@ async def test_a_busy_server_ends_the_round_and_a_lost_lease_too(tmp_path: Path)
         scene.leads = False
         await scene.patcher.carry_out([LabelPatch("a")])
         assert len(scene.told) == 1
+
+
+async def test_namespaces_take_turns(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server, *"abcdef")
+        scene = Scene(client)
+        patches = [*(LabelPatch(each, namespace="greedy") for each in "abcd"), LabelPatch("e"), LabelPatch("f")]
+        await scene.patcher.carry_out(patches)
+        assert [name for name, _ in scene.told] == list("aebfcd")
+
+
+async def test_a_server_that_is_busy_for_one_namespace_is_asked_about_the_others(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server, *"abcd")
+        server.faults.add(Fault(verb="patch", status=500, matches=lambda call: call.name in "ab"))
+        scene = Scene(client)
+        patches = [*(LabelPatch(each, namespace="greedy") for each in "ab"), LabelPatch("c"), LabelPatch("d")]
+        turn = await scene.patcher.carry_out(patches)
+        assert [name for name, outcome in scene.told if outcome is PatchOutcome.WRITTEN] == ["c", "d"]
+        assert scene.told[0] == ("a", PatchOutcome.BUSY)
+        assert (turn.is_unfinished, len(scene.told)) == (True, 3)
+
+
+async def test_a_server_that_is_busy_for_two_namespaces_is_left_alone(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server, *"abc")
+        server.faults.add(Fault(verb="patch", status=503))
+        scene = Scene(client)
+        await scene.patcher.carry_out([LabelPatch(each, namespace=each) for each in "abc"])
+        assert scene.told == [("a", PatchOutcome.BUSY), ("b", PatchOutcome.BUSY)]
 
 
 async def test_the_rate_holds(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ingress.migration.checking import translated_dump
-from ingress.migration.dumps import read_dump
 from ingress.migration.rehearsal.foreseeing import Oracle
 from ingress.settings.context import TranslationContext
+from ingress.sources.dumps import read_dump
 from ingress.translation.assembly import Translation
 from tests.integration.manifests import Document, ManifestFolder, service
 from tests.unit.ingress.migration.dumped import CONTEXT

@@ -13,7 +13,7 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, Translation, translate
-from ingress.translation.gateway.memory import GatewayMemory, Kept
+from ingress.translation.gateway.memory import GatewayMemory, Kept, SameObjects
 from tests.unit.ingress.cluster import inventory, service, tls_secret
 from tests.unit.ingress.translation.gateway.objects import (
     gateway,
@@ -43,6 +43,18 @@ def test_what_was_given_the_same_is_the_same_object_until_nobody_asks() -> None:
     kept.begin()
     kept.begin()
     assert kept.of("a", (2,), list) is not one
+
+
+def test_of_the_same_object_the_same_is_made() -> None:
+    same: SameObjects[str, list[str]] = SameObjects()
+    items = ["".join(("a", "b")), "".join(("a", "b"))]
+    first = same.of_each(items, lambda each: [each])
+    same.begin()
+    second = same.of_each([items[0], "".join(("a", "b"))], lambda each: [each])
+    assert (second[0] is first[0], second[1] is first[1]) == (True, False)
+    same.begin()
+    same.forget()
+    assert same.of_each(items, lambda each: [each])[0] is not first[0]
 
 
 def test_equal_values_that_many_share_become_one() -> None:

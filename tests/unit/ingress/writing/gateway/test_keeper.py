@@ -178,12 +178,27 @@ async def test_a_cluster_that_knows_only_the_old_word_gets_it(tmp_path: Path) ->
         furnish(server)
         for each in (gateway_class(), gateway()):
             server.put(each)
-        server.faults.add(Fault(verb="create", resource="services", status=422, times=1))
+        said = 'Service "gw" is invalid: spec.trafficDistribution: Unsupported value: "PreferSameZone"'
+        server.faults.add(Fault(verb="create", resource="services", status=422, times=1, message=said))
         scene = Scene(server, client)
         async with running(scene.keeper.run()):
             scene.keeper.translated()
             await until(lambda: bool(services(server)))
         assert services(server)["infra/gw"]["spec"]["trafficDistribution"] == "PreferClose"
+
+
+async def test_a_service_that_is_refused_for_something_else_changes_no_word_for_the_others(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server)
+        for each in (gateway_class(), gateway()):
+            server.put(each)
+        said = 'Service "gw" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes'
+        server.faults.add(Fault(verb="create", resource="services", status=422, times=1, message=said))
+        scene = Scene(server, client)
+        async with running(scene.keeper.run()):
+            scene.keeper.translated()
+            await until(lambda: bool(services(server)))
+        assert services(server)["infra/gw"]["spec"]["trafficDistribution"] == "PreferSameZone"
 
 
 async def test_shared_addresses_are_provided_and_no_service_is_made(tmp_path: Path) -> None:

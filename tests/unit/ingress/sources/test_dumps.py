@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ingress.migration.dumps import read_dump
 from ingress.objects.kinds import Kind
 from ingress.sources.documents import FILE_BYTES
+from ingress.sources.dumps import read_dump
 from ingress.sources.events import Replaced, SourceFindings
 from ingress.sources.folder import FolderUnreadable
 from tests.integration.manifests import Document, ingress, path, rule, service

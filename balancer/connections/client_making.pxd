@@ -1,0 +1,12 @@
+from balancer.http.current cimport CurrentSettings
+from balancer.http1.first_heads cimport FirstHeads
+from balancer.runtime.deadlines cimport Deadlines
+
+
+cdef class ClientMaker:
+    cdef public CurrentSettings _settings
+    cdef public Deadlines _deadlines
+    cdef public FirstHeads _first_heads
+    cdef public object _flusher, _names, _tally
+    cpdef make(self, arrival, bint http2, on_open)
+    cdef _deciding_name(self, arrival)
