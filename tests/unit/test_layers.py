@@ -168,7 +168,7 @@ CORE = (
     "ingress.cli.kubectl.channels",
     "ingress.cli.kubectl.drains",
     "ingress.cli.kubectl.replicas",
-    "ingress.cli.terminal.durations",
+    "ingress.admin.overview.durations",
     "ingress.cli.terminal.keys",
     "ingress.cli.terminal.ranking",
     "ingress.cli.terminal.rates",
