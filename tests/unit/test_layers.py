@@ -98,6 +98,7 @@ CORE = (
     "balancer.matching.variables",
     "balancer.metrics.definitions",
     "balancer.metrics.fleet_metrics",
+    "balancer.metrics.model_metrics",
     "balancer.metrics.process_metrics",
     "balancer.metrics.kinds",
     "balancer.metrics.nginx.series",
