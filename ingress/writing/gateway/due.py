@@ -135,7 +135,7 @@ class _ObjectMemory(msgspec.Struct):
         self.quiet = None if isinstance(item, GatewayClass) else (item, status)
 
 
-class _Asked(NamedTuple):
+class _MayBeDue(NamedTuple):
     """An object for which a write may be due, and since which turn, with a minus: what became due last comes first."""
 
     order: int
@@ -179,7 +179,7 @@ class DueWrites:
         is_new = judgement is not self._judged
         wanted = self._statuses_of(judgement)
         used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
-        asked: list[_Asked] = []
+        asked: list[_MayBeDue] = []
         known: set[Key] = set()
         for key, item in _reported(inventory, versions, self._resting):
             known.add(key)
@@ -190,7 +190,7 @@ class DueWrites:
             memory = self._memory(key, item.metadata.uid)
             if not inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
                 memory.turn = memory.turn or self._turn
-                asked.append(_Asked(-memory.turn, key, item, status, memory))
+                asked.append(_MayBeDue(-memory.turn, key, item, status, memory))
         if is_new:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
                 del self._memories[key]
@@ -199,7 +199,7 @@ class DueWrites:
 
     def _answered(
         self,
-        asked: Iterable[_Asked],
+        asked: Iterable[_MayBeDue],
         versions: Mapping[Kind, str],
         used: Collection[str],
         *,
