@@ -38,12 +38,13 @@ from balancer.workers.reports import FleetReport
 from balancer.workers.spawning import step_back
 from balancer.workers.supervised import WorkerSettings
 from balancer.workers.supervisor import FleetOptions, ProcessFleet
-from ingress.admin.answers import Answers
+from ingress.admin.answers import Answers, Known, OwnFacts
 from ingress.admin.doors import port_bound
 from ingress.admin.overview.fleet import flows_told
 from ingress.admin.overview.replica import ClusterStanding
 from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import build_admin, start_admin
+from ingress.admin.readiness import Readiness
 from ingress.fleet_trust import FleetTrust
 from ingress.following.ageing import AGE_SECONDS
 from ingress.following.build_findings import findings_of_build
@@ -53,6 +54,7 @@ from ingress.following.hook_following import HookFollowing
 from ingress.following.observed import Observed
 from ingress.following.publishing import Published
 from ingress.following.telling import ModeTelling
+from ingress.replicas.facts import FleetFacts
 from ingress.replicas.members import places_of
 from ingress.replicas.messages import FlowRow
 from ingress.replicas.picks import answers_by_namespace, picks_by_service
@@ -64,6 +66,7 @@ from ingress.sources.resolving import ResolvingSource
 
 if TYPE_CHECKING:
     from ingress.cluster import Cluster
+    from ingress.replicas.conversation import Conversation
 
 _LOG = logging.getLogger(__name__)
 
@@ -86,20 +89,21 @@ class App:
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None
         self._hooks = HookFollowing(options.hooks)
-        totals = Totals()
-        self._answers = Answers(
-            options,
+        self._conversation: Conversation | None = None
+        self._readiness = Readiness(self._published, workers=self._fleet.readiness, fleet_facts=self._fleet_facts)
+        known = Known(
             fleet=self._fleet,
             published=self._published,
-            totals=totals,
+            readiness=self._readiness,
             objects=self._objects,
             standing=self._standing,
+            fleet_facts=self._fleet_facts,
+            told_about=self._told_about,
         )
-        self._watching = Watching(self._answers, totals, on_report=self._reported)
-        self._answers.expected_loads = self._watching.expected_loads
-        self._answers.tried_text = self._watching.tried_text
+        self._totals = Totals()
+        self._watching = Watching(OwnFacts(options, known), self._totals, on_report=self._reported)
+        self._answers = Answers(options, known, totals=self._totals, watching=self._watching)
         self._observed = Observed()
-        self._totals = totals
         self._signals: asyncio.Queue[signal.Signals] = asyncio.Queue()
 
     async def run(self) -> bool:
@@ -175,6 +179,12 @@ class App:
         ages = {kind.value: age for kind, age in cluster.source.event_ages().items()}
         return ClusterStanding(cluster.leading, cluster.problem, ages)
 
+    def _fleet_facts(self) -> FleetFacts:
+        return FleetFacts() if self._conversation is None else self._conversation.facts()
+
+    def _told_about(self, service: str) -> list[str]:
+        return [] if self._conversation is None else self._conversation.told_about(service)
+
     def _reported(self, report: FleetReport) -> None:
         self._observed.reported(report.zones, at_epoch_seconds=time.time())
 
@@ -236,7 +246,7 @@ class App:
             Ends(
                 totals=self._picks,
                 answers=lambda: answers_by_namespace(self._totals, self._fleet.tables()),
-                model=self._answers.served,
+                model=lambda: self._published.model,
                 use=self._published.use_fleet,
                 memory=self._fleet.among_replicas,
                 failing=self._fleet.failing,
@@ -250,8 +260,7 @@ class App:
         )
         await conversation.start()
         stack.push_async_callback(conversation.close)
-        self._answers.fleet_facts = conversation.facts
-        self._answers.told_about = conversation.told_about
+        self._conversation = conversation
         conversing = asyncio.create_task(conversation.run())
         stack.callback(conversing.cancel)
         if (leased := self._trust.leased) is not None:
@@ -298,7 +307,7 @@ class App:
 
     async def _drain(self, told: signal.Signals) -> None:
         """Drains as `told` demands. Another signal breaks the drain off."""
-        self._answers.draining = True
+        self._readiness.draining = True
         _LOG.info("%s: drains; /readyz says 503 from now on", told.name)
         options = self._options
         grace_seconds = 0.0 if told == signal.SIGINT else options.shutdown_grace_seconds

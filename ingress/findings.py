@@ -7,7 +7,6 @@ line or an Event unchanged. Does not know where findings are shown.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable
 from enum import Enum
 
@@ -111,14 +110,14 @@ class Findings:
 
     def __init__(self, found: Iterable[Finding] = ()) -> None:
         self._found = set(found)
-        self._alike: Counter[tuple[Subject, str, Severity]] = Counter()
+        self._alike: dict[tuple[Subject, str, Severity], int] = {}
 
     def add(self, subject: Subject, *, reason: str, message: str, effect: str, severity: Severity) -> None:
         """Notes one finding. Equal findings count once. Every text is bounded and escaped.
 
         For each subject, reason and severity the first `ALIKE_LIMIT` are kept, and one that says that there are more.
         """
-        alike = self._alike[subject, reason, severity]
+        alike = self._alike.get((subject, reason, severity), 0)
         if alike > ALIKE_LIMIT:
             return
         finding = Finding(

@@ -100,11 +100,12 @@ def hello_at_hand(connection: socket.socket) -> Hello | None:
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     news = loop.create_future()
-    loop.add_reader(connection, _tell, news)
+    descriptor = connection.fileno()  # of a socket itself, uvloop counts who uses it in what ours do not have
+    loop.add_reader(descriptor, _tell, news)
     try:
         await news
     finally:
-        loop.remove_reader(connection)
+        loop.remove_reader(descriptor)
 
 
 def _tell(news: asyncio.Future[None]) -> None:

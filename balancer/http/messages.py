@@ -31,12 +31,17 @@ HTTP_1_1 = "HTTP/1.1"
 HTTP_2_0 = "HTTP/2.0"
 
 
+LOGGED_FIELDS = frozenset((b"user-agent", b"referer", b"traceparent"))
+"""The fields of requests of which the access log says more than whether X-Request-ID is there."""
+
+
 class Repeated(Remembering):
     """What requests with the same authority and the same fields have in common.
 
     Everything here is computed from authority and fields, so nothing of one request reaches another. `request_id` is
     the client's X-Request-ID, or None. `connection_options` are those of its Connection, in lower case. Memos hold the
-    fields as endpoints get them. `logged` is the memo of the access log.
+    fields as endpoints get them. `logged` is the memo of the access log, which depends on the authority,
+    `LOGGED_FIELDS` and X-Request-ID alone.
     """
 
     __slots__ = ("connection_options", "logged", "request_id")

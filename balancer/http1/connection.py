@@ -240,7 +240,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             if reader is not None:
                 request = reader.recognise(data)
                 if request is not None:
-                    self._hand_over(request, True)
+                    self._hand_over(request, reader.keep_alive)
                     return
             elif not self.requests and self._begins_as_another(data):
                 return

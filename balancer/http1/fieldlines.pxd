@@ -18,7 +18,7 @@ cdef class FieldLine:
 
 
 cdef class FieldLines:
-    cdef public list fields, names, onward, special
+    cdef public list fields, lines, names, onward, special
     cdef public object request_id
     cpdef Py_ssize_t count(self) except -1
     cpdef list values(self, bytes name)
@@ -28,13 +28,18 @@ cdef class FieldLineReader:
     cdef public object _beginning_of, _kind
     cdef public dict _lines, _names
     cdef public frozenset _special
-    @cython.locals(text=bytes, line=FieldLine, fields=list, names=list, onward=list, special=list, known=dict)
     cpdef FieldLines read(self, list texts)
+    @cython.locals(text=bytes, line=FieldLine, lines=list, known=dict)
+    cpdef list lines_of(self, list texts)
     @cython.locals(spelled=bytes, colon=bytes, value=bytes, beginning=bytes, name=KnownName, lines=dict)
     cpdef FieldLine _new_line(self, bytes text)
     @cython.locals(lower=bytes, name=KnownName, names=dict)
     cpdef KnownName _new_name(self, bytes spelled)
 
 
+@cython.locals(line=FieldLine, fields=list, names=list, onward=list, special=list)
+cpdef FieldLines gathered(list lines)
+@cython.locals(line=FieldLine)
+cpdef bint are_logged(list lines) except -1
 cpdef bint _has_doubtful_end(KnownName name, bytes text) except -1
 cpdef bytes beginning_onward(bytes name, rules)

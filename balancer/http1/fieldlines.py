@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from balancer.errors import ErrorKind, Refusal
-from balancer.http.messages import Field
+from balancer.http.messages import LOGGED_FIELDS, Field
 from balancer.http.passing import Passing, name_onward
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -68,14 +68,15 @@ class FieldLine:
 
 
 class FieldLines:
-    """The lines of one head: special fields, and all others as `fields` with their spelled `names`.
+    """The `lines` of one head: special fields, and all others as `fields` with their spelled `names`.
 
     The pieces of `onward` are the others as they are passed on. `request_id` is the first X-Request-ID, or None.
     """
 
-    __slots__ = ("fields", "names", "onward", "request_id", "special")
+    __slots__ = ("fields", "lines", "names", "onward", "request_id", "special")
 
-    def __init__(self) -> None:
+    def __init__(self, lines: list[FieldLine]) -> None:
+        self.lines = lines
         self.fields: list[Field] = []
         self.names: list[bytes] = []
         self.onward: list[bytes] = []
@@ -108,23 +109,18 @@ class FieldLineReader:
 
         Raises `Refusal` if one of them is no valid field line.
         """
-        found, known = FieldLines(), self._lines
-        fields, names = found.fields, found.names
-        onward, special = found.onward, found.special  # of four, CPython would make a tuple
+        return gathered(self.lines_of(texts))
+
+    def lines_of(self, texts: list[bytes]) -> list[FieldLine]:
+        """Each of the lines that came as `texts`. Raises `Refusal` as `read` does."""
+        lines: list[FieldLine] = []
+        known = self._lines
         for text in texts:
             line = known.get(text)
             if line is None:
                 line = self._new_line(text)
-            if line.role != PASSES:
-                if line.role == SPECIAL:
-                    special.append(line.field)
-                    continue
-                if found.request_id is None:
-                    found.request_id = line.field[1]
-            fields.append(line.field)
-            names.append(line.name)
-            onward.append(line.onward)
-        return found
+            lines.append(line)
+        return lines
 
     def _new_line(self, text: bytes) -> FieldLine:
         spelled, colon, value = text.partition(b":")
@@ -157,6 +153,32 @@ class FieldLineReader:
                 names.clear()
             names[spelled] = name
         return name
+
+
+def gathered(lines: list[FieldLine]) -> FieldLines:
+    """The lines of one head, by what they do."""
+    found = FieldLines(lines)
+    fields, names = found.fields, found.names
+    onward, special = found.onward, found.special  # of four, CPython would make a tuple
+    for line in lines:
+        if line.role != PASSES:
+            if line.role == SPECIAL:
+                special.append(line.field)
+                continue
+            if found.request_id is None:
+                found.request_id = line.field[1]
+        fields.append(line.field)
+        names.append(line.name)
+        onward.append(line.onward)
+    return found
+
+
+def are_logged(lines: list[FieldLine]) -> bool:
+    """Whether the access log says anything of one of these lines."""
+    for line in lines:  # noqa: SIM110 -- a generator is no part of a typed function
+        if line.role == REQUEST_ID or line.field[0] in LOGGED_FIELDS:
+            return True
+    return False
 
 
 def _has_doubtful_end(name: KnownName, text: bytes) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http1.drafts import options_in
 from balancer.http1.fieldlines import FieldLineReader, FieldLines
 from balancer.http1.framing import response_framing
-from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response, options_in
+from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: ([\t\x20-\x7e\x80-\xff]*))?")
 

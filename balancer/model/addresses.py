@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -61,9 +62,9 @@ _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 def is_forbidden(address: IpAddress) -> bool:
     """Whether a tenant may not have requests sent to an address."""
     end = reached(address)
-    if _METADATA.hold(end):
-        return True
-    if isinstance(end, ipaddress.IPv6Address) and _in_isatap(end):
+    if isinstance(end, ipaddress.IPv4Address):
+        return not _is_block_allowed(int(end) >> 8) or _METADATA.hold(end)
+    if _METADATA.hold(end) or _in_isatap(end):
         return True
     return not (_OF_CLUSTERS.hold(end) or is_public(end))
 
@@ -79,6 +80,16 @@ def is_public(address: IpAddress) -> bool:
     if end.is_multicast or not end.is_global or _SPECIAL.hold(end):
         return False
     return isinstance(end, ipaddress.IPv4Address) or _ALLOCATED.hold(end)
+
+
+@lru_cache(maxsize=4096)
+def _is_block_allowed(block: int) -> bool:
+    """Whether IPv4 addresses with these 24 bits in common are public or of a cluster.
+
+    No special network that is smaller lies among those. Cached, because a first sync asks for thousands of endpoints.
+    """
+    address = ipaddress.IPv4Address(block << 8 | 128)
+    return _OF_CLUSTERS.hold(address) or is_public(address)
 
 
 def is_forbidden_host(host: str) -> bool:

@@ -11,7 +11,7 @@ import time
 import msgspec
 
 from balancer.http.memos import Memo
-from balancer.http.messages import HTTP_1_1, Repeated, RequestHead
+from balancer.http.messages import HTTP_1_1, LOGGED_FIELDS, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii, repeating
 from balancer.matching.destinations import DestinationNames
@@ -21,7 +21,6 @@ from balancer.proxy.account import NOBODY, Account
 from balancer.proxy.hooked_accounts import HookedAccount
 
 _SECOND = 1_000_000
-_NOTED_FIELDS = frozenset((b"user-agent", b"referer", TRACEPARENT))
 _encode = msgspec.json.Encoder().encode
 _NO_REQUEST = RequestHead(
     method=b"",
@@ -66,7 +65,7 @@ class Noted(Memo):
         self.host = request.authority.decode("latin-1")
         values: dict[bytes, bytes] = {}
         for name, value in request.fields:
-            if name in _NOTED_FIELDS and name not in values:
+            if name in LOGGED_FIELDS and name not in values:
                 values[name] = value
         self.user_agent = _text(values.get(b"user-agent"))
         self.referer = _text(values.get(b"referer"))

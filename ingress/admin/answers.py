@@ -1,6 +1,6 @@
-"""Gives the answers of the admin port: readiness, metrics, model, findings, explanations, and the facts of overviews.
+"""Gives the answers of the admin port: metrics, model, findings, explanations; and the facts of overviews.
 
-An `AdminSource` and an `OverviewSource` over the fleet and what is published. Does not know HTTP, nor who starts what.
+An `OverviewSource` and an `AdminSource` over the fleet and what is published. Does not know HTTP, nor who starts what.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -24,13 +24,14 @@ from balancer.model.publication import RoutingModel
 from balancer.runtime.build import build_told
 from balancer.workers.fleet import Fleet
 from balancer.workers.reports import FleetReport
-from balancer.zones.draining import leaves_load_balancers
 from ingress.admin.overview.document import FleetPart, Flow, ReplicaFacts, SettingRow
 from ingress.admin.overview.fleet import fleet_part
 from ingress.admin.overview.in_force import setting_rows
 from ingress.admin.overview.listing import peer_rows
 from ingress.admin.overview.replica import ClusterStanding, Publishing, replica_facts
+from ingress.admin.overview.watching import Watching
 from ingress.admin.pages import Document, model_document
+from ingress.admin.readiness import Readiness
 from ingress.explain.evidence import Evidence
 from ingress.findings import Finding
 from ingress.following.publishing import Published, with_report
@@ -40,115 +41,105 @@ from ingress.sources.inventory import Inventory
 
 _PROCESSES_SECONDS = 5.0  # for how long what the kernel says about processes is shown; reading it takes milliseconds
 
-_NOTHING = RoutingModel()
+
+class Known(msgspec.Struct, frozen=True, kw_only=True):
+    """What the answers come from. Functions return what is known now.
+
+    `objects` are those of the cluster, `standing` is how the API server is followed. `fleet_facts` are what the
+    conversation with other replicas has brought, `told_about` says in sentences what they told about a Service.
+    """
+
+    fleet: Fleet
+    published: Published
+    readiness: Readiness
+    objects: Callable[[], Inventory]
+    standing: Callable[[], ClusterStanding]
+    fleet_facts: Callable[[], FleetFacts]
+    told_about: Callable[[str], list[str]]
 
 
 class Answers:
-    """What one replica knows about itself. `draining` is set when it has begun to stop."""
+    """What one replica answers to its operator (an `AdminSource`)."""
 
-    def __init__(
-        self,
-        options: RunOptions,
-        *,
-        fleet: Fleet,
-        published: Published,
-        totals: Totals,
-        objects: Callable[[], Inventory],
-        standing: Callable[[], ClusterStanding],
-    ) -> None:
-        """`objects` returns the cluster's objects that are known now, `standing` how the API server is followed."""
+    def __init__(self, options: RunOptions, known: Known, *, totals: Totals, watching: Watching) -> None:
+        """`totals` may be shared with whoever reads the same tables. `watching` looks at the counters."""
         self._options = options
-        self._fleet = fleet
-        self._published = published
-        self._objects = objects
-        self._standing = standing
-        self._exposition = Exposition(tables=fleet.tables, clock=time.time, identity=_identity(options), totals=totals)
-        self._processes: Mapping[str, Series] = {}
-        self._processes_until = 0.0
-        self.draining = False
-        self.fleet_facts: Callable[[], FleetFacts] = FleetFacts
-        """What is known about the conversation with other replicas. Who runs the conversation sets it."""
-        self.told_about: Callable[[str], list[str]] = lambda _: []
-        """What other replicas told about a Service, in sentences. Who runs the conversation sets it."""
-        self.expected_loads: Callable[[], Mapping[tuple[str, str, str], float]] = dict
-        """The loads that are expected of endpoints, by namespace, Service and zone. Who keeps the catalog sets it."""
-        self.tried_text: Callable[[tuple[str, str]], Awaitable[str]] = _untried
-        """What the dry run of a Service would change, in a sentence. Who keeps the counters sets it."""
-
-    # What the admin port asks (AdminSource).
+        self._known = known
+        self._watching = watching
+        tables = known.fleet.tables
+        self._exposition = Exposition(tables=tables, clock=time.time, identity=_identity(options), totals=totals)
 
     def readiness(self) -> str | None:
-        if self.draining:
-            return "draining"
-        publication = self._published.publication
-        if publication is None:
-            return "no configuration yet"
-        own, zones = publication.model.own_zone, publication.model.zones
-        if leaves_load_balancers(own, zones):
-            return f"zone {own.zone} is drained, and zone-drain-replicas lets its replicas leave load balancers"
-        if self.fleet_facts().is_away:
-            return "what this replica asks fails in all zones and answers other replicas (fleet-readiness)"
-        return self._fleet.readiness()
+        return self._known.readiness.problem()
 
     async def metrics(self) -> list[bytes]:
-        report = await self._fleet.report()
+        known = self._known
+        report = await known.fleet.report()
         snapshot = msgspec.structs.replace(
-            with_report(self._published.snapshot(), report),
-            processes=await asyncio.to_thread(process_series, self._fleet.processes()),
+            with_report(known.published.snapshot(), report),
+            processes=await asyncio.to_thread(process_series, known.fleet.processes()),
             interpreter=await asyncio.to_thread(interpreter_text),
-            expected_loads=self.expected_loads(),
-            fleet=fleet_series(self.fleet_facts()),
-            watch_ages_seconds={(kind,): age for kind, age in self._standing().watch_ages_seconds.items()},
+            expected_loads=self._watching.expected_loads(),
+            fleet=fleet_series(known.fleet_facts()),
+            watch_ages_seconds={(kind,): age for kind, age in known.standing().watch_ages_seconds.items()},
         )
         return await self._exposition.render(snapshot)
 
     def model(self) -> Document:
-        publication = self._published.publication
+        publication = self._known.published.publication
         if publication is None:
             return {"generation": 0}
         return {"generation": publication.generation, "model": model_document(publication.model)}
 
     async def health(self) -> list[Document]:
-        report = await self._fleet.report()
+        report = await self._known.fleet.report()
         return [
             {"backend": backend, "endpoint": endpoint, "state": state, "workers": workers}
             for (backend, endpoint, state), workers in sorted(report.unwell.items())
         ]
 
     def findings(self) -> list[Document]:
-        return [msgspec.to_builtins(finding) for finding in self._published.findings]
+        return [msgspec.to_builtins(finding) for finding in self._known.published.findings]
 
     def statuses(self) -> list[Document]:
-        return [msgspec.to_builtins(standing) for standing in self._published.standings]
+        return [msgspec.to_builtins(standing) for standing in self._known.published.standings]
 
     async def explain(self, url: str, fields: Sequence[str], *, client: str) -> Explanation:
-        draft = await self._fleet.explain(url, fields, client=client)
-        told = complete(draft, Evidence(self.objects(), self._options.context, findings=self._published.findings))
-        if told.service is not None and (more := self.told_about(told.service)):
+        known = self._known
+        draft = await known.fleet.explain(url, fields, client=client)
+        told = complete(draft, Evidence(known.objects(), self._options.context, findings=known.published.findings))
+        if told.service is not None and (more := known.told_about(told.service)):
             told = msgspec.structs.replace(told, steps=(*told.steps, *more))
         if told.service is None or told.dry_run_reason is msgspec.UNSET:
             return told
         namespace, _, name = told.service.partition("/")
-        text = await self.tried_text((namespace, name))
+        text = await self._watching.tried_text((namespace, name))
         return msgspec.structs.replace(told, dry_run=text or told.dry_run)
 
-    # What the overview is made of (OverviewSource).
+
+class OwnFacts:
+    """What the overview of one replica is made of (an `OverviewSource`)."""
+
+    def __init__(self, options: RunOptions, known: Known) -> None:
+        self._options = options
+        self._known = known
+        self._processes: Mapping[str, Series] = {}
+        self._processes_until = 0.0
 
     def tables(self) -> Sequence[Buffer]:
-        return self._fleet.tables()
+        return self._known.fleet.tables()
 
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
-        return await self._fleet.report(about)
+        return await self._known.fleet.report(about)
 
     def served(self) -> RoutingModel:
-        publication = self._published.publication
-        return _NOTHING if publication is None else publication.model
+        return self._known.published.model
 
     def present_findings(self) -> tuple[Finding, ...]:
-        return self._published.findings
+        return self._known.published.findings
 
     def objects(self) -> Inventory:
-        return self._objects()
+        return self._known.objects()
 
     def settings(self) -> Iterable[SettingRow]:
         namespace, _, name = self._options.context.configmap.partition("/")
@@ -158,14 +149,14 @@ class Answers:
     def fleet(self, own: tuple[Flow, ...]) -> FleetPart:
         served = self.served()
         name = self._options.cluster.pod_name or socket.gethostname()
-        return fleet_part(self.fleet_facts(), name, served.own_zone.zone or "", own, served.zones.prices)
+        return fleet_part(self._known.fleet_facts(), name, served.own_zone.zone or "", own, served.zones.prices)
 
     async def replica(self, report: FleetReport, *, restarts: int) -> ReplicaFacts:
         now = asyncio.get_running_loop().time()
         if now >= self._processes_until:
             self._processes_until = now + _PROCESSES_SECONDS
-            self._processes = await asyncio.to_thread(process_series, self._fleet.processes())
-        options, published = self._options, self._published
+            self._processes = await asyncio.to_thread(process_series, self._known.fleet.processes())
+        options, published = self._options, self._known.published
         pod = options.cluster.pod_name or ""
         return replica_facts(
             pod=pod,
@@ -178,17 +169,13 @@ class Answers:
                 published.published_at_epoch_seconds or 0.0,
                 published.translation_seconds,
             ),
-            problem=self.readiness() or "",
-            cluster=self._standing(),
+            problem=self._known.readiness.problem() or "",
+            cluster=self._known.standing(),
             report=report,
             processes=self._processes,
             restarts=restarts,
             peers=peer_rows(self.objects(), options.context.own_service, pod=pod, port=options.admin_port),
         )
-
-
-async def _untried(_service: tuple[str, str]) -> str:
-    return ""
 
 
 def _identity(options: RunOptions) -> ControllerIdentity | None:

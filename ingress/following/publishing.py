@@ -31,6 +31,8 @@ from ingress.translation.gateway.standings import ObjectStanding
 _Place = tuple[str, str, str, str]
 _Service = tuple[str, str]
 
+_NOTHING = RoutingModel()
+
 
 class Published:
     """The newest publication and its findings: those of its translation, and those that requests have shown.
@@ -79,6 +81,11 @@ class Published:
     def version(self) -> str:
         """The version of this program."""
         return self._snapshot.version
+
+    @property
+    def model(self) -> RoutingModel:
+        """The model in use; an empty one before the first publication."""
+        return _NOTHING if self.publication is None else self.publication.model
 
     @property
     def published_at_epoch_seconds(self) -> float | None:

@@ -10,12 +10,12 @@ together let no more pass than the rate. As soon as the others had time to tell,
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from balancer.runtime.shares import FairShares
 from balancer.sharing.spending import TENANT_SHIFT, Spent
+from ingress.replicas.pace import RecentPace
 
 YOUNG_SECONDS: Final = 0.5
 """For so long a client is new: others had no time to tell about it."""
@@ -23,11 +23,6 @@ YOUNG_SECONDS: Final = 0.5
 TICK_SECONDS: Final = 0.1
 """How often to look for new clients."""
 
-# Rates are averaged over so many seconds: messages come in steps of half a second.
-_RATE_SECONDS: Final = 1.0
-# Others of whom nothing came for so long, although so many requests were expected, are asked by this client no more.
-_SILENT_SECONDS: Final = 0.75
-_SILENT_REQUESTS: Final = 5.0
 _FACTOR_MOST: Final = 64.0
 # A client that nobody has seen for so long is forgotten.
 _QUIET_SECONDS: Final = 10.0
@@ -65,7 +60,6 @@ class _LimitedClient:
         "others",
         "others_asked",
         "others_passed",
-        "others_silent_seconds",
         "passed",
         "passing",
         "quiet_seconds",
@@ -78,16 +72,15 @@ class _LimitedClient:
         self.passed = 0
         self.others_asked = 0  # since the last turn
         self.others_passed = 0
-        self.here = 0.0
-        self.passing = 0.0
-        self.others = 0.0
+        self.here = RecentPace()
+        self.passing = RecentPace()
+        self.others = RecentPace()
         self.factor = 1.0
         self.told_factor: float | None = None
         self.tellers: set[str] = set()  # of messages while it was new
         self.balance = 0.0  # requests of others that were not charged yet
         self.quiet_seconds = 0.0
         self.known_seconds = 0.0
-        self.others_silent_seconds = 0.0
 
 
 class FleetSpending:
@@ -165,32 +158,24 @@ def _charge(
     if was_young:
         client.factor = even
     client.known_seconds += elapsed
-    # While it is new, an average is the mean of all that came.
-    weight = elapsed / client.known_seconds if was_young else -math.expm1(-elapsed / _RATE_SECONDS)
-    client.here += weight * (asked / elapsed - client.here)
-    client.passing += weight * (passed / elapsed - client.passing)
-    client.others = _rate_of_others(client, elapsed, weight)
+    client.here.take(asked, elapsed)
+    client.passing.take(passed, elapsed)
+    client.others.take(client.others_asked, elapsed)
+    if not was_young and client.others.has_ended:
+        client.others.rate = 0.0
     client.balance += client.others_passed - passed * (client.factor - 1.0)
     client.others_asked = 0
     client.others_passed = 0
     beyond = 0.0
     if client.known_seconds >= YOUNG_SECONDS:
         if was_young:  # the next messages of others will tell how much of that is true
-            client.others = client.here * len(client.tellers)
+            client.others.rate = client.here.rate * len(client.tellers)
         beyond = _beyond(client, was_young=was_young)
-        client.factor = _factor(client)
+        client.factor = even if client.here.is_paused else _factor(client)
     if not beyond and client.factor == client.told_factor:
         return None
     client.told_factor = client.factor
     return Charge(*place, beyond, client.factor)
-
-
-def _rate_of_others(client: _LimitedClient, elapsed: float, weight: float) -> float:
-    silent = 0.0 if client.others_asked else client.others_silent_seconds + elapsed
-    client.others_silent_seconds = silent
-    if silent >= _SILENT_SECONDS and client.others * silent >= _SILENT_REQUESTS:
-        return 0.0
-    return client.others + weight * (client.others_asked / elapsed - client.others)
 
 
 def _news(client: _LimitedClient, row: Spent | None) -> tuple[int, int]:
@@ -209,10 +194,12 @@ def _beyond(client: _LimitedClient, *, was_young: bool) -> float:
     """What is charged at once of what others let pass beyond what was expected.
 
     If nobody else knows a client that was new, all that was withheld is given back. If others know it, nobody let more
-    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged.
+    pass than an even part of the rate, so nothing is owed. Later, a difference that was not expected at all is charged,
+    and so is everything while no requests come here: a client who comes back finds here what is left of the rate.
     """
     beyond = 0.0
-    if client.others < _SLOWEST or (client.factor == 1.0 and not was_young):
+    is_expected = client.factor > 1.0 and not client.here.is_paused
+    if client.others.rate < _SLOWEST or not (is_expected or was_young):
         beyond = client.balance
     if beyond or was_young:
         client.balance = 0.0
@@ -226,11 +213,11 @@ def _factor(client: _LimitedClient) -> float:
     It is never charged at once: an expectation from a few requests is as often too high as too low. What passes in one
     message's time is the most in the balance.
     """
-    if client.others < _SLOWEST:
+    if client.others.rate < _SLOWEST:
         return 1.0
-    factor = 1.0 + client.others / max(client.here, _SLOWEST)
-    most = client.passing * factor * _BALANCE_SECONDS
+    factor = 1.0 + client.others.rate / max(client.here.rate, _SLOWEST)
+    most = client.passing.rate * factor * _BALANCE_SECONDS
     client.balance = max(-most, min(client.balance, most))
-    if client.passing > _SLOWEST:
-        factor += client.balance / (client.passing * _BALANCED_SECONDS)
+    if client.passing.rate > _SLOWEST:
+        factor += client.balance / (client.passing.rate * _BALANCED_SECONDS)
     return max(1.0, min(factor, _FACTOR_MOST))

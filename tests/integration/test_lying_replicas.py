@@ -112,6 +112,10 @@ def said(number: int, **fields: Any) -> bytes:
         b"\xff" * 100,
         b"\xdd\xff\xff\xff\xff",  # a list that is said to have four billion rows
         said(2, seconds=math.nan),
+        said(2, seconds=1e9),  # it would be up for ever
+        said(2, seconds=0.0),
+        said(2**53 + 1),
+        said(-1),
         said(2, picks=[["shop/cart", math.nan]]),
         said(2, picks=[["shop/cart", -1]]),
         said(2, picks=[["shop/cart", 2**64 - 1]]),
@@ -234,6 +238,64 @@ async def test_a_single_replica_that_lies_about_endpoints_ejects_nothing() -> No
         assert await one.hears(sender, said(1, failing=rows)) == 204
         await until(lambda: len(one.suspects) >= 200, seconds=30)
     assert not any(row.ejects for row in one.suspects)
+
+
+async def test_a_clock_in_the_future_means_nothing() -> None:
+    """No message has a time. Who says one is understood without it."""
+    sender = credentials_of(SECRET)
+    async with listening() as one:
+        assert await one.hears(sender, said(1, at=10**12, picks=[ROW])) == 204
+        assert await one.hears(sender, said(2, at=-(10**12), picks=[ROW])) == 204
+        assert one.peers() == {"up": 1}
+
+
+async def test_who_tells_without_end_is_not_read_and_others_are_heard() -> None:
+    sender, another = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one, aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{one.port}/converse"
+        for first in (1, 10_001):
+            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
+                with contextlib.suppress(ConnectionError):  # the stream ends meanwhile
+                    for number in range(first, first + 10_000):
+                        await stream.send_bytes(said(number))
+        await until(lambda: one.refused().get("too_many", 0) > 0, seconds=30)
+        assert one.conversation.facts().messages["heard"] < 10_000
+        assert await one.hears(another, said(1)) == 204
+        assert one.peers() == {"up": 2}, "that is no lie"
+
+
+async def test_pieces_of_a_message_without_end_end_the_stream() -> None:
+    piece = bytes(256 * 1024)
+    sender = credentials_of(SECRET)
+    async with listening() as one, aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{one.port}/converse"
+        async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
+            await stream.send_bytes(said(1))
+            await stream.receive()
+            connection = stream._response.connection
+            assert connection is not None
+            assert connection.transport is not None
+            for opcode in (2, *[0] * 9):  # none of them is the last one
+                connection.transport.write(struct.pack("!BBQI", opcode, 0x80 | 127, len(piece), 0) + piece)
+            ended = await stream.receive()
+            assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
+        await until(lambda: one.refused() == {"too_long": 1}, seconds=30)
+        assert one.peers() == {"distrusted": 1}
+
+
+async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out() -> None:
+    """They connect from another address, some begin a handshake, and none of them goes on."""
+    first, second = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one, contextlib.AsyncExitStack() as stack:
+        assert await one.hears(first, said(1)) == 204
+        for number in range(200):
+            _, writer = await asyncio.open_connection("127.0.0.1", one.port, local_addr=("127.0.0.9", 0))
+            stack.callback(writer.close)
+            writer.write((b"", b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x01" + b"\xff" * 64)[number % 3])
+        assert await one.hears(first, said(2)) == 204
+        assert await one.hears(second, said(1)) == 204
+        assert one.peers() == {"up": 2}
+        assert one.refused() == {}
 
 
 async def test_noise_ends_a_connection_and_nothing_else() -> None:

@@ -17,6 +17,8 @@ from ingress.demo.phases import PHASES
 from ingress.demo.stage import Stage, open_stage
 from ingress.demo.traffic import Tally
 from tests.fakes.browser import BrowserPage, browsing, chromium
+from tests.fakes.sockets import free_ports
+from tests.integration.conversing import asks, comes, replicas
 from tests.integration.manifests import ManifestFolder, endpoint_slice, ingress, ingress_class, path, rule, service
 from tests.integration.running import Zonal, running
 from tests.integration.shop import HOST, shop
@@ -210,6 +212,49 @@ async def test_the_fleet_has_this_replica_and_its_traffic(tmp_path: Path) -> Non
             await page.until("document.querySelector('main').textContent.includes('1 replica in 1 zone')")
             await page.until("document.querySelector('main').textContent.includes('--peer-port lets replicas')")
             await page.until("document.querySelector('tbody')?.textContent.includes('same zone')")
+
+
+async def test_each_replica_shows_the_traffic_of_all(tmp_path: Path) -> None:
+    zones = {"zone-a": 1, "zone-b": 1}
+    async with (
+        shop(tmp_path, zones, zone_aware_routing="true") as opened,
+        replicas(opened, tmp_path, [*zones], free_ports(2)) as (one, other),
+    ):
+        await comes(one, 1.0, "zonal_fleet_peers", state="up")
+        for zonal, count in ((one, 7), (other, 3)):
+            for _ in range(count):
+                await asks(zonal)
+        row = "[...document.querySelectorAll('tbody tr')].map((each) => each.innerText.split(/\\s+/))"
+        for zonal in (one, other):
+            async with shown(admin_of(zonal), "#/fleet") as page:
+                for zone, told_count in (("zone-a", "7"), ("zone-b", "3")):
+                    told = f"each[0] === '{zone}' && each[1] === '{zone}' && each.includes('{told_count}')"
+                    await page.until(f"{row}.some((each) => {told})")
+                await page.until("document.querySelector('main').textContent.includes('2 replicas in 2 zones')")
+
+
+DRY_RUN = """
+(async () => {
+  const { State, serviceFigures, verdict } = await import("/ui/model.js");
+  const state = new State();
+  const row = { namespace: "shop", name: "cart", mode: "zonal", reason: "zone_local", dry_run: true, zones: [] };
+  row.tried_text = "dry run: would keep 81 % in the zone, saving $412.00 a month";
+  for (const at of [1, 2, 3, 4]) {
+    const flows = ["a", "b"].map((zone) => ({ from_zone: "a", to_zone: zone, requests: 100 * at }));
+    const services = [{ ...row, requests: { local: 100 * at, remote: 100 * at } }];
+    const timeline = [{ at_epoch_seconds: at, seconds: 1, local: 100, remote: 100 }];
+    const replica = { own_zone: "a" };
+    state.take({ at_epoch_seconds: at, whole: at === 1, bounds_seconds: [1], replica, flows, services, timeline });
+  }
+  return verdict(state, [serviceFigures(state.services.get("shop/cart"), state)]).text;
+})()
+"""
+
+
+async def test_a_dry_run_says_first_what_it_would_save() -> None:
+    async with demo() as stage, shown(stage.admin.url) as page:
+        said = await page.value(DRY_RUN)
+        assert said == "shop/cart: dry run: would keep 81 % in the zone, saving $412.00 a month."
 
 
 async def test_routes_show_requests_and_errors_a_second() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 
 import pytest
+import uvloop
 
 from balancer.connections.clienthello import Hello
 from balancer.connections.peeking import (
@@ -17,6 +19,7 @@ from balancer.connections.peeking import (
 )
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.http2.frames import PREFACE
+from balancer.runtime.accepted import accept
 from tests.fakes.sockets import until
 from tests.unit.balancer.connections.test_clienthello import hello, spread
 
@@ -117,3 +120,22 @@ def test_a_hello_that_is_refused_is_answered_with_an_alert_and_an_end() -> None:
         refuse_hello(ours, b"alert")
         assert theirs.recv(100) == b"alert"
         assert theirs.recv(100) == b""
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_connection_that_we_have_accepted_is_waited_for_on_each_loop(
+    new_loop: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def seen() -> bool:
+        with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as theirs:
+            theirs.connect(listener.getsockname())
+            ours, _ = accept(listener, socket.AF_INET)
+            with ours:
+                ours.setblocking(False)
+                reading = asyncio.create_task(begins_http2(ours))
+                await asyncio.sleep(0)  # it waits
+                theirs.sendall(PREFACE)
+                return await reading
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        assert runner.run(seen())

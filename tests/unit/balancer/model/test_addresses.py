@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 
 import pytest
 from hypothesis import given
@@ -61,6 +61,15 @@ def test_what_a_tenant_may_name(address: str) -> None:
     assert not is_forbidden_endpoint(ip_address(address))
     assert not is_forbidden_host(address)
     assert not is_forbidden_host(f"[{address}]")
+
+
+@given(st.ip_addresses(v=4))
+def test_all_addresses_of_a_block_are_allowed_or_none(address: IPv4Address) -> None:
+    """Also next to the special networks, which the strategy prefers."""
+    of_clusters = map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))
+    is_allowed = is_public(address) or any(address in each for each in of_clusters)
+    of_metadata = str(address) in {"168.63.129.16", "100.100.100.200"}
+    assert is_forbidden(address) == (of_metadata or not is_allowed)
 
 
 @given(any_ipv4)

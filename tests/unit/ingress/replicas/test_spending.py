@@ -135,12 +135,23 @@ def test_requests_that_move_to_another_replica_are_expected_at_the_first_one_for
     assert sum(counts[8:]) == pytest.approx(80, rel=0.08), counts
 
 
+def test_a_client_who_comes_back_pays_an_even_part_and_not_as_one_who_never_comes() -> None:
+    """While nobody asks here, all that others let pass is charged here, and a request counts once for each replica."""
+    spending = FleetSpending()
+    asked, charges = 0, list[Charge]()
+    for turn in range(30):
+        asked += 10 if turn < 10 else 0
+        spending.hear("1", {(1, 2): (60, 10)})
+        charges = spending.turn([Spent(1, 2, asked, asked, 0)], 0.5, others=1)
+    assert charges == [Charge(1, 2, 10.0, 2.0)]
+
+
 @pytest.mark.large
 @pytest.mark.parametrize("count", [2, 3])
 def test_what_passes_too_much_when_a_client_spreads_is_bounded_by_the_delay(count: int) -> None:
     quiet = [0.0] * (count - 1)
     counts = passed_by_second([100.0, *quiet], 20, 12, burst=20, then=(6, [100.0] * count))
-    assert sum(counts[6:9]) <= 60 + (count - 1) * 20 * 0.5, counts
+    assert sum(counts[6:9]) <= 60 + (count - 1) * 20 * 0.5 + count, counts
     assert sum(counts[9:]) == pytest.approx(60, rel=0.08), counts
 
 
@@ -166,7 +177,7 @@ def known(row: Spent) -> FleetSpending:
 def test_a_client_that_left_leaves_nothing_behind() -> None:
     spending = known(Spent(1, 2, 5, 5, 0))
     spending.hear("1", {(1, 2): (50, 10)})
-    (first,) = spending.turn([Spent(1, 2, 5, 5, 0)], 0.5)
+    (first,) = spending.turn([Spent(1, 2, 5, 5, 0)], 0.5, others=1)
     assert first.passed == 10.0, "nobody had expected that"
     assert first.factor is not None
     assert first.factor > 1.0

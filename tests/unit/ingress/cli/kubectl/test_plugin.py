@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from ingress.admin.overview.document import EndpointRow, Overview, ZoneRow
+from ingress.admin.overview.document import EndpointRow, FleetPart, FleetReplica, Overview, ZoneRow
 from ingress.cli.flags import BadInput
 from ingress.cli.kubectl.plugin import plugin
 from tests.fakes.apiserver import ApiServer
@@ -87,6 +88,30 @@ async def test_replicas_are_added_up_or_chosen_by_zone(tmp_path: Path) -> None:
         assert [each["pod"] for each in json.loads(chosen.stdout)] == ["of-zone-b"]
         top = await kubectl("top", "--once", "--interval", "0.2", "-o", "json")
         assert json.loads(top.stdout)["replicas"] == 2
+
+
+async def test_the_fleet_is_shown_whichever_replica_is_asked(tmp_path: Path) -> None:
+    part = FleetPart(
+        replicas=(
+            FleetReplica("zonal-0", "zone-a", own=True, requests=90210),
+            FleetReplica("zonal-1", "zone-b", age_seconds=3.2, requests=10022),
+        ),
+        flows=(flow("zone-b", 34530),),
+    )
+    told = (msgspec.structs.replace(replica("zone-a"), fleet=part),)
+    async with used(tmp_path, told) as kubectl:
+        result = await kubectl("fleet", "--zone", "zone-a")
+        assert result.exit_code == 0
+        assert [line.split() for line in result.stdout.splitlines()] == [
+            ["REPLICA", "ZONE", "STATE", "HEARD", "REQUESTS"],
+            ["zonal-0", "zone-a", "up", "-", "90210"],
+            ["zonal-1", "zone-b", "up", "3.2", "s", "10022"],
+            [],
+            ["FROM", "TO", "REQUESTS", "ERRORS", "BYTES"],
+            ["zone-a", "zone-b", "34530", "0", "0"],
+        ]
+        rows = json.loads((await kubectl("fleet", "-o", "json")).stdout)
+        assert [each["name"] for each in rows["replicas"]] == ["zonal-0", "zonal-1"]
 
 
 async def test_filters_of_zonal_stay(tmp_path: Path) -> None:

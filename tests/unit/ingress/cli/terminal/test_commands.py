@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ingress.admin.overview.document import CertificateRow, EndpointRow, RouteRow
+from ingress.admin.overview.document import CertificateRow, EndpointRow, FleetPart, FleetReplica, RouteRow
 from ingress.cli.terminal import commands
 from ingress.cli.terminal.commands import ViewOptions
 from ingress.cli.terminal.lookout import CannotShow, TopOptions
@@ -48,6 +48,18 @@ def test_routes_and_endpoints_end_with_1_if_nothing_matches(capsys: pytest.Captu
             assert show(ViewOptions(admins=(port.url,), wish=Wish(text="nothing"))) == 1
             (said,) = capsys.readouterr().out.splitlines()
             assert said.startswith("No ")
+
+
+def test_the_fleet_is_well_if_everybody_hears_everybody(capsys: pytest.CaptureFixture[str]) -> None:
+    own = FleetReplica("zonal-0", "zone-a", own=True)
+    well = FleetPart(replicas=(own, FleetReplica("zonal-1", "zone-b", age_seconds=0.4)))
+    deaf = FleetPart(replicas=(own, FleetReplica("zonal-1", "zone-b", state="silent", age_seconds=20.0)))
+    for part, status in ((well, 0), (deaf, 1)):
+        with admin_port(overview(fleet=part)) as port:
+            assert commands.show_fleet(ViewOptions(admins=(port.url,))) == status
+            assert ("zonal-0 does not hear zonal-1" in capsys.readouterr().out) is bool(status)
+            assert commands.show_fleet(ViewOptions(admins=(port.url, closed_url()), output="json")) == 1
+            assert len(json.loads(capsys.readouterr().out)["replicas"]) == 2
 
 
 def test_nothing_wrong_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
