@@ -186,20 +186,20 @@ class _Review(msgspec.Struct, frozen=True, rename="camel"):
     request: _Request
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _PlacedRequest(msgspec.Struct, frozen=True):
     """What of a request says whose it is."""
 
     namespace: str = ""
 
 
-class _Placed(msgspec.Struct, frozen=True):
+class _PlacedReview(msgspec.Struct, frozen=True):
     """A review of which no more is read than whose it is."""
 
-    request: _Place
+    request: _PlacedRequest
 
 
 # Made here, and not by each thread: msgspec crashes when two threads see a type for the first time at once.
-_REVIEWS, _PLACES = msgspec.json.Decoder(_Review), msgspec.json.Decoder(_Placed)
+_REVIEWS, _PLACES = msgspec.json.Decoder(_Review), msgspec.json.Decoder(_PlacedReview)
 
 
 class _Judgement(msgspec.Struct, frozen=True):
