@@ -12,7 +12,7 @@ from itertools import combinations
 import pytest
 
 from balancer.picking.failing import FailingRow
-from tests.features.fleet.simulated import Replica, SimulatedFleet
+from tests.bench.fleet.simulated import Replica, SimulatedFleet
 
 ZONES = {"zone-a": 80.0, "zone-b": 10.0, "zone-c": 10.0}
 ALL = {"zone-a": 8000, "zone-b": 1000, "zone-c": 1000}
@@ -166,3 +166,27 @@ def test_endpoints_that_fail_for_one_replica_are_told_while_half_of_the_links_lo
     for each in fleet.replicas.values():
         if not each.failing:
             assert any(row.ejects for row in each.suspects), each.place
+
+
+def test_a_dead_endpoint_of_ten_is_left_by_ten_replicas_within_three_seconds_at_twenty_requests_a_second() -> None:
+    """Every tenth request goes there, so one fails each half second, at another replica each time."""
+    made = [Replica(f"{zone} {number}", zone, 2.0) for number in range(4) for zone in ZONES][:10]
+    fleet, place = SimulatedFleet(made), ("shop/cart:80", "10.0.0.1:80")
+    fleet.run(10.0)
+    began, attempts, left_at = fleet.now, 0, dict[str, float]()
+
+    def step() -> None:
+        nonlocal attempts
+        for each in made:
+            if any(row.ejects for row in each.suspects):
+                left_at.setdefault(each.place, fleet.now - began)
+        if (fleet.now - began) % 0.5 == 0.0:
+            asked = made[attempts % len(made)]
+            if asked.place not in left_at:
+                failures = asked.failing[0][place].failures if asked.failing else 0
+                asked.failing = [{place: FailingRow(*place, failures + 1, False)}]
+            attempts += 1
+
+    fleet.run(5.0, step)
+    assert len(left_at) == len(made), left_at
+    assert max(left_at.values()) <= 3.0, left_at

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 import pytest
 
-from balancer.model.zones import Zone, ZonePolicy, ZonePolicyName, ZoneTraffic
+from balancer.model.zones import FleetUse, Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZoneTraffic
 from balancer.sharing.memory import alone
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.conversation import Conversation, ConversationOptions
@@ -37,7 +37,8 @@ FAILING = ["shop/cart:80", "10.0.0.1:80", 5, False]
 class One:
     """A replica that hears others, and what followed from that."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, name: str = "zonal-0", use: FleetUse = FleetUse.ON) -> None:
+        model = msgspec.structs.replace(MODEL, zones=ZoneFacts(fleet=use))
         self.port = port
         self.used: list[tuple[tuple[str, ZoneTraffic], ...]] = []
         self.suspects: list[SuspectRow] = []
@@ -46,7 +47,7 @@ class One:
         ends = Ends(
             totals=lambda services: dict.fromkeys(services, 0),
             answers=dict,
-            model=lambda: MODEL,
+            model=lambda: model,
             use=self.use,
             memory=alone().among_replicas,
             failing=lambda: (),
@@ -57,7 +58,7 @@ class One:
             places=lambda: self.places,
             crowded=self.crowded.append,
         )
-        options = ConversationOptions("127.0.0.1", port, (), "zonal-0")
+        options = ConversationOptions("127.0.0.1", port, (), name)
         self.conversation = Conversation(options, credentials_of(SECRET), ends)
 
     def use(self, traffic: tuple[tuple[str, ZoneTraffic], ...] | None, sick: tuple[Zone, ...] | None) -> None:
@@ -89,8 +90,8 @@ class One:
 
 
 @asynccontextmanager
-async def listening() -> AsyncIterator[One]:
-    one = One(free_ports(1)[0])
+async def listening(name: str = "zonal-0", use: FleetUse = FleetUse.ON) -> AsyncIterator[One]:
+    one = One(free_ports(1)[0], name, use)
     await one.conversation.start()
     running = asyncio.create_task(one.conversation.run())
     try:
@@ -308,6 +309,16 @@ async def test_noise_ends_a_connection_and_nothing_else() -> None:
                 assert not (await reader.read()).startswith(b"HTTP/1.1 2")
             writer.close()
         assert await one.hears(credentials_of(SECRET), said(1)) == 204
+
+
+async def test_who_is_off_tells_nothing_and_a_dry_run_tells() -> None:
+    async with listening("on") as one, listening("off", FleetUse.OFF) as off, listening("dry", FleetUse.DRY_RUN) as dry:
+        for each in (off, dry):
+            each.places = (f"127.0.0.1:{one.port}",)
+        await until(lambda: one.conversation.facts().messages["heard"] >= 3, seconds=60)
+        assert {replica.name for replica in one.conversation.facts().replicas} == {"dry"}
+        assert off.conversation.facts().messages == {"heard": 0, "sent": 0, "failed": 0}
+        assert dry.used == []
 
 
 async def test_more_replicas_than_tell_each_other_are_told_once_until_there_are_fewer() -> None:

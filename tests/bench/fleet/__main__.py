@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from balancer.model.zones import ZonePolicyName
 from tests.bench.fleet.costs import REPLICAS
 from tests.bench.fleet.costs import measure as cost
+from tests.bench.fleet.informed import informed
 from tests.bench.fleet.page import page
 from tests.bench.fleet.together import together
 from tests.bench.zones.measures import Measures, measure
-from tests.bench.zones.routers import Adaptive, TwoChoices
+from tests.bench.zones.routers import Adaptive, RandomBelow, Turns, TwoChoices
 from tests.bench.zones.scenarios import Phase, Scenario
-from tests.bench.zones.simulation import replay, requests
+from tests.bench.zones.simulation import MakeRouter, replay, requests
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -20,22 +22,31 @@ SCENARIOS = (
     Scenario("30 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, _UNEVEN),), seconds=25.0, proxies=(10, 10, 10)),
     Scenario("60 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, _UNEVEN),), seconds=25.0, proxies=(20, 20, 20)),
 )
+UNEVEN = (
+    Scenario("80/10/10, 60 %", (Phase(0.0, 0.6, (0.8, 0.1, 0.1)),), seconds=40.0),
+    Scenario("50/25/25, 70 %", (Phase(0.0, 0.7, (0.5, 0.25, 0.25)),), seconds=40.0),
+)
 BACKENDS = (5, 50, 500)
 
 
 def main() -> None:
     """Takes about six minutes, one of them of a whole core."""
-    shared = {scenario: _measured(scenario) for scenario in SCENARIOS}
+    adaptive = {each: _measured(each, {"alone": Adaptive, "together": together()}) for each in SCENARIOS}
+    proportional = {each: _measured(each, {"alone": _alone, "together": informed()}) for each in UNEVEN}
     costs = [cost(backends, replicas) for backends in BACKENDS for replicas in REPLICAS]
-    told = page(shared, costs)
+    told = page(adaptive, proportional, costs)
     print(told)
     (DOCS / "fleet-figures.md").write_text(told, encoding="utf-8")
 
 
-def _measured(scenario: Scenario) -> dict[str, Measures]:
+def _measured(scenario: Scenario, makers: dict[str, MakeRouter]) -> dict[str, Measures]:
     asked = requests(scenario)
-    makers = {"alone": Adaptive, "together": together(), "blind to zones": TwoChoices}
-    return {name: measure(scenario, replay(scenario, asked, make)) for name, make in makers.items()}
+    every = makers | {"blind to zones": TwoChoices}
+    return {name: measure(scenario, replay(scenario, asked, make)) for name, make in every.items()}
+
+
+def _alone(random_below: RandomBelow) -> Turns:
+    return Turns(ZonePolicyName.PROPORTIONAL, random_below)
 
 
 if __name__ == "__main__":

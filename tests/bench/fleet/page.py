@@ -23,6 +23,15 @@ the share of requests that leave their zone, *busiest* how busy the busiest endp
 |---|---|---|---|---|
 """
 
+_INFORMED: Final = """
+## What it is worth to `proportional`
+
+Simulated with the exchange that serves, in simulated time: each replica knows the requests of all others.
+
+| scenario (least share) | replicas | leaving | p99 | busiest |
+|---|---|---|---|---|
+"""
+
 _COST: Final = f"""
 ## What it costs
 
@@ -42,18 +51,26 @@ decide as each of them does alone: divide such an installation into several, eac
 """
 
 
-def page(shared: Mapping[Scenario, Mapping[str, Measures]], costs: Iterable[Cost]) -> str:
-    """The page: what sharing is worth under `adaptive`, and what the exchange costs."""
-    worth = [
-        _worth(f"{scenario.name} ({least_share(scenario):.0%})", name, found)
-        for scenario, rows in shared.items()
-        for name, found in rows.items()
+Found = Mapping[Scenario, Mapping[str, Measures]]
+"""What was measured of each scenario, by what the replicas know."""
+
+
+def page(adaptive: Found, proportional: Found, costs: Iterable[Cost]) -> str:
+    """The page: what sharing is worth under each of two policies, and what the exchange costs."""
+    return "".join((_WORTH, *_rows(adaptive), _INFORMED, *_rows(proportional), _COST, *map(_cost, costs), _MORE))
+
+
+def _rows(found: Found) -> list[str]:
+    return [
+        _worth(f"{scenario.name} ({least_share(scenario):.0%})", name, measures)
+        for scenario, rows in found.items()
+        for name, measures in rows.items()
     ]
-    return "".join((_WORTH, *worth, _COST, *map(_cost, costs), _MORE))
 
 
-def _worth(scenario: str, name: str, found: Measures) -> str:
-    return f"| {scenario} | {name} | {found.cross_share:.1%} | {found.steady:.0f} ms | {found.utilisation:.0%} |\n"
+def _worth(scenario: str, name: str, measures: Measures) -> str:
+    leaving, busiest = f"{measures.cross_share:.1%}", f"{measures.utilisation:.0%}"
+    return f"| {scenario} | {name} | {leaving} | {measures.steady:.0f} ms | {busiest} |\n"
 
 
 def _cost(cost: Cost) -> str:

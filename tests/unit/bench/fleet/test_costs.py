@@ -21,4 +21,4 @@ def test_a_conversation_costs_bytes_and_a_part_of_a_core() -> None:
 def test_dollars_are_for_bytes_between_zones_of_all_replicas() -> None:
     cost = Cost(replicas=10, backends=5, near_bytes=1e9, far_bytes=1000.0, core=0.01)
     assert round(cost.fleet_dollars, 3) == 0.518
-    assert "| 10 | 5 | 1000000.0 kB/s | 1.0 kB/s | 1.0% | $0.52 |" in page({}, [cost])
+    assert "| 10 | 5 | 1000000.0 kB/s | 1.0 kB/s | 1.0% | $0.52 |" in page({}, {}, [cost])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ingress.replicas.messages import FailureRow, Message
 from ingress.replicas.telling import Telling
-from tests.features.fleet.simulated import SERVICE, Replica
+from tests.bench.fleet.simulated import SERVICE, Replica
 
 
 class Told:

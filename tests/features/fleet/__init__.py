@@ -1,1 +1,0 @@
-"""Replicas in simulated time."""
