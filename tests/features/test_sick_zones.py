@@ -67,6 +67,14 @@ async def test_a_sick_zone_is_left_within_seconds_and_has_its_requests_back(poli
 
 @pytest.mark.slow
 @BOTH
+async def test_the_same_where_the_zone_has_a_single_endpoint(policy: ZonePolicy) -> None:
+    """Its ejection and the leaving of its zone are one."""
+    async with staged(policy, zones="abbcc") as stage:
+        await is_left_and_returned_to(stage, 0.4)
+
+
+@pytest.mark.slow
+@BOTH
 @pytest.mark.parametrize("failing", [0.4, 1.0])
 @pytest.mark.parametrize("trailers_only", [True, False], ids=["trailers only", "trailers"])
 async def test_the_same_by_the_statuses_of_grpc(policy: ZonePolicy, failing: float, *, trailers_only: bool) -> None:

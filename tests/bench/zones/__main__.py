@@ -28,7 +28,7 @@ ROUTERS: dict[str, MakeRouter] = {
 
 
 def main() -> None:
-    """Takes two minutes of one core."""
+    """Takes three minutes of one core."""
     results = {scenario: _measured(scenario, ROUTERS) for scenario in SCENARIOS}
     judged = {name: ROUTERS[name] for name in (table.BLIND, table.ADAPTIVE)}
     for scenario in [replace(scenario, run=run) for scenario in SCENARIOS for run in range(2, RUNS + 1)]:
