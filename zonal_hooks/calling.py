@@ -39,11 +39,17 @@ _TIMEOUT: Final = Failed("timeout", "it had no answer in time")
 
 
 class Running:
-    """A call that waits. `tell` is called once with its verdict, never before `begin` has returned this object."""
+    """A call that waits. `tell` is called once with its verdict, never before `begin` has returned this object.
 
-    __slots__ = ("_alarm", "_coroutine", "_left", "_task", "_tell", "verdict")
+    `started` is when the call began, by `time.perf_counter`.
+    """
 
-    def __init__(self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch) -> None:
+    __slots__ = ("_alarm", "_coroutine", "_left", "_task", "_tell", "started", "verdict")
+
+    def __init__(
+        self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch, started: float
+    ) -> None:
+        self.started = started
         self.verdict: Verdict | None = None
         self._coroutine = coroutine
         self._tell: Tell | None = None
@@ -121,7 +127,7 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
         if isinstance(returned, types.CoroutineType):
             if function.may_wait or not function.is_async:
                 watch.leave(perf_counter() - started)  # its steps come later, and may never begin
-                running = Running(returned, message, watch)
+                running = Running(returned, message, watch, started)
                 return running if running.verdict is None else running.verdict
             returned = _at_once(returned)
         verdict: Verdict = verdict_of(returned, message)

@@ -80,9 +80,10 @@ class Message:
         edits = self._edits
         if edits is None:
             raise RuntimeError(_OVER)
-        self._bytes += len(name) + len(value)
-        if len(edits) >= FIELDS_MOST or self._bytes > EDITED_BYTES_MOST:
+        written = self._bytes + len(name) + len(value)
+        if len(edits) >= FIELDS_MOST or written > EDITED_BYTES_MOST:
             raise ValueError(f"a hook writes at most {FIELDS_MOST} fields and {EDITED_BYTES_MOST} bytes to a message")
+        self._bytes = written
         edits.append((what, name, value))
 
     def end(self) -> list[Edit]:
@@ -117,7 +118,10 @@ class Request(Message):
         self._fields = fields
         self._edits = []
         self._bytes = 0
-        self._method, self._authority, self._path, self._target = method, authority, path, target
+        self._method = method
+        self._authority = authority
+        self._path = path
+        self._target = target
         self._id = id
         self._choice: Choice | None = None
         self.client = client
@@ -219,6 +223,8 @@ def folded(edits: list[Edit]) -> Edits:
     """What `edits` amount to when they are done in their order."""
     if len(edits) == 1:  # as nearly always
         what, name, value = edits[0]
+        if what == "set":
+            return Edits(frozenset((name.lower(),)), ((name, value),))
         gone = frozenset[bytes]() if what == "add" else frozenset((name.lower(),))
         return Edits(gone, () if what == "remove" else ((name, value),))
     removed: set[bytes] = set()

@@ -1,8 +1,9 @@
 """Defines what an HTTP/2 engine does: bytes in, plain tuples out, faults as values. No I/O, no clock.
 
 An engine knows frames, header compression, stream states and windows (RFC 9113, RFC 7541). It does not know what the
-fields of a message mean; `requests` and `responses` do. `ngh2_engine` and `h2_engine` implement it with a library
-each, and `engines` chooses. Nothing here raises because of what a peer sends.
+fields of a message mean; `requests` and `responses` do. `native_engine` implements it with nghttp2 itself (compiled
+builds only), `ngh2_engine` with a binding of nghttp2, and `h2_engine` with hyper-h2; `engines` chooses. Nothing here
+raises because of what a peer sends.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ cdef _take_reset(NativeSession session, int32_t number, uint32_t code):
 
 
 cdef _take_settings(NativeSession session, const SettingsFrame *settings):
-    cdef long long streams = session.peer_max_streams if session._is_known else STREAMS_MOST  # unless the peer says so
+    cdef long long streams = session.peer_max_streams if session._is_known else STREAMS_MOST  # unless it says less
     cdef Uploads uploads = session._uploads
     cdef size_t at
     for at in range(settings.niv):

@@ -278,14 +278,14 @@ class Ngh2Engine(Engine):
         self._quietly(self._session.send_goaway, code)
 
     def _quietly(self, call: Callable[..., object], *arguments: object, **options: object) -> None:
-        """Carry out `call`, unless the connection or the stream is past it."""
+        """Carries out `call`. Nothing happens if the connection or the stream is over."""
         try:
             call(*arguments, **options)
         except NGH2Error:
             return
 
     def _translate(self, raw: list[Any]) -> None:
-        """Make tuples of what the library reports, in types that mypy does not see."""
+        """Makes tuples of the objects that the library reports. Their types are not seen by mypy."""
         events, streams = self._events, self._streams
         for event in raw:
             kind = type(event)
@@ -365,7 +365,7 @@ class Ngh2Engine(Engine):
         return self.take_events()
 
     def _break_off(self, code: int, why: str) -> None:
-        """End a connection of which the library is done. A GOAWAY needs no state, so it is written here."""
+        """Ends a connection that the library cannot go on with. A GOAWAY needs no state, so it is written here."""
         self._over = True
         self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))

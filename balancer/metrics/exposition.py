@@ -14,28 +14,30 @@ from typing import Final
 
 from balancer.metrics.definitions import (
     BUILD_INFO,
-    CERTIFICATE_EXPIRY,
-    CONFIG_AGE,
-    CONFIG_GENERATION,
     CONNECTIONS,
     DEFINITIONS,
     ENDPOINTS,
     ERRORS,
     EVENT_LOOP_LAG,
     EXPECTED_LOAD,
-    FINDINGS,
     HTTP2_CLIENTS,
     OVERLOAD_FACTOR,
-    OWN_ZONE_INFO,
-    ROUTE_INFO,
     SPILL_RATIO,
-    TRANSLATION_SECONDS,
-    WATCH_AGE,
     ZONE_DRAINED,
     ZONE_FAILURE_RATIO,
 )
 from balancer.metrics.fleet_metrics import FLEET_METRICS
 from balancer.metrics.kinds import Definition, MetricKind
+from balancer.metrics.model_metrics import (
+    CERTIFICATE_EXPIRY,
+    CONFIG_AGE,
+    CONFIG_GENERATION,
+    FINDINGS,
+    OWN_ZONE_INFO,
+    ROUTE_INFO,
+    TRANSLATION_SECONDS,
+    WATCH_AGE,
+)
 from balancer.metrics.nginx.rendering import ControllerIdentity, nginx_metrics
 from balancer.metrics.processes import PROCESS_METRICS
 from balancer.metrics.recorder import NUMBERS

@@ -9,7 +9,7 @@ cdef double _SIXTH
 
 
 cdef class Recorder:
-    cdef public dict _exchanges, _refusals, _single
+    cdef public dict _exchanges, _hook_times, _refusals, _single
     cdef public object _table
     cdef double[::1] _values
     cdef public Py_ssize_t _access_log_dropped, _worker_restarts

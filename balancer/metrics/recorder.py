@@ -114,7 +114,16 @@ def _bucket_of(seconds: float) -> int:
 class Recorder:
     """Counts into one slot table. Remembers labels with their slots, so a known series costs one lookup."""
 
-    __slots__ = ("_access_log_dropped", "_exchanges", "_refusals", "_single", "_table", "_values", "_worker_restarts")
+    __slots__ = (
+        "_access_log_dropped",
+        "_exchanges",
+        "_hook_times",
+        "_refusals",
+        "_single",
+        "_table",
+        "_values",
+        "_worker_restarts",
+    )
 
     def __init__(self, table: SlotTable) -> None:
         self._table = table
@@ -122,6 +131,7 @@ class Recorder:
         self._exchanges: dict[RequestLabels, _LabelSlots] = {}
         self._refusals: dict[RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._hook_times: dict[str, int] = {}
         # Registered now, so that both metrics show 0 before the first count.
         self._access_log_dropped = self._slot(ACCESS_LOG_DROPPED, ())
         self._worker_restarts = self._slot(WORKER_RESTARTS, ())
@@ -230,11 +240,11 @@ class Recorder:
 
     def hook_call(self, hook: str, seconds: float) -> None:
         """Counts one call of a hook. `hook` is a name that the operator gave."""
-        slot = self._single.get((HOOK_SECONDS.name, (hook,)))
+        slot = self._hook_times.get(hook)
         if slot is None:
             slot = self._slot(HOOK_SECONDS, (hook,), HISTOGRAM_WIDTH)
             if not is_overflow(slot):
-                self._single[HOOK_SECONDS.name, (hook,)] = slot
+                self._hook_times[hook] = slot
         values = self._values
         values[slot + _bucket_of(seconds)] += 1.0
         values[slot + SUM] += seconds

@@ -125,14 +125,14 @@ class LocalCaller:
         self._counts = counts
 
     def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | Waiting:
-        started, function = perf_counter(), self._functions[phase]
-        told = begin(function, message, self._settings, self._watch)
+        function, watch = self._functions[phase], self._watch
+        told = begin(function, message, self._settings, watch)
         if isinstance(told, Running):
             seconds = function.declared.timeout
-            wait = AttendedWait(seconds, started, self._absences)
-            told.wait(seconds, message, partial(self._heard, started, tell), wait.left)
+            wait = AttendedWait(seconds, told.started, self._absences)
+            told.wait(seconds, message, partial(self._heard, told.started, tell), wait.left)
             return told
-        self._counts.ended(self._name, self._watch.seconds, told)
+        self._counts.ended(self._name, watch.seconds, told)
         return told
 
     def _heard(self, started: float, tell: Callable[[Verdict], None], verdict: Verdict) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import mmap
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from socket import socket
 from typing import Final
@@ -24,8 +23,9 @@ from balancer.runtime.lag import LoopLag
 from balancer.runtime.turns import in_turns
 from balancer.sharing.memory import alone as memory_alone
 from balancer.sharing.peers import NO_OTHERS
+from balancer.workers.judging import worker_report
 from balancer.workers.messages import SuspectRow
-from balancer.workers.reports import FleetReport
+from balancer.workers.reports import FleetReport, merged
 from balancer.workers.swapping import Swaps
 from balancer.workers.worker import Worker
 
@@ -107,16 +107,7 @@ class InProcessFleet:
     async def report(self, about: tuple[str, str] | None = None) -> FleetReport:
         """What the worker reports; see `Fleet.report`."""
         found = await in_turns(self._worker.judging(about))
-        return FleetReport(
-            connections={(state,): float(count) for state, count in self._worker.connections().items()},
-            left_out=found.left_out,
-            unwell=Counter(found.unwell),
-            zones=tuple(found.zones),
-            members=tuple(found.members),
-            spill_ratios=found.spill_ratios,
-            overload_factors=found.overload_factors,
-            event_loop_lag_seconds=self._lag.worst_seconds,
-        )
+        return merged([worker_report(found, self._worker.connections(), lag_seconds=self._lag.worst_seconds)])
 
     def failing(self) -> Sequence[Mapping[EndpointPlace, FailingRow]]:
         """How endpoints do that failed lately; see `Fleet.failing`."""

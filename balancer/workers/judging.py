@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Final
 
 from balancer.live import LiveTable, View
@@ -18,7 +18,7 @@ from balancer.model.zones import UNKNOWN_ZONE, ZoneEvacuation
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Member
 from balancer.runtime.shares import FairShares
-from balancer.workers.messages import MemberReport, ZoneEvidence, ZoneReport
+from balancer.workers.messages import MemberReport, WorkerReport, ZoneEvidence, ZoneReport
 from balancer.zones.evacuation import ZoneChange, ZoneState
 from balancer.zones.split import evacuation_in_force
 
@@ -36,9 +36,8 @@ class Judgements:
     endpoints by backend and `address:port`, with their state; up to `_UNWELL_MOST`, divided among namespaces. Under
     `adaptive`, `spill_ratios` are the shares of requests that leave the own zone, by namespace and Service, and
     `overload_factors` say how overloaded that zone is, by namespace, Service and zone; of several ports or policies the
-    highest.
-    `zones` are those of backends some of whose answers fail; up to `_ZONES_MOST`, divided likewise.
-    `members` are the endpoints of the Service that was asked about; the first `_MEMBERS_MOST`.
+    highest. `zones` are those of backends some of whose answers fail; up to `_ZONES_MOST`, divided likewise. `members`
+    are the endpoints of the Service that was asked about; the first `_MEMBERS_MOST`.
     """
 
     __slots__ = (
@@ -95,6 +94,20 @@ class Judgements:
         room = _MEMBERS_MOST - len(self.members)
         some = list(runtime.members.values())[:room]
         self.members += [_member_report(runtime.backend.key, member, now) for member in some]
+
+
+def worker_report(found: Judgements, connections: Mapping[str, int], *, lag_seconds: float) -> WorkerReport:
+    """The report of one worker: what it knows about backends, its connections by state, and the lag of its loop."""
+    return WorkerReport(
+        connections=tuple(connections.items()),
+        left_out=tuple((*place, count) for place, count in found.left_out.items()),
+        spill_ratios=tuple((*service, ratio) for service, ratio in found.spill_ratios.items()),
+        overload_factors=tuple((*place, factor) for place, factor in found.overload_factors.items()),
+        unwell=tuple(found.unwell),
+        zones=tuple(found.zones),
+        members=tuple(found.members),
+        event_loop_lag_seconds=lag_seconds,
+    )
 
 
 def judging(live: LiveTable, about: tuple[str, str] | None = None) -> Generator[None, None, Judgements]:

@@ -35,6 +35,7 @@ from balancer.runtime.turns import in_turns
 from balancer.sharing.memory import Seat, join
 from balancer.workers.channel import Channel
 from balancer.workers.deltas import Making, Piece, PublicationAssembler, Unfitting
+from balancer.workers.judging import worker_report
 from balancer.workers.messages import (
     TO_WORKER,
     Accepting,
@@ -55,7 +56,6 @@ from balancer.workers.messages import (
     ToParent,
     ToWorker,
     UnreadablePiece,
-    WorkerReport,
     WorkerStart,
     encode,
 )
@@ -248,16 +248,7 @@ class WorkerProcess:
     async def _report(self, ping: Ping) -> None:
         """Answers `ping` with a report. Requests are served while it is made."""
         found = await in_turns(self._worker.judging(ping.about))
-        report = WorkerReport(
-            connections=tuple(self._worker.connections().items()),
-            left_out=tuple((*place, count) for place, count in found.left_out.items()),
-            spill_ratios=tuple((*service, ratio) for service, ratio in found.spill_ratios.items()),
-            overload_factors=tuple((*place, factor) for place, factor in found.overload_factors.items()),
-            unwell=tuple(found.unwell),
-            zones=tuple(found.zones),
-            members=tuple(found.members),
-            event_loop_lag_seconds=self._lag.worst_seconds,
-        )
+        report = worker_report(found, self._worker.connections(), lag_seconds=self._lag.worst_seconds)
         self._say(Pong(ping.number, report))
 
     def _retire(self) -> None:

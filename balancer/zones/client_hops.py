@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from balancer.matching.addresses import AddressSet, address_of
 from balancer.model.zones import UNKNOWN_ZONE, ClientNetwork, Zone, ZoneFacts
-from balancer.zones.cost import price
+from balancer.zones.cost import GIGABYTE, price
 
-_GIGABYTE = 10**9
 _CLIENTS_REMEMBERED = 4096
 
 
@@ -39,7 +38,7 @@ class ClientHops:
         self._by_zone = tuple((zone, AddressSet(networks)) for (_, zone), networks in ordered)
         prices = facts.prices
         self._hops: Mapping[Zone, Hop] = {
-            zone: Hop(zone, price(prices, zone, own) / _GIGABYTE, price(prices, own, zone) / _GIGABYTE)
+            zone: Hop(zone, price(prices, zone, own) / GIGABYTE, price(prices, own, zone) / GIGABYTE)
             for zone in {each.zone for each in facts.client_networks}
         }
         self._unknown = Hop(UNKNOWN_ZONE, 0.0, 0.0)

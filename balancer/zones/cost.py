@@ -7,13 +7,18 @@ backend has endpoints. Does not know requests.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from balancer.model.endpoints import Endpoint
 from balancer.model.zones import Zone, ZonePrices
 
-_GIGABYTE = 10**9
+GIGABYTE: Final = 10**9
+"""Bytes of what a price is for."""
+
+MONTH_SECONDS: Final = 30 * 86400
+"""Dollars a month are those of 30 days, on every page and in every command."""
 
 
 class Tariff(msgspec.Struct, frozen=True):
@@ -51,8 +56,8 @@ def tariffs(prices: ZonePrices, own_zone: Zone | None, endpoints: tuple[Endpoint
 
     The blind average is over the ready endpoints, or over those that serve while they terminate if none is ready.
     """
-    sent = {zone: price(prices, own_zone, zone) / _GIGABYTE for zone in {endpoint.zone for endpoint in endpoints}}
-    received = {zone: price(prices, zone, own_zone) / _GIGABYTE for zone in sent}
+    sent = {zone: price(prices, own_zone, zone) / GIGABYTE for zone in {endpoint.zone for endpoint in endpoints}}
+    received = {zone: price(prices, zone, own_zone) / GIGABYTE for zone in sent}
     ready = [endpoint.zone for endpoint in endpoints if endpoint.ready]
     blind = ready or [endpoint.zone for endpoint in endpoints if endpoint.serving_terminating]
     blind_sent, blind_received = _average(sent, blind), _average(received, blind)

@@ -13,12 +13,12 @@ from typing import TextIO
 
 import msgspec
 
+from balancer.zones.cost import MONTH_SECONDS
 from ingress.demo.cluster import ZONES
 from ingress.demo.observing import RequestCounts
 
 _BAR_WIDTH = 24
 _FINDINGS_SHOWN = 3
-_MONTH_SECONDS = 30 * 86400  # as in `zonal top`, on the page and in the dashboards
 _COLUMNS_MIN = 20  # on a narrower terminal even a zone and its rate are cut
 
 
@@ -141,4 +141,4 @@ def _money(tick: Tick) -> str:
 
 def a_month(dollars: float, seconds: float) -> float:
     """The dollars of 30 days at the rate of `dollars` in `seconds`."""
-    return dollars / seconds * _MONTH_SECONDS
+    return dollars / seconds * MONTH_SECONDS

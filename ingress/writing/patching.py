@@ -62,6 +62,7 @@ class Round(Generic[AnyPatch]):
         self.count = len(ordered)
         self.patches: Iterator[AnyPatch] = iter(ordered)
         self.is_unfinished = False
+        self.is_stopped = False
         self.retry_after_seconds = 0.0
         self.refused: dict[str, list[int]] = {}
         """The HTTP statuses that each group was refused with."""
@@ -74,6 +75,7 @@ class Round(Generic[AnyPatch]):
 
     def stop(self) -> None:
         """Ends writing in this round."""
+        self.is_stopped = True
         for _ in self.patches:
             pass
 

@@ -85,11 +85,18 @@ class Zonal:
         self.http_port, self.https_port, self.admin_port = map(int, match.groups())
 
     async def is_ready(self) -> None:
-        """Wait until the admin port says that there is something to serve."""
+        """Wait until the admin port says that there is something to serve. One that hangs up has said nothing yet."""
         deadline = time.monotonic() + _START_SECONDS
-        while (await self.admin("/readyz")).status != 200:
+        while not await self._says_ready():
             assert time.monotonic() < deadline, self.stderr
+            assert self.exit_status is None, self.stderr
             await asyncio.sleep(_POLL_SECONDS)
+
+    async def _says_ready(self) -> bool:
+        try:
+            return (await self.admin("/readyz")).status == 200
+        except (OSError, EOFError):
+            return False
 
     async def is_unready(self) -> Response:
         """Wait until the admin port says that no more traffic should come; what it says."""

@@ -157,11 +157,11 @@ class _HookTurn:
     def _take(self, phase: HookPhase, verdict: Verdict) -> Deny | Reply | None:
         """Takes the verdict of one call. None: the request goes on."""
         if isinstance(verdict, Passed):
-            edits, choice = verdict.edits, verdict.choice
-            if edits.removed and self._added:
-                self._added = tuple(field for field in self._added if field[0].lower() not in edits.removed)
-            self._added += edits.added
-            self._removed |= edits.removed
+            (removed, added), choice = verdict.edits, verdict.choice
+            if self._added and removed:
+                self._added = tuple(field for field in self._added if field[0].lower() not in removed)
+            self._added += added
+            self._removed = self._removed | removed if self._removed else removed
             if choice is not NO_CHOICE:
                 self._scene.choice = merged(self._scene.choice, choice)
             return None

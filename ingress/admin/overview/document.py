@@ -135,8 +135,8 @@ class ServiceRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """A Service that a route leads to: facts first, then counters.
 
     `policy` is the name of the zone policy. Under `dry_run` the mode is what the policy would decide, `tried` says what
-    that would change, and `tried_text` says so in a sentence. `reason` is a
-    reason code, `reason_text` its meaning. `spill_ratio` is None unless the policy is adaptive. `expected_load` is that
+    that would change, and `tried_text` says so in a sentence. `reason` is a reason code, `reason_text` its meaning.
+    `spill_ratio` is None unless the policy is adaptive. `expected_load` is that
     of an endpoint in the own zone, as a multiple of the average (None: it has none). `sick_zones` are zones whose
     answers fail, by name. `changes` are the last modes, the newest last. `errors` are answers with 5xx. `reasons` count
     picks by reason code. `dollars` is the cost of the bytes between zones, `blind_dollars` their cost for a proxy that

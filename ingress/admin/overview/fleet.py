@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import add
 
-from balancer.model.zones import UNKNOWN_ZONE, Zone, ZonePrices
+from balancer.model.zones import ZonePrices
 from balancer.zones.cost import price
 from ingress.admin.overview.document import FleetPart, FleetReplica, FleetSickZone, Flow
+from ingress.admin.overview.traffic import known_zone
 from ingress.replicas.facts import FleetFacts
 from ingress.replicas.messages import FLOWS_MOST, FlowRow
 from ingress.replicas.other_replica import ReplicaState
@@ -55,7 +56,7 @@ def _sums(rows: Iterable[FlowRow], prices: ZonePrices) -> tuple[Flow, ...]:
         counts = row.requests, row.errors, row.sent_bytes, row.received_bytes
         before = sums.get((row.from_zone, row.to_zone), (0, 0, 0, 0))
         sums[row.from_zone, row.to_zone] = _added(before, counts)
-    return tuple(_flow(Zone(source), Zone(target), counts, prices) for (source, target), counts in sorted(sums.items()))
+    return tuple(_flow(source, target, counts, prices) for (source, target), counts in sorted(sums.items()))
 
 
 def _added(one: _Counts, other: _Counts) -> _Counts:
@@ -63,10 +64,6 @@ def _added(one: _Counts, other: _Counts) -> _Counts:
     return requests, errors, sent, received
 
 
-def _flow(source: Zone, target: Zone, counts: _Counts, prices: ZonePrices) -> Flow:
-    here, there = _known(source), _known(target)
+def _flow(source: str, target: str, counts: _Counts, prices: ZonePrices) -> Flow:
+    here, there = known_zone(source), known_zone(target)
     return Flow(source, target, *counts, price(prices, here, there), price(prices, there, here))
-
-
-def _known(zone: Zone) -> Zone | None:
-    return None if zone == UNKNOWN_ZONE else zone

@@ -8,12 +8,11 @@ Bounded in number and age. Time is an argument, in seconds. Does not know who lo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from itertools import pairwise
 
 import msgspec
 
 from balancer.metrics.definitions import BUCKETS_SECONDS
+from ingress.admin.overview.durations import quantile
 from ingress.admin.overview.traffic import ServiceAccount
 
 KEPT_SECONDS = 3600.0
@@ -107,22 +106,6 @@ class Timeline:
         return (*(each for each in self._coarse if each.at_epoch_seconds - each.seconds < begin), *self._points)
 
 
-def quantile(counts: Sequence[float], share: float, bounds: Sequence[float] = BUCKETS_SECONDS) -> float | None:
-    """The duration below which `share` of the requests are, interpolated inside its bucket; None without requests.
-
-    `counts` are not cumulative, and one longer than `bounds`. Above the last bound the answer is the last bound.
-    """
-    wanted = sum(counts) * share
-    if not wanted:
-        return None
-    below = 0.0
-    for count, (low, high) in zip(counts, pairwise((0.0, *bounds)), strict=False):
-        if count and below + count >= wanted:
-            return low + (high - low) * (wanted - below) / count
-        below += count
-    return bounds[-1]
-
-
 def _read(account: ServiceAccount, now: float) -> _Reading:
     return _Reading(
         at=now,
@@ -154,8 +137,8 @@ def _point(last: _Reading, now: _Reading) -> TimePoint:
         spilled=(now.spilled - last.spilled) / seconds,
         dollars=(now.dollars - last.dollars) / seconds,
         blind_dollars=(now.blind_dollars - last.blind_dollars) / seconds,
-        p50_local=quantile(local_buckets, 0.5),
-        p99_local=quantile(local_buckets, 0.99),
-        p50_remote=quantile(remote_buckets, 0.5),
-        p99_remote=quantile(remote_buckets, 0.99),
+        p50_local=quantile(0.5, BUCKETS_SECONDS, local_buckets),
+        p99_local=quantile(0.99, BUCKETS_SECONDS, local_buckets),
+        p50_remote=quantile(0.5, BUCKETS_SECONDS, remote_buckets),
+        p99_remote=quantile(0.99, BUCKETS_SECONDS, remote_buckets),
     )

@@ -272,14 +272,15 @@ def flow_rows(traffic: TrafficCounts, prices: ZonePrices) -> tuple[Flow, ...]:
             errors=int(flow.errors),
             sent_bytes=int(flow.sent),
             received_bytes=int(flow.received),
-            sent_price=price(prices, _zone(source), _zone(target)),
-            received_price=price(prices, _zone(target), _zone(source)),
+            sent_price=price(prices, known_zone(source), known_zone(target)),
+            received_price=price(prices, known_zone(target), known_zone(source)),
         )
         for (source, target), flow in sorted(traffic.flows.items())
     )
 
 
-def _zone(name: str) -> Zone | None:
+def known_zone(name: str) -> Zone | None:
+    """The zone with a name as counters have it; None for `unknown`."""
     return None if name == UNKNOWN_ZONE else Zone(name)
 
 

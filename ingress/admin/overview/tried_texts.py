@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from balancer.zones.cost import MONTH_SECONDS
 from ingress.admin.overview.document import TriedPolicy
-
-MONTH_SECONDS: Final = 30 * 86400
-"""Dollars a month are those of 30 days, as everywhere in the documentation."""
 
 _CENT: Final = 0.005
 
@@ -27,9 +25,9 @@ def dry_run_text(tried: Sequence[tuple[TriedPolicy, float]]) -> str:
     dollars = sum(each.saved_dollars / seconds for each, seconds in asked) * MONTH_SECONDS
     saving = f"saving ${dollars:,.2f}" if dollars > -_CENT else f"costing ${-dollars:,.2f} more"
     kept = sum(each.kept for each, _ in asked) / requests
-    return f"dry run: would keep {_percent(kept)} in the zone, {saving} a month".replace("$-0.00", "$0.00")
+    return f"dry run: would keep {percentage(kept)} % in the zone, {saving} a month".replace("$-0.00", "$0.00")
 
 
-def _percent(share: float) -> str:
-    """A share of 1; 100 % is said only of everything."""
-    return f"{min(share * 100, 99.9):.1f} %" if 0 < share < 1 else f"{share * 100:.0f} %"
+def percentage(share: float) -> str:
+    """A share of 1 in percent, without the sign. 100 is said only of everything, and 0 of nothing."""
+    return f"{min(share * 100, 99.9):.1f}" if 0 < share < 1 else f"{share * 100:.0f}"

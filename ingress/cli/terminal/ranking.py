@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from ingress.admin.overview.document import SickZone
+from ingress.admin.overview.tried_texts import percentage
 from ingress.cli.terminal.rates import FlowRates, ServiceRates, TrafficRates
 from ingress.cli.terminal.tables import Column, Grid, Row, table
 
@@ -197,10 +198,8 @@ def rate(per_second: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share of 1 in percent. 100 % is said only of everything."""
-    if share is None:
-        return "-"
-    return f"{min(share * 100, 99.9):.1f}%" if 0 < share < 1 else f"{share * 100:.0f}%"
+    """A share of 1 in percent."""
+    return "-" if share is None else f"{percentage(share)}%"
 
 
 def milliseconds(seconds: float | None) -> str:

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import msgspec
 
+from balancer.zones.cost import GIGABYTE, MONTH_SECONDS
 from balancer.zones.reasons import Reason
 from ingress.admin.overview.document import Flow, Overview, ServiceRow, SickZone, TriedPolicy
-from ingress.admin.overview.tried_texts import MONTH_SECONDS, dry_run_text
-from ingress.cli.terminal.durations import quantile
-
-_GIGABYTE: Final = 10**9
+from ingress.admin.overview.durations import quantile
+from ingress.admin.overview.tried_texts import dry_run_text
 
 Pair = tuple[Overview | None, Overview]
 """An earlier document of a replica, if there is one, and its newest."""
@@ -38,8 +36,8 @@ class ServiceRates(msgspec.Struct, frozen=True, kw_only=True):
     """One Service on all replicas.
 
     `modes` and `reasons` are those of any replica; in a dry run requests go as without zones, and `tried_text` says
-    what the policy would change. Endpoints are counted by the replica that sees most of them.
-    `spill_ratio` is that of the worst replica. `sick_zones` are those of each replica, which judges on its own. A
+    what the policy would change. Endpoints are counted by the replica that sees most of them. `spill_ratio` is that of
+    the worst replica. `sick_zones` are those of each replica, which judges on its own. A
     quantile is None without requests. `local_share` is None without requests whose both zones are known.
     """
 
@@ -116,7 +114,7 @@ def _flows(pairs: Iterable[tuple[Overview, Overview]]) -> list[FlowRates]:
 def _flow_rates(before: Flow, after: Flow, seconds: float) -> tuple[float, ...]:
     sent = _grown(before.sent_bytes, after.sent_bytes)
     received = _grown(before.received_bytes, after.received_bytes)
-    dollars = (sent * after.sent_price + received * after.received_price) / _GIGABYTE
+    dollars = (sent * after.sent_price + received * after.received_price) / GIGABYTE
     return (
         _grown(before.requests, after.requests) / seconds,
         _grown(before.errors, after.errors) / seconds,

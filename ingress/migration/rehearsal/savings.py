@@ -11,10 +11,7 @@ import msgspec
 
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import Zone, ZonePrices
-from balancer.zones.cost import price
-
-_GIGABYTE = 10**9
-_MONTH_SECONDS = 30 * 86400.0
+from balancer.zones.cost import GIGABYTE, MONTH_SECONDS, price
 
 
 class Saving(msgspec.Struct, frozen=True):
@@ -70,10 +67,10 @@ class Meter:
             known += sent + received
             for own in self._zones:
                 there, back = price(self._prices, own, zone), price(self._prices, zone, own)
-                dollars = (there * sent + back * received) / _GIGABYTE / len(self._zones)
+                dollars = (there * sent + back * received) / GIGABYTE / len(self._zones)
                 today += dollars
                 kept += dollars if own in zones else 0.0
-        a_month = kept * _MONTH_SECONDS / seconds if seconds else None
+        a_month = kept * MONTH_SECONDS / seconds if seconds else None
         return Saving(today=today, saved=kept, a_month=a_month, bytes=self.bytes, known_bytes=known)
 
 

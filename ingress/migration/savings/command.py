@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from balancer.model.zones import Zone, ZonePrices
+from balancer.zones.cost import MONTH_SECONDS
 from ingress.findings import printable
 from ingress.migration.checking import as_today, translated_dump
 from ingress.migration.command import CannotCheck
@@ -25,7 +26,6 @@ from ingress.settings.context import TranslationContext
 from ingress.sources.dumps import read_dump
 from ingress.sources.folder import FolderUnreadable
 
-_MONTH_SECONDS: Final = 30 * 86400.0
 _DAY_SECONDS: Final = 86400.0
 _NGINX: Final = "nginx_ingress_controller_"
 # What ingress-nginx got from clients is what it sent to endpoints, and the other way round. The first that has samples.
@@ -95,7 +95,7 @@ def _counted(options: SavingsOptions) -> tuple[list[CountedBytes], float]:
     """The bytes of ingress-nginx, and over how many months."""
     if options.metrics:
         samples, seconds = _of_files(options)
-        return _together(samples), seconds / _MONTH_SECONDS
+        return _together(samples), seconds / MONTH_SECONDS
     server, now = Prometheus(options.prometheus, options.fields), time.time()
 
     def grown(metric: str) -> Sequence[Sample]:
@@ -103,7 +103,7 @@ def _counted(options: SavingsOptions) -> tuple[list[CountedBytes], float]:
         return server.ask(query, at_epoch_seconds=now)
 
     samples = {metric: grown(metric) for metric in (*_SENT, *_RECEIVED)}
-    return _together(samples), options.days * _DAY_SECONDS / _MONTH_SECONDS
+    return _together(samples), options.days * _DAY_SECONDS / MONTH_SECONDS
 
 
 def _of_files(options: SavingsOptions) -> tuple[Mapping[str, Sequence[Sample]], float]:

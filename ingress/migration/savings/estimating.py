@@ -12,10 +12,8 @@ import msgspec
 
 from balancer.model.endpoints import Backend
 from balancer.model.zones import Zone, ZonePrices
-from balancer.zones.cost import price
+from balancer.zones.cost import GIGABYTE, price
 from ingress.migration.savings.bills import MOST_OVERHEAD
-
-_GIGABYTE = 10**9
 
 
 class CountedBytes(msgspec.Struct, frozen=True):
@@ -108,7 +106,7 @@ def _row(
     counted: CountedBytes, zones: Sequence[Zone | None], own: Sequence[Zone], prices: ZonePrices, months: float
 ) -> HostEstimate:
     named = (counted.host, counted.namespace, counted.service)
-    gigabytes = counted.all / _GIGABYTE / months
+    gigabytes = counted.all / GIGABYTE / months
     known = [zone for zone in zones if zone is not None]
     if not known or not own:
         return HostEstimate(*named, gigabytes, None, None)
@@ -121,4 +119,4 @@ def _row(
 
 
 def _dollars(counted: CountedBytes, prices: ZonePrices, own: Zone, to: Zone) -> float:
-    return (price(prices, own, to) * counted.sent + price(prices, to, own) * counted.received) / _GIGABYTE
+    return (price(prices, own, to) * counted.sent + price(prices, to, own) * counted.received) / GIGABYTE

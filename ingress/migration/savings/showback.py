@@ -8,15 +8,15 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
 
+from balancer.zones.cost import GIGABYTE
 from ingress.migration.savings.bills import MOST_OVERHEAD
 from ingress.migration.savings.prometheus import Sample, by, label
 
-_GIGABYTE = 10**9
 _BYTES, _COST, _BLIND = (
     "zonal_zone_bytes_total",
     "zonal_zone_cost_dollars_total",
@@ -94,7 +94,7 @@ def showback(ask: Ask, months: Sequence[Month], *, by_service: bool) -> Iterator
         for labels, value in _grown(ask, _BLIND, month, names):
             lines[_name(labels, names)].blind += value
         for (namespace, service), line in sorted(lines.items()):
-            sizes = line.bytes / _GIGABYTE, line.between / _GIGABYTE
+            sizes = line.bytes / GIGABYTE, line.between / GIGABYTE
             yield Shown(month.name, namespace, service, *sizes, line.cost, line.blind)
 
 
@@ -118,6 +118,5 @@ def _grown(ask: Ask, metric: str, month: Month, names: Sequence[str]) -> Sequenc
     return ask(f"sum by ({by(*names)}) (increase({metric}[{seconds}s]))", month.end_epoch_seconds)
 
 
-def _name(labels: object, names: Sequence[str]) -> tuple[str, str]:
-    assert isinstance(labels, dict)
+def _name(labels: Mapping[str, str], names: Sequence[str]) -> tuple[str, str]:
     return label(labels, "namespace"), label(labels, "service") if "service" in names else ""

@@ -7,8 +7,10 @@ comes, is for others; times are arguments, in monotonic seconds. Objects that be
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Final
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -98,10 +100,13 @@ class ObjectWrite(msgspec.Struct, frozen=True):
 
 
 class Due(msgspec.Struct, frozen=True):
-    """The writes that are due now, and when a further one is at the latest that has to wait."""
+    """The writes that are due now, and when a further one is at the latest that has to wait. `is_more`: there may be
+    others that are due now.
+    """
 
     writes: tuple[ObjectWrite, ...] = ()
     next_at: float = math.inf
+    is_more: bool = False
 
 
 class _ObjectMemory(msgspec.Struct):
@@ -130,6 +135,16 @@ class _ObjectMemory(msgspec.Struct):
         self.quiet = None if isinstance(item, GatewayClass) else (item, status)
 
 
+class _MayBeDue(NamedTuple):
+    """An object for which a write may be due, and since which turn, with a minus: what became due last comes first."""
+
+    order: int
+    key: Key
+    item: KubernetesObject
+    status: Status | None
+    memory: _ObjectMemory
+
+
 class DueWrites:
     """Remembers what was judged and written. One for the life of a process."""
 
@@ -152,8 +167,10 @@ class DueWrites:
         *,
         now: float,
         written_at: str,
+        most: int = sys.maxsize,
     ) -> Due:
-        """What has to be written by `judgement`. Objects that have changed since then wait for the next one.
+        """What has to be written by `judgement`, `most` writes of it. Objects that have changed since then wait for the
+        next one.
 
         `versions` are those at which the API server serves kinds. `written_at` is the present time as the API writes
         times.
@@ -162,9 +179,8 @@ class DueWrites:
         is_new = judgement is not self._judged
         wanted = self._statuses_of(judgement)
         used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
-        found: list[tuple[int, ObjectWrite]] = []
+        asked: list[_MayBeDue] = []
         known: set[Key] = set()
-        next_at = math.inf
         for key, item in _reported(inventory, versions, self._resting):
             known.add(key)
             status, memory = wanted.get(key), self._memories.get(key)
@@ -172,24 +188,44 @@ class DueWrites:
                 self._resting[id(item)] = item
                 continue
             memory = self._memory(key, item.metadata.uid)
-            if inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
-                continue
-            write = self._write(item, status, memory, version=versions[item.kind], written_at=written_at)
-            if write is None and isinstance(item, GatewayClass) and status is not None:
-                write = self._finalizer(item, memory, version=versions[item.kind], is_used=item.metadata.name in used)
-            if write is None:
-                continue
-            memory.turn = memory.turn or self._turn
-            may_at = max(memory.not_before, self.contests.waits_until(key))
-            if may_at > now:
-                next_at = min(next_at, may_at)
-            else:
-                found.append((memory.turn, write))
+            if not inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
+                memory.turn = memory.turn or self._turn
+                asked.append(_MayBeDue(-memory.turn, key, item, status, memory))
         if is_new:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
                 del self._memories[key]
-        found.sort(key=lambda each: (-each[0], each[1].key))
-        return Due(tuple(write for _, write in found), next_at)
+        asked.sort(key=itemgetter(0, 1))
+        return self._answered(asked, versions, used, now=now, written_at=written_at, most=most)
+
+    def _answered(
+        self,
+        asked: Iterable[_MayBeDue],
+        versions: Mapping[Kind, str],
+        used: Collection[str],
+        *,
+        now: float,
+        written_at: str,
+        most: int,
+    ) -> Due:
+        """The writes for the objects `asked`. `used` are the names of GatewayClasses that Gateways use."""
+        found: list[ObjectWrite] = []
+        next_at = math.inf
+        for _, key, item, status, memory in asked:
+            version = versions[item.kind]
+            write = self._write(item, status, memory, version=version, written_at=written_at)
+            if write is None and isinstance(item, GatewayClass) and status is not None:
+                write = self._finalizer(item, memory, version=version, is_used=item.metadata.name in used)
+            if write is None:
+                memory.turn = 0
+                continue
+            may_at = max(memory.not_before, self.contests.waits_until(key))
+            if may_at > now:
+                next_at = min(next_at, may_at)
+                continue
+            found.append(write)
+            if len(found) == most:
+                return Due(tuple(found), next_at, is_more=True)
+        return Due(tuple(found), next_at)
 
     def noted(self, write: ObjectWrite, outcome: PatchOutcome, now: float) -> None:
         """Takes what became of a write."""
@@ -241,7 +277,6 @@ class DueWrites:
         if fields is None:
             memory.settled = metadata.resource_version, status
             memory.rest(item, status)
-            memory.turn = 0
             return None
         path = f"{path_of(item.kind, metadata.namespace, version=version)}/{metadata.name}/status"
         return ObjectWrite(

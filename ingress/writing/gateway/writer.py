@@ -131,8 +131,14 @@ class GatewayStatusWriter:
             return self._pace.use_seconds if self._judgements.waits() else self._pace.interval_seconds
         if not self._cluster.settled(inventory, judgement):
             return self._pace.use_seconds if self._judgements.waits() else self._pace.retry_seconds
+        # No more than a second takes, so that what changes meanwhile comes first in the next look.
         due = self._writes.due(
-            inventory, judgement, self._cluster.versions(), now=now, written_at=datetime.now(UTC).strftime(_TIME)
+            inventory,
+            judgement,
+            self._cluster.versions(),
+            now=now,
+            written_at=datetime.now(UTC).strftime(_TIME),
+            most=max(1, round(self._pace.per_second)),
         )
         contested = self._writes.contests.contested(now)
         await self._name_managers(key for key in contested if any(each.key == key for each in due.writes))
@@ -144,6 +150,8 @@ class GatewayStatusWriter:
         self._say(findings.frozen())
         if self._judgements.waits():
             return self._pace.use_seconds
+        if due.is_more and not turn.is_stopped:
+            return 0.0
         pause_seconds = self._pace.interval_seconds
         if turn.is_unfinished:
             pause_seconds = min(pause_seconds, max(self._pace.retry_seconds, turn.retry_after_seconds))

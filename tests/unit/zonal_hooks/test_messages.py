@@ -73,6 +73,8 @@ def test_edits_have_a_bound() -> None:
     asked.add_header("x-a", "x" * 8192)
     with pytest.raises(ValueError, match="16384 bytes"):
         asked.add_header("x-b", "x" * 8192)
+    asked.add_header("x-c", "x")  # what was refused takes no room
+    assert [name for _, name, _ in asked.end()] == [b"x-a", b"x-c"]
 
 
 def test_only_a_pick_hook_chooses() -> None:

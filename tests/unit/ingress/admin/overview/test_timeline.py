@@ -1,12 +1,10 @@
-"""The last minutes as points: rates, quantiles, and a bounded memory."""
+"""The last minutes as points: rates, and a bounded memory."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ingress.admin.overview.timeline import COARSE_SECONDS, FINE_SECONDS, KEPT_SECONDS, Timeline, quantile
+from ingress.admin.overview.timeline import COARSE_SECONDS, FINE_SECONDS, KEPT_SECONDS, Timeline
 from ingress.admin.overview.traffic import ServiceAccount
 
 BOUNDS = (1.0, 2.0, 4.0)
@@ -49,21 +47,3 @@ def test_an_hour_is_kept_the_older_part_in_longer_spans() -> None:
     # Each moment is told once, but for the span in which short ones begin.
     told = sum(point.seconds for point in points)
     assert abs(told - (4999 - points[0].at_epoch_seconds + points[0].seconds)) <= COARSE_SECONDS
-
-
-def test_no_request_has_no_duration() -> None:
-    assert quantile([0, 0, 0, 0], 0.5, BOUNDS) is None
-
-
-def test_a_quantile_is_interpolated_inside_its_bucket() -> None:
-    assert quantile([0, 10, 0, 0], 0.5, BOUNDS) == 1.5
-    assert quantile([5, 5, 0, 0], 0.5, BOUNDS) == 1.0
-    assert quantile([0, 0, 0, 3], 0.5, BOUNDS) == BOUNDS[-1]
-
-
-@given(st.lists(st.integers(0, 100), min_size=4, max_size=4).filter(any), st.floats(0.01, 1.0))
-def test_a_quantile_is_in_the_range_of_the_buckets_and_grows_with_the_share(counts: list[int], share: float) -> None:
-    low, high = quantile(counts, share / 2, BOUNDS), quantile(counts, share, BOUNDS)
-    assert low is not None
-    assert high is not None
-    assert 0.0 <= low <= high <= BOUNDS[-1]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.zones.cost import MONTH_SECONDS
 from ingress.admin.overview.document import TriedPolicy
-from ingress.admin.overview.tried_texts import MONTH_SECONDS, dry_run_text
+from ingress.admin.overview.tried_texts import dry_run_text
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from balancer.zones.cost import MONTH_SECONDS
 from ingress.admin.overview.document import Mode, Overview, ServiceZone
-from ingress.admin.overview.tried_texts import MONTH_SECONDS
 from ingress.cli.terminal.rates import FlowRates, traffic
 from tests.unit.ingress.cli.terminal.documents import durations, flow, overview, service
 

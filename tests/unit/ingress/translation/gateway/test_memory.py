@@ -122,3 +122,30 @@ def test_after_any_changes_a_translation_with_memories_is_that_without(seed: int
         assert msgspec.to_builtins(remembered.standings) == msgspec.to_builtins(anew.standings)
         assert set(remembered.findings) == set(anew.findings)
         assert remembered.services == anew.services
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_in_whatever_order_versions_of_objects_come_the_end_is_the_same(seed: int) -> None:
+    """Each object has some older versions before its last one, and somebody looks now and then."""
+    chance = random.Random(seed)
+    first: Sequence[KubernetesObject] = (gateway_class(), gateway(listener(allowedRoutes=ALL)), WEB, OTHER, PLAIN)
+    versions: dict[tuple[object, ...], list[KubernetesObject]] = {}
+    for each in (*first, *_CHANGES):
+        versions.setdefault((each.kind, *key_of(each)), []).append(each)
+    for told in versions.values():
+        chance.shuffle(told)
+    ends = [told[-1] for told in versions.values()]
+    expected = translated(inventory(*ends))
+
+    known, memories = inventory(), Memories()
+    while versions:
+        place = chance.choice(list(versions))
+        known.apply(Upserted(versions[place].pop(0)))
+        if not versions[place]:
+            del versions[place]
+        if chance.random() < 0.3:
+            translated(known, memories)
+    found = translated(known, memories)
+    assert found.model == expected.model
+    assert msgspec.to_builtins(found.standings) == msgspec.to_builtins(expected.standings)
+    assert set(found.findings) == set(expected.findings)

@@ -39,10 +39,9 @@ class Scene:
         self.writes = DueWrites(OURS)
         self.version = 100
 
-    def due(self, now: float = 0.0, judgement: Judgement | None = None) -> Due:
-        return self.writes.due(
-            self.inventory, judgement or judgement_of(self.inventory), VERSIONS, now=now, written_at=AT
-        )
+    def due(self, now: float = 0.0, judgement: Judgement | None = None, most: int = 100) -> Due:
+        judgement = judgement or judgement_of(self.inventory)
+        return self.writes.due(self.inventory, judgement, VERSIONS, now=now, written_at=AT, most=most)
 
     def put(self, document: Document, **metadata: object) -> None:
         """A new version of an object comes by the watch."""
@@ -165,6 +164,22 @@ def test_what_became_due_last_comes_first() -> None:
     scene.due()
     scene.put(route("later"), uid="9")
     assert names(scene.due())[0] == "HTTPRoute infra/later"
+
+
+def test_of_many_some_are_written_and_what_changes_meanwhile_is_next() -> None:
+    scene = Scene(gateway_class(), gateway(), *(route(f"r{number}") for number in range(9)))
+    first = scene.due(most=4)
+    assert (len(first.writes), first.is_more) == (4, True)
+    for each in first.writes:
+        scene.carry_out(each)
+    scene.put(route("later"), uid="9")
+    second = scene.due(most=4)
+    assert "HTTPRoute infra/later" in names(second)[:2]  # beside the finalizer of the GatewayClass
+    for each in second.writes:
+        scene.carry_out(each)
+    last = scene.due()
+    assert not last.is_more
+    assert {*names(first), *names(second), *names(last)} >= {f"HTTPRoute infra/r{number}" for number in range(9)}
 
 
 def test_a_refused_write_waits() -> None:
