@@ -186,8 +186,20 @@ class _Review(msgspec.Struct, frozen=True, rename="camel"):
     request: _Request
 
 
+class _PlacedRequest(msgspec.Struct, frozen=True):
+    """What of a request says whose it is."""
+
+    namespace: str = ""
+
+
+class _PlacedReview(msgspec.Struct, frozen=True):
+    """A review of which no more is read than whose it is."""
+
+    request: _PlacedRequest
+
+
 # Made here, and not by each thread: msgspec crashes when two threads see a type for the first time at once.
-_REVIEWS = msgspec.json.Decoder(_Review)
+_REVIEWS, _PLACES = msgspec.json.Decoder(_Review), msgspec.json.Decoder(_PlacedReview)
 
 
 class _Judgement(msgspec.Struct, frozen=True):
@@ -220,6 +232,14 @@ def review(body: bytes, context: TranslationContext, config_map: ConfigMap | Non
         return _answer(request.uid, _judge_request(request, context, config_map))
     except _CannotJudge as cannot:
         return cannot.refusal
+
+
+def namespace_of(body: bytes) -> str:
+    """The namespace of the object that a review is about; empty if it names none, or is no review."""
+    try:
+        return _PLACES.decode(body).request.namespace
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _request(body: bytes) -> _Request:

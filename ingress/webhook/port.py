@@ -14,18 +14,22 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from weakref import WeakValueDictionary
 
 from aiohttp import hdrs, web
 
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.tls import make_context, self_signed
 from balancer.model.certificates import Certificate
+from balancer.runtime.shares import FairShares
 from balancer.runtime.supervising import kept_at_work
 from ingress.admin.doors import PORT_MOST, DoorTimes, open_doors
-from ingress.webhook.admission import REVIEW_BYTES, AdmissionRefusal
+from ingress.webhook.admission import REVIEW_BYTES, AdmissionRefusal, namespace_of
 
 CONCURRENT_REVIEWS: Final = 20
-"""Beyond this the answer is 503 at once, because the API server would rather continue without the webhook than wait."""
+"""Of one namespace. Beyond this the answer is 503 at once, because the API server would rather continue without the
+webhook than wait.
+"""
 
 UNREAD_REVIEWS: Final = 100
 """Bodies that may be received at once. A slow body costs little, and slow bodies do not keep out whole ones."""
@@ -37,6 +41,8 @@ CERTIFICATE_CHECK_SECONDS: Final = 10.0
 _READ_SECONDS: Final = 5.0
 # For all bodies together: as much as may be judged at once.
 _UNREAD_BYTES: Final = CONCURRENT_REVIEWS * REVIEW_BYTES
+# One namespace alone holds half of them (`shares.py`).
+_ALL_REVIEWS: Final = 2 * CONCURRENT_REVIEWS
 # How long the rest of a refused body is read, because a reset would destroy the refusal.
 _LINGER_SECONDS: Final = 1.0
 # Enough for a chain with its key. A larger file is something else.
@@ -85,16 +91,18 @@ async def start_webhook(
 
 
 class _Reviews:
-    """Answers reviews, one judgement at a time."""
+    """Answers reviews, one judgement at a time, by turns of namespaces."""
 
-    __slots__ = ("_bodies", "_judge", "_open", "_turn")
+    __slots__ = ("_bodies", "_judge", "_open", "_turn", "_turns")
 
     def __init__(self, judge: Judge, *, bodies: _Bodies) -> None:
         self._bodies = bodies
         self._judge = judge
-        self._open = 0
+        self._open = FairShares(_ALL_REVIEWS)
         # Threads share one interpreter. Judgements side by side would take as long, with the memory of all of them.
         self._turn = asyncio.Lock()
+        # Of each namespace, one waits for the turn and the others wait for this one.
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def answer(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json" or hdrs.CONTENT_ENCODING in request.headers:
@@ -110,18 +118,25 @@ class _Reviews:
         return await self._reviewed(body)
 
     async def _reviewed(self, body: bytes) -> web.Response:
+        namespace = await asyncio.to_thread(namespace_of, body)
         # Only whole bodies count, because anybody in the cluster can send slow ones.
-        if self._open >= CONCURRENT_REVIEWS:
+        if not self._open.take(namespace):
             return _refusal(503, "too many reviews at once")
-        self._open += 1
         try:
-            async with self._turn:
+            async with self._turn_of(namespace), self._turn:
                 answer = await asyncio.to_thread(self._judge, body)
         finally:
-            self._open -= 1
+            self._open.give_back(namespace)
         if isinstance(answer, AdmissionRefusal):
             return _refusal(answer.status, answer.message)
         return web.Response(body=answer, content_type="application/json")
+
+    def _turn_of(self, namespace: str) -> asyncio.Lock:
+        turn = self._turns.get(namespace)
+        if turn is None:
+            turn = asyncio.Lock()
+            self._turns[namespace] = turn
+        return turn
 
 
 class _Bodies:

@@ -123,3 +123,13 @@ def test_the_shop_for_a_cluster_is_valid_and_may_run_in_its_namespace() -> None:
     pods = [each["spec"]["template"]["spec"] for each in of_kind(objects, "Deployment")]
     assert len(pods) == 2
     assert [violations(each) for each in pods] == [[], []]
+
+
+def test_the_backend_on_the_page_has_what_the_page_says_that_backends_need() -> None:
+    section = INSTALL.split("\n## What backends need\n")[1].split("\n## ")[0]
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    spec = yaml.safe_load(block)["spec"]["template"]["spec"]
+    (app,) = spec["containers"]
+    assert 0 < app["lifecycle"]["preStop"]["sleep"]["seconds"] < spec["terminationGracePeriodSeconds"]
+    assert "httpGet" in app["readinessProbe"]
+    assert "of 4,289" in section, "what the pause is worth"

@@ -47,6 +47,7 @@ ROWS = {
     "ingress.translation.ingress.hosts.expression_reading": "characters of all expressions",
     "ingress.translation.needs": "ConfigMaps that Ingresses",
     "ingress.translation.secrets.authority_shares": "authorities and revocation lists of clients",
+    "ingress.webhook.port": "reviews that the webhook judges",
     "ingress.writing.notices": "Events that wait",
 }
 """The row of each module, by how it begins."""
@@ -98,6 +99,9 @@ NUMBERS = (
     ("zones that are left, in reports", "balancer.workers.judging", "_ZONES_MOST"),
     ("conditions of HTTPRoutes", "ingress.translation.gateway.condition_bounds", "CONDITIONS_MOST"),
     ("bound ports for Gateways", "ingress.settings.gateway_ports", "_PORTS_MOST"),
+    ("bound ports for Gateways", "ingress.translation.gateway.own_ports", "_UNDIVIDED"),
+    ("reviews that the webhook judges", "ingress.webhook.port", "CONCURRENT_REVIEWS"),
+    ("reviews that the webhook judges", "ingress.webhook.port", "_ALL_REVIEWS"),
     ("ConfigMaps that Ingresses", "ingress.translation.needs", "_CONFIG_MAPS_MOST"),
     ("watches of Secrets", "ingress.translation.needs", "_SECRETS_MOST"),
     ("judging new keys", "ingress.following.controller", "_JUDGED_MOST"),

@@ -6,7 +6,8 @@ share a bound port. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
 from typing import Final
 
@@ -21,6 +22,8 @@ from ingress.translation.gateway.register import GatewayKey, Register, service_n
 from ingress.translation.gateway.standings import Address, Problem
 
 _PORT_ANY: Final = range(1, 65536)
+_UNDIVIDED: Final = 16
+"""So many bound ports a namespace may have whatever others have: small ranges are for whoever comes first."""
 
 
 class ExposedPort(msgspec.Struct, frozen=True):
@@ -57,7 +60,9 @@ class OwnPorts:
         provisioned: Provisioned,
         wanted: Iterable[tuple[GatewayKey, int]],
     ) -> None:
-        """`wanted` are the ports of all listeners, the oldest Gateway first. No more than are bound can be opened."""
+        """`wanted` are the ports of all listeners, the oldest Gateway first. No more than are bound can be opened, and
+        beyond a few a namespace gets another one only while as many as it has stay free. What is registered stays.
+        """
         self._options = options
         self._register = register
         self._provisioned = provisioned
@@ -69,7 +74,7 @@ class OwnPorts:
         asked = dict.fromkeys(wanted)
         first = [place for place in asked if place in register.ports]
         others = [place for place in asked if place not in register.ports]
-        self._allowed = frozenset([*first, *others][: len(options.targets)])
+        self._allowed = _divided(first, others, len(options.targets))
 
     def openable(self) -> range:
         """The ports that a listener may have as far as it alone is concerned."""
@@ -79,9 +84,7 @@ class OwnPorts:
         """The listener with its place, or with why it has none."""
         place = (item.gateway, item.spec.port)
         if item.refused is None and place not in self._allowed:
-            message = (
-                f"All {len(self._options.targets)} bound ports are in use: give a wider range with --gateway-ports."
-            )
+            message = f"{self._exhausted(item.gateway[0])}: give a wider range with --gateway-ports."
             return msgspec.structs.replace(item, refused=Problem("PortUnavailable", message))
         bound = self._places.get(place)
         return msgspec.structs.replace(
@@ -90,6 +93,14 @@ class OwnPorts:
             configuration=_configuration(*place),
             pending=None if place in self._register.ports else self._pending(item.gateway),
         )
+
+    def _exhausted(self, namespace: str) -> str:
+        """Why there is no bound port for a Gateway of a namespace."""
+        most = len(self._options.targets)
+        if len(self._allowed) >= most:
+            return f"All {most} bound ports are in use"
+        own = sum(gateway[0] == namespace for gateway, _ in self._allowed)
+        return f"Gateways of {namespace} have {own} of {most} bound ports, and others may need the rest"
 
     def left_over(self, used: Iterable[ReadListener]) -> tuple[BoundPort, ...]:
         """The places that clients may still come to although no listener has them any more."""
@@ -149,6 +160,22 @@ class OwnPorts:
         problem = self._provisioned.problem
         said = f"It waits for the Service {place}{f': {problem}' if problem else '.'}"
         return Problem("Pending", said)
+
+
+def _divided(
+    first: Sequence[tuple[GatewayKey, int]], others: Iterable[tuple[GatewayKey, int]], most: int
+) -> frozenset[tuple[GatewayKey, int]]:
+    """The places that are allowed: the `first`, and those of the `others` that are within the share of their namespace
+    (the rule of `balancer.runtime.shares`).
+    """
+    allowed = [*first[:most]]
+    held = Counter(gateway[0] for gateway, _ in allowed)
+    for place in others:
+        own, free = held[place[0][0]], most - len(allowed)
+        if free and (own < _UNDIVIDED or own + 1 < free):
+            allowed.append(place)
+            held[place[0][0]] += 1
+    return frozenset(allowed)
 
 
 def asked_addresses(gateway: Gateway, found: tuple[Address, ...]) -> tuple[Address, ...]:

@@ -25,7 +25,7 @@ from ingress.objects.kinds import (
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX
 from ingress.translation.ingress.acceptance import CLASS_ANNOTATION
-from ingress.webhook.admission import REASONS, AdmissionEffect, effect_of, review
+from ingress.webhook.admission import REASONS, AdmissionEffect, effect_of, namespace_of, review
 from tests.properties import examples
 from tests.unit.ingress.cluster import backend, config_map, ingress, path, rule, service, translated
 from tests.unit.ingress.reviews import BAD, CONTEXT, answer, body, checked, document
@@ -309,3 +309,18 @@ def test_the_page_names_every_reason_with_its_verdict() -> None:
 
 def test_a_reason_that_nobody_thought_about_warns() -> None:
     assert effect_of("NobodyThoughtAboutThis") is AdmissionEffect.WARNS
+
+
+@pytest.mark.parametrize(
+    ("body", "namespace"),
+    [
+        (b'{"request": {"uid": "1", "namespace": "shop", "object": {"metadata": {"namespace": "other"}}}}', "shop"),
+        (b'{"request": {"uid": "1"}}', ""),
+        (b'{"request": {"namespace": 7}}', ""),
+        (b"{}", ""),
+        (b"[" * 100_000, ""),
+        (b"\xff", ""),
+    ],
+)
+def test_whose_a_review_is(body: bytes, namespace: str) -> None:
+    assert namespace_of(body) == namespace

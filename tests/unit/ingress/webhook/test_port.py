@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import logging
 import socket
 import ssl
@@ -18,7 +19,7 @@ import pytest
 import trustme
 
 from balancer.connections.listeners import CannotListen
-from ingress.webhook.admission import REVIEW_BYTES, AdmissionRefusal
+from ingress.webhook.admission import REVIEW_BYTES, AdmissionRefusal, namespace_of
 from ingress.webhook.port import CONCURRENT_REVIEWS, UNREAD_REVIEWS, Judge, start_webhook
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 
@@ -148,6 +149,37 @@ async def test_too_many_at_once_fail_fast_and_the_others_are_answered(folder: Pa
         answers = [(await task)[0] for task in asked]
         assert sorted(answers) == [200] * CONCURRENT_REVIEWS + [503] * 5
         assert (await ask())[0] == 200
+
+
+@pytest.mark.large
+async def test_reviews_of_one_namespace_hold_up_none_of_another_for_long(folder: Path) -> None:
+    begun, end = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def judge(body: bytes) -> bytes:
+        order.append(namespace_of(body))
+        begun.set()
+        assert end.wait(PATIENCE_SECONDS)
+        return body
+
+    async with asking(folder, judge) as ask:
+
+        def asked(namespace: str, count: int) -> list[asyncio.Future[tuple[int, bytes]]]:
+            body = json.dumps({"request": {"namespace": namespace}}).encode()
+            return [asyncio.ensure_future(ask(data=body)) for _ in range(count)]
+
+        greedy = asked("greedy", 5)
+        try:
+            await until(begun.is_set)
+            modest = asked("modest", CONCURRENT_REVIEWS)
+            # Once one of them is told that there are too many, others wait for their turn.
+            await until(lambda: any(task.done() for task in modest))
+        finally:
+            end.set()
+        assert [(await task)[0] for task in greedy] == [200] * 5
+        answers = [(await task)[0] for task in modest]
+        assert answers.count(200) >= CONCURRENT_REVIEWS - 5
+        assert order[:2] == ["greedy", "modest"]
 
 
 async def test_a_judgement_does_not_hold_up_the_event_loop(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from ipaddress import ip_network
 from typing import Any
 
@@ -43,13 +45,18 @@ def service(name: str = "gw", *ports: tuple[int, int], status: Any = None, **spe
     }
 
 
-def read(*documents: Document, provisioned: Provisioned | None = None, networks: tuple[str, ...] = ()) -> ReadGateways:
+def read(
+    *documents: Document,
+    provisioned: Provisioned | None = None,
+    networks: tuple[str, ...] = (),
+    targets: Sequence[int] = TARGETS,
+) -> ReadGateways:
     known = Inventory()
     found = [item for each in (gateway_class(), *documents) if (item := decode(each)) is not None]
     for kind in Kind:
         known.apply(Replaced(kind, tuple(item for item in found if item.kind is kind)))
     known.apply(provisioned or Provisioned())
-    services = GatewayServices("zonal", TARGETS, external_networks=tuple(map(ip_network, networks)))
+    services = GatewayServices("zonal", tuple(targets), external_networks=tuple(map(ip_network, networks)))
     return read_gateways(known, GatewayOptions(OURS, services=services), GatewayMaterial(known, Materials()))
 
 
@@ -165,3 +172,32 @@ def test_names_and_numbers_are_addresses_of_their_types() -> None:
     item = decode(gateway(addresses=[{"value": "::1"}]))
     assert isinstance(item, Gateway)
     assert missing_address(item, written(addresses), "x", "y") is None
+
+
+def many(namespace: str, count: int) -> Document:
+    """A Gateway with a listener on each of so many ports."""
+    listeners = [{"name": f"l{port}", "port": port, "protocol": "HTTP"} for port in range(1, count + 1)]
+    document = gateway(listeners=listeners)
+    document["metadata"] = {**document["metadata"], "namespace": namespace, "name": f"of-{namespace}"}
+    return document
+
+
+def open_ports(found: ReadGateways) -> Counter[str]:
+    """How many ports are allowed, by the namespace of the Gateway."""
+    return Counter(exposure.gateway[0] for exposure in found.exposures for _ in exposure.ports)
+
+
+def test_the_gateways_of_one_namespace_leave_bound_ports_for_those_of_another() -> None:
+    found = read(many("a-greedy", 60), many("modest", 3), targets=range(20000, 20050))
+    assert open_ports(found) == {"a-greedy": 25, "modest": 3}
+    refused = [
+        each.message
+        for listener in status(found, "of-a-greedy").listeners
+        for each in listener.conditions
+        if each.reason == "PortUnavailable"
+    ]
+    assert "Gateways of a-greedy have 25 of 50 bound ports" in refused[0]
+
+
+def test_few_bound_ports_are_for_whoever_comes_first() -> None:
+    assert open_ports(read(many("a", 20), many("b", 3), targets=range(20000, 20010))) == {"a": 10}
