@@ -91,7 +91,9 @@ async def test_an_outage_of_the_api_server_is_one_warning_that_says_what_is_in_u
 
         await becomes(is_told)
         await asyncio.gather(*(answers(zonal, 200, HOST) for _ in range(5)))
-        (line,) = [line for line in zonal.stderr.removeprefix(before).splitlines() if " WARNING " in line]
+        warned = [line for line in zonal.stderr.removeprefix(before).splitlines() if " WARNING " in line]
+        assert len(warned) == 1, warned
+        line = warned[0]
         assert "degraded: ApiServer kubernetes: ApiUnreachable: The API server does not answer" in line
         assert "zonal uses what it read last" in line
         (finding,) = await zonal.findings()
