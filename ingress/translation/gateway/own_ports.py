@@ -24,6 +24,8 @@ from ingress.translation.gateway.standings import Address, Problem
 _PORT_ANY: Final = range(1, 65536)
 _UNDIVIDED: Final = 16
 """So many bound ports a namespace may have whatever others have: small ranges are for whoever comes first."""
+_RESERVE: Final = 8
+"""One in so many bound ports is kept for namespaces with fewer than `_UNDIVIDED`."""
 
 
 class ExposedPort(msgspec.Struct, frozen=True):
@@ -61,7 +63,7 @@ class OwnPorts:
         wanted: Iterable[tuple[GatewayKey, int]],
     ) -> None:
         """`wanted` are the ports of all listeners, the oldest Gateway first. No more than are bound can be opened, and
-        beyond a few a namespace gets another one only while as many as it has stay free. What is registered stays.
+        beyond a few a namespace gets none of the last ones, which are for others. What is registered stays.
         """
         self._options = options
         self._register = register
@@ -165,14 +167,15 @@ class OwnPorts:
 def _divided(
     first: Sequence[tuple[GatewayKey, int]], others: Iterable[tuple[GatewayKey, int]], most: int
 ) -> frozenset[tuple[GatewayKey, int]]:
-    """The places that are allowed: the `first`, and those of the `others` that are within the share of their namespace
-    (the rule of `balancer.runtime.shares`).
+    """The places that are allowed: the `first`, and of the `others` those that leave a reserve for other namespaces.
+
+    A cluster with one namespace of Gateways can so use nearly all of `most`.
     """
     allowed = [*first[:most]]
     held = Counter(gateway[0] for gateway, _ in allowed)
     for place in others:
-        own, free = held[place[0][0]], most - len(allowed)
-        if free and (own < _UNDIVIDED or own + 1 < free):
+        free = most - len(allowed)
+        if free and (held[place[0][0]] < _UNDIVIDED or free > most // _RESERVE):
             allowed.append(place)
             held[place[0][0]] += 1
     return frozenset(allowed)

@@ -189,14 +189,19 @@ def open_ports(found: ReadGateways) -> Counter[str]:
 
 def test_the_gateways_of_one_namespace_leave_bound_ports_for_those_of_another() -> None:
     found = read(many("a-greedy", 60), many("modest", 3), targets=range(20000, 20050))
-    assert open_ports(found) == {"a-greedy": 25, "modest": 3}
+    assert open_ports(found) == {"a-greedy": 44, "modest": 3}
     refused = [
         each.message
         for listener in status(found, "of-a-greedy").listeners
         for each in listener.conditions
         if each.reason == "PortUnavailable"
     ]
-    assert "Gateways of a-greedy have 25 of 50 bound ports" in refused[0]
+    assert "Gateways of a-greedy have 44 of 50 bound ports" in refused[0]
+
+
+def test_many_greedy_namespaces_leave_bound_ports_for_a_modest_one() -> None:
+    found = read(many("a", 30), many("b", 30), many("modest", 3), targets=range(20000, 20050))
+    assert open_ports(found) == {"a": 30, "b": 16, "modest": 3}
 
 
 def test_few_bound_ports_are_for_whoever_comes_first() -> None:
