@@ -2,6 +2,7 @@ cimport cython
 
 from balancer.http2.endpoint_stream cimport EndpointCarrier, Http2EndpointStream
 from balancer.http2.engine cimport Engine
+from balancer.http2.events cimport joined
 
 cdef int CLOSED
 cdef int DATA

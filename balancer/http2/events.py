@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -49,15 +48,15 @@ def joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:
     next event is.
     """
     _, number, data, ends = events[at - 1]
-    if at == len(events) or events[at][0] != DATA or events[at][1] != number:
-        return data, ends, at
     pieces = [data]
-    for event in islice(events, at, None):
+    while at < len(events):
+        event = events[at]
         if event[0] != DATA or event[1] != number:
             break
         pieces.append(event[2])
         ends = event[3]
-    return b"".join(pieces), ends, at + len(pieces) - 1
+        at += 1
+    return data if len(pieces) == 1 else b"".join(pieces), ends, at
 
 
 class EngineLimits(msgspec.Struct, frozen=True):
