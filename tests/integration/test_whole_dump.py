@@ -68,7 +68,7 @@ class Probe(NamedTuple):
 
 
 PROBES = (
-    Probe("web", "www", "web"),
+    Probe("web", "www", "web", sends=("X-Canary: never",)),  # whatever its weight says
     Probe("web-canary", "www", "web-canary", sends=("X-Canary: always",)),
     Probe("api-rewrite", "api", "api", "/api/users?x=1", {"target": "/v2/users?x=1"}),
     Probe("snippets", "snip", "web", shows={"x-frame-options": "DENY", "x-content-type-options": "nosniff"}),
