@@ -49,7 +49,7 @@ async def serving(place: Path, pair: Pair, zones: tuple[str, ...]) -> AsyncItera
 
 @each_pair
 async def test_pods_that_vanish_in_a_rolling_update_fail_nothing(
-    tmp_path: Path, record_property: Record, pair: Pair
+    tmp_path: Path, record_property: Record, pair: Pair, judge_times: bool
 ) -> None:
     async with serving(tmp_path, pair, _ZONES) as (stage, pods, present):
         load = pair.load(stage)
@@ -67,13 +67,13 @@ async def test_pods_that_vanish_in_a_rolling_update_fail_nothing(
     record_property("slowest in seconds", slowest)
     record_property("p99 in seconds", load.percentile_seconds(0.99))
     assert load.failures == [], stage.failed_lines()
-    assert slowest < _LONGEST_SECONDS
+    assert slowest < _LONGEST_SECONDS or not judge_times
 
 
 @pytest.mark.slow
 @each_pair
 async def test_a_zone_that_falls_silent_is_left_within_two_seconds(
-    tmp_path: Path, record_property: Record, pair: Pair
+    tmp_path: Path, record_property: Record, pair: Pair, judge_times: bool
 ) -> None:
     async with serving(tmp_path, pair, _ZONES * 2) as (stage, _, present):
         load = pair.load(stage)
@@ -88,12 +88,12 @@ async def test_a_zone_that_falls_silent_is_left_within_two_seconds(
     record_property("slowest in seconds at first", max(answer.seconds for answer in at_first))
     record_property("p99 in seconds later", _p99_seconds(later))
     assert load.failures == [], stage.failed_lines()
-    assert _p99_seconds(later) < _P99_SECONDS
+    assert _p99_seconds(later) < _P99_SECONDS or not judge_times
 
 
 @each_pair
 async def test_a_machine_that_is_lost_with_its_connections_costs_a_get_a_moment(
-    tmp_path: Path, record_property: Record, pair: Pair
+    tmp_path: Path, record_property: Record, pair: Pair, judge_times: bool
 ) -> None:
     """Counts the GETs that met a lost pod, by the access log: how quick the others are says something of the machine.
 
@@ -120,7 +120,7 @@ async def test_a_machine_that_is_lost_with_its_connections_costs_a_get_a_moment(
     record_property("seconds until both are ejected", ejected_at - lost_at)
     record_property("GETs that met a lost pod before, of all", before)
     record_property("GETs that met a lost pod later, of all", after)
-    assert slowest < _LONGEST_SECONDS
+    assert slowest < _LONGEST_SECONDS or not judge_times
     assert before[0] <= before[1] / 2 + len(lost), "a third of them, however they are spread"
     assert after[0] <= len(lost) * (1 + watched_seconds // _EJECTION_SECONDS), "probes"
 
