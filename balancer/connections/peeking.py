@@ -100,7 +100,7 @@ def hello_at_hand(connection: socket.socket) -> Hello | None:
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     news = loop.create_future()
-    descriptor = connection.fileno()  # of a socket itself, uvloop counts who uses it in what ours do not have
+    descriptor = connection.fileno()  # not the socket: uvloop needs attributes of it that `AcceptedSocket` has not
     loop.add_reader(descriptor, _tell, news)
     try:
         await news

@@ -61,6 +61,7 @@ def repeat_request_line(known: RequestHead, draft: HeadDraft) -> None:
 
 
 def read_request_line(line: bytes, draft: HeadDraft) -> None:
+    """Reads method, target and version; the path of a plain line as well, else that stays empty. Raises `Refusal`."""
     plain = PLAIN_LINE.fullmatch(line)
     if plain is not None:
         method, target, path = plain.groups()
@@ -92,6 +93,10 @@ def is_ordinary(draft: HeadDraft) -> bool:
 
 
 def apply_special(draft: HeadDraft, found: FieldLines, known: RequestHead | None) -> None:
+    """Sets what the special fields decide, and the path if it is still empty. `known` is the last request.
+
+    Raises `Refusal` for fields that contradict each other.
+    """
     draft.connection_options = ()
     draft.expects_continue = False
     draft.upgrade = b""

@@ -32,7 +32,7 @@ class Clients:
         self._present: set[Connection] = set()
         self._nobody_left = asyncio.Event()
         self._leaving: set[asyncio.Task[None]] = set()
-        self.places: ClientPlaces = ClientPlaces()
+        self.places = ClientPlaces()
 
     def enter(self, client: Connection) -> None:
         """Keeps `client` until `has_ended`."""

@@ -26,6 +26,7 @@ _RATE = 200
 _ZONES = ("zone-a", "zone-b", "zone-c")
 _LATE_SECONDS = 0.3  # until a slice says that a pod is gone
 _LONGEST_SECONDS = 2.0
+_BUSY_SECONDS = 4.0  # on a machine of which nothing is known: less than any time-out
 _SETTLED_SECONDS, _WATCHED_SECONDS = 2.0, 3.0
 _P99_SECONDS = 0.1
 _WATCHED_GETS = 200
@@ -67,7 +68,7 @@ async def test_pods_that_vanish_in_a_rolling_update_fail_nothing(
     record_property("slowest in seconds", slowest)
     record_property("p99 in seconds", load.percentile_seconds(0.99))
     assert load.failures == [], stage.failed_lines()
-    assert slowest < _LONGEST_SECONDS or not judge_times
+    assert slowest < (_LONGEST_SECONDS if judge_times else _BUSY_SECONDS)
 
 
 @pytest.mark.slow
@@ -88,7 +89,7 @@ async def test_a_zone_that_falls_silent_is_left_within_two_seconds(
     record_property("slowest in seconds at first", max(answer.seconds for answer in at_first))
     record_property("p99 in seconds later", _p99_seconds(later))
     assert load.failures == [], stage.failed_lines()
-    assert _p99_seconds(later) < _P99_SECONDS or not judge_times
+    assert _p99_seconds(later) < (_P99_SECONDS if judge_times else _BUSY_SECONDS)
 
 
 @each_pair
@@ -120,7 +121,7 @@ async def test_a_machine_that_is_lost_with_its_connections_costs_a_get_a_moment(
     record_property("seconds until both are ejected", ejected_at - lost_at)
     record_property("GETs that met a lost pod before, of all", before)
     record_property("GETs that met a lost pod later, of all", after)
-    assert slowest < _LONGEST_SECONDS or not judge_times
+    assert slowest < (_LONGEST_SECONDS if judge_times else _BUSY_SECONDS)
     assert before[0] <= before[1] / 2 + len(lost), "a third of them, however they are spread"
     assert after[0] <= len(lost) * (1 + watched_seconds // _EJECTION_SECONDS), "probes"
 
