@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
 
 import msgspec
 import pytest
@@ -14,24 +13,18 @@ from balancer.model.zones import ZoneEvacuation, ZonePolicy, ZonePolicyName
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.members import Pick
 from balancer.picking.outcomes import Outcome
+from balancer.sharing.peers import Others
 from balancer.zones.evacuation import ZoneChange, ZoneTurn
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings
 from tests import builders as build
+from tests.unit.balancer.picking.clients import Client, place_of
 
 pytestmark = pytest.mark.large
 
 RATE = 200
 PREFER, ADAPTIVE = ZonePolicy(ZonePolicyName.PREFER_ZONE), ZonePolicy(ZonePolicyName.ADAPTIVE)
 OWN = build.own_zone("zone-a")
-
-
-@dataclass(slots=True)
-class Client:
-    """Whose request it is. `pause_seconds` is what no endpoint asks for here."""
-
-    client: str
-    pause_seconds: float = 0.0
 
 
 def backend_of(zones: str, policy: ZonePolicy = PREFER) -> Backend:
@@ -44,7 +37,9 @@ class Traffic:
 
     def __init__(self, backend: Backend, *, clients: int = 40) -> None:
         self._chance = random.Random(7)
-        self.runtime = BackendRuntime.fresh(backend, own_zone=OWN, random_below=self._chance.randrange)
+        self.runtime = BackendRuntime.fresh(
+            backend, own_zone=OWN, random_below=self._chance.randrange, others=Others(place_of=place_of)
+        )
         self._clients = [Client(f"10.1.0.{number}") for number in range(clients)]
         self.now, self.changes = 100.0, list[ZoneChange]()
 

@@ -12,7 +12,7 @@ from balancer.picking.endpoint_health import Change, EndpointHealth
 from balancer.picking.failing import WEIGHED_SECONDS, FailingEndpoints
 from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
-from tests.unit.balancer.picking.test_health_shares import Client
+from tests.unit.balancer.picking.clients import Client, place_of
 
 KEY = BackendKey("shop/cart:80")
 RULES = Ejection(consecutive_errors=5, seconds=10.0)
@@ -25,7 +25,7 @@ class OneWorker:
 
     def __init__(self, rules: Ejection = RULES) -> None:
         self.endpoints = [EndpointHealth() for _ in range(3)]
-        self.health = BackendHealth(rules, self.endpoints)
+        self.health = BackendHealth(rules, self.endpoints, place_of)
         self.failing = FailingEndpoints()
         self.heard: list[EjectionStep] = []
 

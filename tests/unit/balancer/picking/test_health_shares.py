@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from balancer.picking.endpoint_health import Change, EndpointHealth
 from balancer.picking.health import BackendHealth
 from balancer.picking.outcomes import Outcome
 from tests.properties import examples
+from tests.unit.balancer.picking.clients import Client, place_of
 
 pytestmark = pytest.mark.large
 
@@ -32,7 +32,7 @@ class Turns:
         self.failure = failure
         self.shares = list(shares)
         self.endpoints = [EndpointHealth() for _ in shares]
-        self.health = BackendHealth(rules or Ejection(consecutive_errors=0), self.endpoints)
+        self.health = BackendHealth(rules or Ejection(consecutive_errors=0), self.endpoints, place_of)
         self.now = 0.0
         self.chance = random.Random(seed)
         self.changes: list[tuple[int, Change]] = []
@@ -70,12 +70,6 @@ class Turns:
     @property
     def ejected(self) -> set[int]:
         return {place for place, state in enumerate(self.states) if state is State.EJECTED}
-
-
-@dataclass
-class Client:
-    client: str
-    pause_seconds: float = 0.0
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 1.0])
@@ -255,7 +249,7 @@ def test_an_endpoint_that_breaks_for_everybody_is_ejected_for_failures_in_a_row(
 ) -> None:
     """A client that meets nothing but failures needs a second, in which others would have come."""
     broken, other = EndpointHealth(), EndpointHealth()
-    health = BackendHealth(Ejection(consecutive_errors=5), [broken, other])
+    health = BackendHealth(Ejection(consecutive_errors=5), [broken, other], place_of)
     for number in range(failures):
         assert broken.is_well
         client, now = Client(f"10.0.0.{number % clients}"), number * 0.1
