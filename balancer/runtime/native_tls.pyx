@@ -1,8 +1,8 @@
 """A session with OpenSSL itself: what `TlsSession` does, without the buffers and the errors of Python's `ssl`.
 
-Only compiled builds have it (docs/adr/0050-openssl-itself.md). The session is made by `ssl`, which also shakes hands and
-says goodbye; here it gets another way for its bytes, and is read and written. The peer's bytes are copied once, and what
-OpenSSL encrypts is written into the object that the transport sends.
+Only compiled builds have it (docs/adr/0050-openssl-itself.md). The session is made by `ssl`, which also chooses its
+context and says goodbye; here it gets another way for its bytes, and goes on. The peer's bytes are copied once, and
+what OpenSSL encrypts is written into the object that the transport sends.
 """
 
 cimport cython
@@ -12,6 +12,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
+from posix.time cimport CLOCK_THREAD_CPUTIME_ID, clock_gettime, timespec
 
 from balancer.runtime.openssl cimport (
     CTRL_MODE,
@@ -29,6 +30,7 @@ from balancer.runtime.openssl cimport (
     new_bio,
     newest,
     ssl_ctrl,
+    ssl_do_handshake,
     ssl_get_error,
     ssl_get_ex_data,
     ssl_pending,
@@ -56,6 +58,12 @@ cdef enum:
 cdef bytearray MEMORY = _MEMORY  # whose size never changes: there is a view of it
 
 
+cdef double _thread_seconds() noexcept:
+    cdef timespec now
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now)
+    return now.tv_sec + now.tv_nsec * 1e-9
+
+
 def make_session(tls):
     """A session of the server side. Where `tls` makes one of another library, that is left as it is."""
     cdef TlsSession plain
@@ -72,6 +80,7 @@ def make_session(tls):
 cdef NativeTlsSession _taken_over(TlsSession plain, inner, Ssl *made):
     cdef NativeTlsSession session = NativeTlsSession(plain.ssl_object, plain.incoming, plain.outgoing)
     session._inner = inner
+    session._on_step = getattr(plain.ssl_object, "took", None)
     session._bio = new_bio(&session._wire)
     session._ssl = made
     bio_up_ref(session._bio)  # one reference is the session's, one that of OpenSSL, which drops the buffers of `ssl`
@@ -83,9 +92,12 @@ cdef NativeTlsSession _taken_over(TlsSession plain, inner, Ssl *made):
 
 @cython.no_gc_clear
 cdef class NativeTlsSession(TlsSession):
-    """A session, and the wire between it and its peer. `_inner` is the object of `ssl` that owns it."""
+    """A session, and the wire between it and its peer. `_inner` is the object of `ssl` that owns it.
 
-    cdef object _inner
+    `_on_step` hears how many seconds of CPU time a step of the handshake took, if anybody does.
+    """
+
+    cdef object _inner, _on_step
     cdef Ssl *_ssl
     cdef Bio *_bio
     cdef Wire *_wire
@@ -170,6 +182,23 @@ cdef class NativeTlsSession(TlsSession):
             if not result:
                 raise ssl.SSLZeroReturnError(ZERO_RETURN, "the session is over")
         return result
+
+    cpdef bint shake(self) except -1:
+        cdef int result
+        cdef Py_ssize_t outcome = 1
+        cdef double started = _thread_seconds()
+        if err_peek():
+            err_clear()
+        result = ssl_do_handshake(self._ssl)
+        try:
+            if result != 1:
+                outcome = self._outcome(result)
+        finally:
+            if self._on_step is not None:
+                self._on_step(_thread_seconds() - started)
+        if not outcome:
+            raise ssl.SSLZeroReturnError(ZERO_RETURN, "the session is over")
+        return outcome == 1
 
     cdef Py_ssize_t _outcome(self, int result) except -2:
         """-1: more of the peer is needed. 0: it has said goodbye. Raises ssl.SSLError."""

@@ -23,6 +23,7 @@ cdef struct Wire:
     bint is_lent  # `output` is memory of somebody else, which is not freed here
 
 
+cdef int (*ssl_do_handshake)(Ssl *) noexcept
 cdef int (*ssl_read)(Ssl *, void *, int) noexcept
 cdef int (*ssl_write)(Ssl *, const void *, int) noexcept
 cdef int (*ssl_pending)(const Ssl *) noexcept

@@ -53,6 +53,7 @@ cdef int _load() except -1:
     _library = dlopen(path.encode(), RTLD_NOW)
     if _library == NULL:
         raise ImportError(f"{path} cannot be opened")
+    _bind(<void **>&ssl_do_handshake, b"SSL_do_handshake")
     _bind(<void **>&ssl_read, b"SSL_read")
     _bind(<void **>&ssl_write, b"SSL_write")
     _bind(<void **>&ssl_pending, b"SSL_pending")

@@ -246,7 +246,7 @@ def test_the_object_of_a_session_may_outlive_it(make: Make) -> None:
     gc.collect()
     assert kept.version() == "TLSv1.3"
     assert kept.write(bytes(10)) == 10
-    with suppress(ssl.SSLWantReadError):
+    with suppress(ssl.SSLError):  # something is left to be read
         kept.unwrap()
 
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_imported_is_told() -> None:
     ("change", "why"),
     [
         ("import _ssl; _ssl.__file__ = '/nowhere'", "/nowhere cannot be opened"),
-        ("import _ssl; from balancer.runtime import tcp; _ssl.__file__ = tcp.__file__", "the OpenSSL of ssl does not export SSL_read"),
+        ("import _ssl; from balancer.runtime import tcp; _ssl.__file__ = tcp.__file__", "the OpenSSL of ssl does not export SSL_"),
         ("import _ssl; del _ssl.__file__", "ssl is a part of the interpreter"),
     ],
 )
