@@ -1,13 +1,8 @@
 """Asks endpoints for a new connection that owe an answer, to tell a slow endpoint from one that is gone.
 
-A request on a kept connection learns nothing by waiting: its bytes vanish without a word, as they wait with a slow
-endpoint. A connection that cannot be made, while other endpoints are heard, is evidence (`picking/silence.py`). If
-nobody else was heard meanwhile, others are asked as well. One that is made says that the endpoint is there, and is
-closed.
-
-What a request waits at most where connects take less than 0.1 s, after its endpoint has vanished with everything that
-was sent to it: `LOOK_SECONDS` and a tick of the wheel until it looks, `LEAST_SECONDS` until the connection is evidence,
-`_NEWS_SECONDS` and a tick until it looks again. That is one second.
+A request on a kept connection learns nothing by waiting. A connection that cannot be made, while other endpoints are
+heard, is evidence (`picking/silence.py`). If nobody else was heard meanwhile, others are asked as well. One that is
+made says that the endpoint is there, and is closed. ADR 25 has the sum of the waits of a request.
 """
 
 from __future__ import annotations
