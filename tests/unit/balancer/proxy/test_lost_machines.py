@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.http.streams import EndpointStream, Pool
@@ -30,6 +30,7 @@ from tests import builders
 from tests.fakes.streams import MemoryConnection, MemoryEndpointStream, MemoryStream
 from tests.fakes.virtual_time import VirtualLoop, run_virtually
 from tests.messages import request_head
+from tests.properties import examples
 from tests.unit.balancer.proxy.standing import Ledger
 
 pytestmark = pytest.mark.skipif(
@@ -256,7 +257,7 @@ def scenes(draw: st.DrawFn) -> Scene:
     )
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(scenes())
 def test_a_lost_machine_costs_no_get_more_than_a_moment(scene: Scene) -> None:
     result = played(scene)
