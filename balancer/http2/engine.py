@@ -25,8 +25,8 @@ class Engine:
     and 1 until its settings came.
 
     A call for a stream that is closed, or after a FAULT, does nothing. Calls only queue frames: `take_bytes` makes
-    them, once for all that a turn has queued. It is due after every `receive` too, be it later in the same turn, unless
-    `has_bytes` is False.
+    them, once for all that a turn has queued. Each `receive` has to be followed by a `take_bytes` in the same turn,
+    unless `has_bytes` is False.
     """
 
     __slots__ = ("budgets", "frames", "open_streams", "peer_max_streams")

@@ -1,8 +1,8 @@
 """The engine with hyper-h2, which is pure Python: where ngh2 cannot be installed or is switched off, and to compare.
 
-What hyper-h2 lacks is added here: it keeps no bodies for want of window, treats GOAWAY as the
-end, and ends a connection where nghttp2 resets a stream. Frames are given to it one at a time, because it forgets what
-came in the same bytes as an error.
+Adds what hyper-h2 lacks: that library keeps no bodies for want of window, treats GOAWAY as the end, and ends a
+connection where nghttp2 resets a stream. It gets one frame at a time, because it forgets what came in the same bytes as
+an error.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class H2Engine(Engine):
             for frame in self._splitter.split(data):
                 self._take(frame)
         except ProtocolError as error:
-            unreadable = isinstance(error.__cause__, HPACKError | IndexError)  # which hyper-h2 has no code for
+            unreadable = isinstance(error.__cause__, HPACKError | IndexError)  # hyper-h2 has no code for these
             self._break_off(COMPRESSION_ERROR if unreadable else int(error.error_code), str(error))
         if self._splitter.fault and not self._over:
             self._break_off(self._splitter.fault, self._splitter.why)
@@ -212,12 +212,12 @@ class H2Engine(Engine):
         self._say_goodbye(self._last, code)
 
     def _cut(self, stream: int, code: int) -> None:
-        """Resets a stream, unless that has ended on both sides by the very frame that is wrong."""
+        """Resets a stream, unless the frame that is wrong has ended it on both sides."""
         with suppress(StreamClosedError):
             self._connection.reset_stream(stream, code)
 
     def _say_goodbye(self, last: int, code: int) -> None:
-        """Sends GOAWAY, behind which hyper-h2 itself would hear of no stream any more."""
+        """Sends a GOAWAY that hyper-h2 does not know of: after one of its own it would take no frame of a stream."""
         if not self._over:
             self._said += self._connection.data_to_send() + goaway_frame(last, code)
 

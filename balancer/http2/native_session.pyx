@@ -77,7 +77,7 @@ cdef class NativeSession(Engine):
         self._why = PyBytes_FromStringAndSize(<const char *>frame.opaque_data, frame.opaque_data_len)
 
     cdef _look_for_end(self):
-        """Whether the library reads and writes no more."""
+        """Ends the connection if the library neither reads nor writes any more."""
         if self._over or session_want_read(self._session) or session_want_write(self._session):
             return
         self._over = True
@@ -116,7 +116,7 @@ cdef class NativeSession(Engine):
 
 
 cdef int failed(NativeSession session, error) noexcept:
-    """What a callback returns that could not do something: why is noted, and whoever called the library looks."""
+    """What a callback returns that failed. `error` is noted for `_stop`, which whoever called the library calls."""
     session._failure = error
     return ERR_CALLBACK_FAILURE
 
