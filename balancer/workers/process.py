@@ -113,7 +113,7 @@ class WorkerProcess:
         self._channel.close()
 
     async def _listeners(self) -> dict[str, socket.socket] | None:
-        """The sockets to accept from, by name. A worker that stands by waits for a place; None: it drains before that."""
+        """The sockets to accept from, by name. A worker that stands by waits for a place. None: it drains first."""
         start = self._start
         if not start.places:
             return _opened(start.sockets)
