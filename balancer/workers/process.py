@@ -18,7 +18,6 @@ from typing import NoReturn
 
 import msgspec
 
-from balancer.connections.limit_stores import url_at
 from balancer.explain.asking import BadQuestion
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -168,7 +167,7 @@ class WorkerProcess:
             counting=self._shared.counting,
             others=self._shared.others,
             compat_metrics=self._compat_metrics,
-            limit_store=url_at(self._limit_store),
+            limit_store=_url_at(self._limit_store) if self._limit_store else "",
         )
         self._worker.tell_failing(lambda rows: self._say(Failing(rows)))
         self._swaps = Swaps(used=self._used, failed=self._fail, later=self._loop.call_later)
@@ -250,6 +249,12 @@ class WorkerProcess:
 
 def _opened(sockets: tuple[tuple[str, int], ...]) -> dict[str, socket.socket]:
     return {name: socket.socket(fileno=descriptor) for name, descriptor in sockets}
+
+
+def _url_at(file: str) -> str:
+    from balancer.connections.limit_stores import url_at
+
+    return url_at(file)
 
 
 def _end_with_parent(reason: str) -> NoReturn:
