@@ -92,7 +92,6 @@ class H2Engine(Engine):
         self._is_leaving = False
         self._is_left = False
         self._over = False
-        self.open_streams = 0
         self.peer_max_streams = 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
@@ -148,7 +147,6 @@ class H2Engine(Engine):
             return 0
         self._streams.begin(number, H2Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields))
         self.budgets.opened += 1
-        self.open_streams += 1
         return number
 
     def interim(self, stream: int, fields: Fields) -> None:
@@ -282,7 +280,6 @@ class H2Engine(Engine):
         if isinstance(event, RequestReceived):
             self._last = number
             self._streams.begin(number, H2Stream(is_heard=ends))
-            self.open_streams += 1
         if isinstance(event, TrailersReceived):
             self._events.append((TRAILERS, number, fields))
             self._hear_end(number)
@@ -346,7 +343,6 @@ class H2Engine(Engine):
 
     def _close(self, stream: int, code: int) -> None:
         if self._streams.close(stream):
-            self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
 
     def _flooded(self, why: str) -> list[Event]:

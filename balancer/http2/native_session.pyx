@@ -46,7 +46,6 @@ cdef class NativeSession(Engine):
         self.budgets = self._counts
         self._uploads = Uploads(0 if self._is_server else WINDOW_BYTES)
         self._block = FieldBlock(2 * limits.header_fields, 2 * limits.header_list_bytes)
-        self.open_streams = 0
         self.peer_max_streams = 1
         make = session_server_new2 if self._is_server else session_client_new2
         if make(&self._session, callbacks, <void *>self, options(limits.continuations)):
