@@ -95,13 +95,38 @@ def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubern
         ('settings: {zone-aware-routing: "yes"}', "settings.zone-aware-routing"),
         ("settings: {zone-rollout: half}", "settings.zone-rollout"),
         ("settings: {proxy-request-buffering: on}", "settings.proxy-request-buffering"),
+        ('settings: {proxy-body-size: "8x"}', "settings.proxy-body-size"),
+        ('settings: {client-body-buffer-size: "1.5m"}', "settings.client-body-buffer-size"),
+        ('settings: {ejection-time: "10"}', "settings.ejection-time"),
+        ("settings: {proxy-read-timeout: 60s}", "settings.proxy-read-timeout"),
+        ("settings: {load-balance: random}", "settings.load-balance"),
+        ("settings: {fleet: on}", "settings.fleet"),
+        ("settings: {proxy-http-version: 1.0}", "settings.proxy-http-version"),
         ("tmpSizeLimit: much", "tmpSizeLimit"),
+        ("tmpSizeLimit: 16K", "tmpSizeLimit"),
+        ("resources: {limits: {memory: 1GiB}}", "resources.limits.memory"),
+        ("serviceMonitor: {enabled: true, interval: 30}", "serviceMonitor.interval"),
     ],
 )
 def test_values_that_contradict_each_other_are_refused(tmp_path: Path, given: str, said: str) -> None:
     (tmp_path / "values.yaml").write_text(given)
     with pytest.raises(CannotRender, match=re.escape(said)):
         helm_template(tmp_path / "values.yaml")
+
+
+@needs_helm
+def test_numbers_of_settings_are_written_out(tmp_path: Path) -> None:
+    """Helm reads each number as a float, and would write a million as 1e+06."""
+    (tmp_path / "values.yaml").write_text(
+        "settings: {proxy-body-size: 1000000, keep-alive: 75, otel-sampler-ratio: 0.25, http2-max-header-size: 64k}"
+    )
+    rendered = documents(helm_template(tmp_path / "values.yaml"))
+    (settings,) = (each for each in rendered if each["kind"] == "ConfigMap" and each["metadata"]["name"] == "zonal")
+    assert {name: settings["data"][name] for name in ("proxy-body-size", "keep-alive", "otel-sampler-ratio")} == {
+        "proxy-body-size": "1000000",
+        "keep-alive": "75",
+        "otel-sampler-ratio": "0.25",
+    }
 
 
 def test_the_manifests_are_what_the_chart_installs_by_default() -> None:
