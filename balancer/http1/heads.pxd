@@ -32,4 +32,5 @@ cdef class RequestHeadReader:
     @cython.locals(draft=HeadDraft, method=bytes, fields=tuple, known=RequestHeadLayout, text="const char*")
     @cython.locals(is_remembered=bint, framing=cython.longlong)
     cpdef RequestHeadLayout _read(self, bytes head, bytes line, FieldLines found)
+    @cython.locals(pieces=list)
     cpdef tuple _onward(self, HeadDraft draft, FieldLines found)

@@ -237,9 +237,8 @@ class RequestHeadReader:
         """`RepeatedLines.onward`, or None where Connection names fields that end here."""
         if draft.connection_options not in _USUAL_OPTIONS:
             return None
-        pieces = found.onward
-        written = b"X-Forwarded-Host: " + draft.authority + b"".join(pieces) + b"\r\n"
-        return self._passing, written
+        pieces = [b"X-Forwarded-Host: ", draft.authority, *found.onward, b"\r\n"]
+        return self._passing, b"".join(pieces)
 
     def _check_limits(self, head_bytes: int, found: FieldLines) -> None:
         if found.count() > self._settings.head_lines_max:

@@ -6,11 +6,12 @@ does not read, so an endpoint is held back. Answers of the proxy itself pass her
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from email.utils import formatdate
 
 from balancer.errors import ErrorKind
 from balancer.http import grpc
+from balancer.http.dates import http_date
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.streams import RequestStream
@@ -237,7 +238,7 @@ class HookedStream(StreamBetween):
 
 
 def _own_response(answer: Deny | Reply, request: RequestHead | None) -> OwnResponse:
-    date = formatdate(usegmt=True).encode("ascii")
+    date = http_date(time.time())
     head_only = request is not None and request.method == b"HEAD"
     if isinstance(answer, Deny):
         response = error_response(ANSWERS[answer.kind], accept=b"", head_only=head_only, date=date)

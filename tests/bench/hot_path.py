@@ -42,6 +42,7 @@ from balancer.picking.outcomes import outcome_of
 from balancer.proxy.account import Account, new_request_id
 from balancer.runtime.loops import loop_factory
 from balancer.workers.hook_callers import HookCounts, LocalHooks
+from tests.bench import gateway_steps
 from tests.bench.hot_request import Rig, StillTransport, numbered
 from zonal_hooks.loading import digest_of
 
@@ -49,7 +50,7 @@ from zonal_hooks.loading import digest_of
 REPEATS = 5
 # Long enough that one pass of the clock and of the collector does not show.
 PASS_SECONDS = 0.2
-NAME_WIDTH = 46
+NAME_WIDTH = 56
 
 HOSTS = 100
 ROUTES_PER_HOST = 10
@@ -87,6 +88,8 @@ async def measure(sink: int) -> None:
     rig = Rig(model(), sink=sink, logs=False, response=RESPONSE)
     for name, step in steps(rig).items():
         print(f"{name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
+    for name, step in gateway_steps.steps(model(), route).items():
+        print(f"{'Gateway API: ' + name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
     for name, (request, logs) in whole_requests().items():
         rig = Rig(model(), sink=sink, logs=logs, response=RESPONSE)
         rig.serve()

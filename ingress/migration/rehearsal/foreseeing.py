@@ -18,7 +18,7 @@ from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, NewPath,
 from balancer.matching.routing import compile_routes
 from balancer.matching.served import Match, Served
 from balancer.model.entry_points import HTTP, HTTPS
-from balancer.model.gates import CorsPreflight, protecting
+from balancer.model.gates import CorsPreflight
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Branch
 from balancer.proxy.answers import ANSWERS
@@ -32,14 +32,13 @@ class Foreseen(NamedTuple):
 
     `status` is that of an answer of zonal itself, 0 if the request goes on. `names` are those under which ingress-nginx
     would log the backends of the route, `place` says the route in words. `unknown`: gates judge whose verdict nobody
-    can foresee. `protects`: a gate of the route may keep a client out. `preflights`: the route answers for CORS.
+    can foresee. `preflights`: the route answers for CORS.
     """
 
     status: int = 0
     names: frozenset[str] = frozenset()
     place: str = ""
     unknown: bool = False
-    protects: bool = False
     preflights: bool = False
 
 
@@ -132,7 +131,6 @@ class Oracle:
                 status,
                 names,
                 "the default backend" if is_default else f"{route.path} of {route.owner.full_name}",
-                protects=bool(protecting(route.gates)),
                 preflights=any(isinstance(rule, CorsPreflight) for rule in route.gates),
             )
             known = self._facts[id(served)] = served, made
