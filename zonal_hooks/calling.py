@@ -173,8 +173,8 @@ def _at_once(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
 
 
 @types.coroutine
-def _returning(coroutine: types.CoroutineType[Any, Any, Any], returned: list[Any]) -> Generator[Any, Any, None]:
-    """Runs a coroutine. In a generator it ends without a StopIteration, which costs as much as a call of a hook."""
+def _returning(coroutine: Any, returned: list[Any]) -> Generator[Any, Any, None]:
+    """Runs a coroutine, which mypy does not take for what a generator may delegate to. In a generator it ends without a StopIteration, which costs as much as a call of a hook."""
     returned.append((yield from coroutine))
 
 
