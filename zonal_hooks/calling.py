@@ -174,7 +174,7 @@ def _at_once(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
 
 @types.coroutine
 def _returning(coroutine: Any, returned: list[Any]) -> Generator[Any, Any, None]:
-    """Runs a coroutine, which mypy does not take for what a generator may delegate to. In a generator it ends without a StopIteration, which costs as much as a call of a hook."""
+    """Runs a coroutine. In a generator it ends without a StopIteration, which costs more than to call it."""
     returned.append((yield from coroutine))
 
 
