@@ -65,15 +65,8 @@ class HookedRequest(Request):
         served = request.match.served
         hooks = served.hooks
         assert hooks is not None
-        self.supplies = request.supplies
-        self.waiting = request.waiting
-        self.stream = request.stream
-        self.origin = request.origin
-        self.view = request.view
-        self.match = request.match
-        self.alarm = request.alarm
-        self.editors = request.editors
-        self.held = request.held
+        for name in ("supplies", "waiting", "stream", "origin", "view", "match", "alarm", "editors", "held"):
+            setattr(self, name, getattr(request, name))
         self.is_over = False
         self.page_status = 0
         self.account = HookedAccount(request.account)
