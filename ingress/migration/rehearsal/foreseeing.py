@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from balancer.errors import Refusal
 from balancer.http.messages import Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
@@ -86,7 +88,7 @@ class Oracle:
         gates = match.served.secure_gates if asked.secure else match.served.plain_gates
         if match.served.closed or not gates:
             return facts
-        return self._judged(asked._replace(request=led, captures=match.captures), gates, facts)
+        return self._judged(msgspec.structs.replace(asked, request=led, captures=match.captures), gates, facts)
 
     def _judged(self, asked: Asked, gates: Collection[Gate], facts: Foreseen) -> Foreseen:
         unknown = False
