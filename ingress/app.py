@@ -256,6 +256,7 @@ class App:
                 flows=self._flows,
                 places=self._places,
                 crowded=self._observed.crowded,
+                expired=self._observed.expired,
             ),
         )
         await conversation.start()
