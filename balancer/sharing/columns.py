@@ -12,7 +12,7 @@ from math import inf, isfinite
 from operator import add, sub
 from typing import Final, NamedTuple
 
-from balancer.sharing.rows import AT, STATE, RowPlace, RowShape, RowTable, Talk
+from balancer.sharing.rows import AT, STATE, RowPlace, RowTable, Talk
 
 Column = Sequence[float]
 """One word of each row, in the order of the things."""
@@ -113,16 +113,18 @@ class RowReader:
 class RowWriter:
     """The rows of this process about many things, in the order of `talks`."""
 
-    __slots__ = ("_rows", "_shape", "_sources", "_talks", "_words")
+    __slots__ = ("_begun", "_rows", "_sources", "_table", "_talks", "_words")
 
-    def __init__(self, talks: Sequence[Talk], shape: RowShape) -> None:
+    def __init__(self, talks: Sequence[Talk], table: RowTable) -> None:
+        shape = table.shape
         self._talks = talks
-        self._shape = shape
+        self._table = table
         self._words = array("d", bytes(len(talks) * shape.row_bytes))
         self._words[:: shape.words] = array("d", (talk.tag for talk in talks))
         whole = memoryview(self._words).cast("B").cast("d")
         self._sources = [whole[start : start + shape.words] for start in range(0, len(whole), shape.words)]
-        self._rows: list[memoryview[float] | None] = [None] * len(talks)
+        self._rows: list[memoryview[float]] = []
+        self._begun: float | None = None  # by this process, when `_rows` were found
 
     def hold(self, state: Sequence[Column]) -> None:
         """Tells these words of states from now on."""
@@ -130,18 +132,21 @@ class RowWriter:
 
     def tell(self, now: float, totals: Sequence[Column]) -> None:
         """Tells the totals. A thing without room for a row is not told."""
-        self._words[AT :: self._shape.words] = array("d", (now,)) * len(self._talks)
-        self._set(STATE + self._shape.state, totals)
-        rows = self._rows
-        for number, (row, source) in enumerate(zip(rows, self._sources, strict=True)):
-            if row is not None and row[0] == source[0]:
+        shape = self._table.shape
+        self._words[AT :: shape.words] = array("d", (now,)) * len(self._talks)
+        self._set(STATE + shape.state, totals)
+        if self._begun == self._table.begun_here and len(self._rows) == len(self._talks):
+            for row, source in zip(self._rows, self._sources, strict=True):
                 row[:] = source
-            else:
-                rows[number] = self._talks[number].put(source, now)
+            return
+        # This process has begun a row since, which may have been one of these; or a thing had no room.
+        put = [talk.put(source, now) for talk, source in zip(self._talks, self._sources, strict=True)]
+        self._rows = [row for row in put if row is not None]
+        self._begun = self._table.begun_here
 
     def _set(self, first: int, columns: Sequence[Column]) -> None:
         for place, column in enumerate(columns, first):
-            self._words[place :: self._shape.words] = array("d", column)
+            self._words[place :: self._table.shape.words] = array("d", column)
 
 
 def _without_nonsense(news: list[list[float]]) -> None:

@@ -29,14 +29,12 @@ class RowRelay:
 
     __slots__ = ("_keys", "_reader", "_table", "_telling", "order", "tags")
 
-    def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1, part_seconds: float = 0.0) -> None:
-        """`state` is told while others have none. What came at once is told in so many `parts`, which follow each other
-        after `part_seconds`.
-        """
+    def __init__(self, table: RowTable, *, parts: int = 1, part_seconds: float = 0.0) -> None:
+        """What came at once is told in so many `parts`, which follow each other after `part_seconds`."""
         self._table = table
         self._keys: dict[int, str] = {}
         self._reader = RowReader(table, (), ())
-        self._telling = _Telling(table, state, parts, part_seconds)
+        self._telling = _Telling(table, parts, part_seconds)
         self.tags: frozenset[int] = frozenset()
         self.order: tuple[int, ...] = ()
 
@@ -64,12 +62,12 @@ class RowRelay:
         if tags:
             self._telling.add(tags, columns, self._keys)
 
-    def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
-        """Tells workers the next part of what others saw, with the states of others where there are some.
+    def turn(self, now: float, states: Sequence[Column] = ()) -> None:
+        """Tells workers the next part of what others saw, with the states of others by word, in the order of `order`.
 
-        `states` is another object whenever it has changed.
+        `states` is another object whenever it has changed; without any, words of states stay as they are, 0 at first.
         """
-        self._telling.turn(now, states)
+        self._telling.turn(now, states, self.order)
 
 
 class _Telling:
@@ -82,7 +80,6 @@ class _Telling:
         "_part_seconds",
         "_parts",
         "_seen",
-        "_state",
         "_states",
         "_table",
         "_talks",
@@ -91,9 +88,8 @@ class _Telling:
         "_writer",
     )
 
-    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int, part_seconds: float) -> None:
+    def __init__(self, table: RowTable, parts: int, part_seconds: float) -> None:
         self._table = table
-        self._state = state
         self._parts = parts
         self._part_seconds = part_seconds
         self._told_at = float("-inf")
@@ -103,8 +99,8 @@ class _Telling:
         self._order: tuple[int, ...] = ()
         self._seen: list[list[float]] = []
         self._told: list[list[float]] = []
-        self._states: Mapping[int, tuple[float, ...]] | None = None
-        self._writer = RowWriter((), table.shape)
+        self._states: Sequence[Column] = ()
+        self._writer = RowWriter((), table)
 
     def keep(self, followed: Mapping[int, str]) -> None:
         """Nothing but these things is told from now on."""
@@ -127,8 +123,8 @@ class _Telling:
         self._seen = [[*map(add, before, news)] for before, news in zip(self._seen, columns, strict=True)]
         self._left = self._parts
 
-    def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
-        """Tells the next part. `states` is another object whenever it has changed."""
+    def turn(self, now: float, states: Sequence[Column], order: tuple[int, ...]) -> None:
+        """Tells the next part. `states` are in this order."""
         if not self._left or now - self._told_at < self._part_seconds:
             return
         self._told_at = now
@@ -141,8 +137,7 @@ class _Telling:
             self._told = self._seen
         if states is not self._states:
             self._states = states
-            rows = map(states.get, self._order, repeat(self._state))
-            self._writer.hold([*zip(*rows, strict=True)])
+            self._writer.hold(_ordered(states, order, self._order))
         self._writer.tell(now, self._told)
 
     def _arrange(self, order: tuple[int, ...]) -> None:
@@ -152,9 +147,17 @@ class _Telling:
         self._order = order
         self._seen = self._columns_of(self._known)
         self._told = self._columns_of(self._known | told)
-        self._states = None
-        self._writer = RowWriter([self._talks[tag] for tag in order], self._table.shape)
+        self._states = ()
+        self._writer = RowWriter([self._talks[tag] for tag in order], self._table)
 
     def _columns_of(self, rows: Mapping[int, tuple[float, ...]]) -> list[list[float]]:
         nothing = (0.0,) * self._table.shape.totals
         return [[*column] for column in zip(*(rows.get(tag, nothing) for tag in self._order), strict=True)]
+
+
+def _ordered(columns: Sequence[Column], order: tuple[int, ...], wanted: tuple[int, ...]) -> Sequence[Column]:
+    """The columns of things in `order` for those that are wanted, in their order."""
+    if order == wanted:
+        return columns
+    places = dict(zip(order, range(len(order)), strict=True))
+    return [[column[places[tag]] for tag in wanted] for column in columns]

@@ -124,6 +124,11 @@ class RowTable:
         """Differs from what it was before if a process has begun a row since."""
         return self._words[: self._seats].tobytes()
 
+    @property
+    def begun_here(self) -> float:
+        """How many rows this process has begun."""
+        return self._words[self._seat]
+
     def others_about(self, place: RowPlace) -> tuple[int, ...]:
         """Where other processes have rows about a thing now."""
         words, rows = self._words, self._rows(place)

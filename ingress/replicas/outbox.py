@@ -6,7 +6,8 @@ Only rows that have changed since the last message that arrived are told, and no
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from itertools import islice
+from itertools import compress, islice
+from operator import ne
 from typing import Any, Final
 
 from ingress.replicas.messages import ROWS_MOST, Message
@@ -154,4 +155,5 @@ class Outbox:
         if rows is self._known.get(section):
             return {}
         arrived = self._arrived.get(section, {})
-        return dict(islice(((about, row) for about, row in rows.items() if arrived.get(about) != row), ROWS_MOST))
+        are_new = map(ne, map(arrived.get, rows), rows.values())
+        return dict(islice(compress(rows.items(), are_new), ROWS_MOST))

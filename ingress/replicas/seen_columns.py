@@ -128,7 +128,8 @@ class TellingColumns:
 
     def rows_since(self, edition: int) -> tuple[SeenRow, ...]:
         """What `table_since` tells, for a replica of schema 1."""
-        return rows_of(self._since(edition), self._columns)
+        seen = self._since(edition)
+        return rows_of(seen, self._columns) if seen.tags else ()
 
     def _since(self, edition: int) -> SeenColumns:
         if edition == self.edition:

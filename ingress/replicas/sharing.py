@@ -208,8 +208,8 @@ class FleetSharing:
         facts = self._model.zones
         near = {identity for identity, zone in up.items() if zone and zone == self.own_zone}
         self.loads.turn(now, up=near, counts=facts.use_of(facts.fleet_loads) is FleetUse.ON)
-        backends = {place[0] for rows in failing for place in rows} if _is_told(facts, facts.fleet_zones) else set()
-        counted = fairly_first(sorted(backends), _FAILING_BACKENDS_MOST, namespace_of)
+        backends = {place[0] for rows in failing for place in rows} if _is_told(facts, facts.fleet_zones) else ()
+        counted = fairly_first(sorted(backends), _FAILING_BACKENDS_MOST, namespace_of) if backends else ()
         keys = frozenset(zone_keys(self._model, counted)) if counted else frozenset()
         if keys != self._zone_keys:
             self._zone_keys = keys

@@ -34,12 +34,15 @@ class SightingSharing:
         self._readings = 0
         self._heard: list[SeenNews] = []
         self._states: dict[str, list[tuple[float, SeenColumns]]] = {}
-        self._means: dict[int, tuple[float, ...]] = {}
+        self._means: Sequence[Column] = ()
         self.telling = TellingColumns(columns)
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries what is seen of these from now on, and of nothing else."""
+        order = self._relay.order
         self._relay.follow(keys)
+        if self._relay.order != order:
+            self._means = ()
 
     def hear(self, identity: str, news: SeenNews, now: float) -> None:
         """Takes what another replica saw since its last message."""
@@ -99,19 +102,18 @@ class SightingSharing:
             _add(workers, numbers, knows)
             for column, told in zip(sums, state, strict=True):
                 _add(column, numbers, [*map(mul, told, knows)])
-        most = [*map(max, workers, repeat(1.0))]
-        return [[*map(truediv, column, most)] for column in sums]
+        return _divided(sums, workers)
 
-    def _mean_states(self, up: Collection[str], now: float) -> dict[int, tuple[float, ...]]:
-        """The mean state of the others, by tag."""
+    def _mean_states(self, up: Collection[str], now: float) -> Sequence[Column]:
+        """The mean state of the others by word, in the order of the relay; 0 where nobody knows one."""
         fresh = {
             identity: [each for each in told if now - each[0] <= _FRESH_SECONDS]
             for identity, told in self._states.items()
             if identity in up
         }
         self._states = {identity: told for identity, told in fresh.items() if told}
-        if not self._columns.state or not self._states:
-            return {}
+        if not self._columns.state:
+            return ()
         tags = self._relay.order
         known, sums = [0] * len(tags), [[0.0] * len(tags) for _ in self._columns.state]
         for told in self._states.values():
@@ -121,8 +123,7 @@ class SightingSharing:
                 columns = [[*map(mul, column, knows)] for column in columns]
             known = [*map(add, known, knows)]
             sums = [[*map(add, before, column)] for before, column in zip(sums, columns, strict=True)]
-        means = [map(truediv, compress(column, known), compress(known, known)) for column in sums]
-        return dict(zip(compress(tags, known), zip(*means, strict=True), strict=True))
+        return _divided(sums, known)
 
 
 def _newest_states(tags: tuple[int, ...], told: Sequence[SeenColumns]) -> Sequence[Column]:
@@ -135,6 +136,12 @@ def _newest_states(tags: tuple[int, ...], told: Sequence[SeenColumns]) -> Sequen
         newest.update(zip(seen.tags, zip(*seen.state, strict=True), strict=True))
     nothing = (0.0,) * len(last.state)
     return [*zip(*map(newest.get, tags, repeat(nothing)), strict=True)]
+
+
+def _divided(sums: Iterable[Column], counts: Sequence[float]) -> Sequence[Column]:
+    """The means of which these are the sums, column by column; 0 of nothing."""
+    most = [*map(max, counts, repeat(1.0))]
+    return [[*map(truediv, column, most)] for column in sums]
 
 
 def _add(sums: list[float], numbers: Sequence[int], values: Sequence[float]) -> None:

@@ -23,8 +23,8 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 _UNEVEN = (0.6, 0.2, 0.2)
 SCENARIOS = (
-    Scenario("30 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, _UNEVEN),), seconds=25.0, proxies=(10, 10, 10)),
-    Scenario("60 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, _UNEVEN),), seconds=25.0, proxies=(20, 20, 20)),
+    Scenario("30 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, _UNEVEN),), seconds=60.0, proxies=(10, 10, 10)),
+    Scenario("60 replicas, 60/20/20, 60 %", (Phase(0.0, 0.6, _UNEVEN),), seconds=60.0, proxies=(20, 20, 20)),
     FEW,
 )
 UNEVEN = (

@@ -38,7 +38,7 @@ from balancer.sharing.rows import tag_of
 from ingress.replicas.conversation import Conversation, ConversationOptions
 from ingress.replicas.messages import FlowRow, HealthRow, Picks, encode
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
-from ingress.replicas.picks import answers_by_namespace, picks_by_service
+from ingress.replicas.picks import OwnCounts
 from ingress.replicas.port import Hear, Line, NotHeard, Teller, open_port
 from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
 from ingress.replicas.sharing import Ends, load_keys
@@ -165,15 +165,15 @@ class _Replica:
         self._port = port
         self._model = _model(ZONES[-1], _names(backends))
         self._memory = memory
-        self._counters = mmap.mmap(counters, _TABLE_BYTES)
-        self._totals = Totals()
+        table = mmap.mmap(counters, _TABLE_BYTES)
+        self._counts = OwnCounts(Totals(), lambda: [table])
         self._began = time.monotonic()
 
     def conversation(self) -> Conversation:
         """What is measured. Must be called inside the running loop."""
         ends = Ends(
-            totals=lambda services: picks_by_service(self._totals, [self._counters], services),
-            answers=lambda: answers_by_namespace(self._totals, [self._counters]),
+            totals=self._counts.picks,
+            answers=self._counts.answers,
             model=lambda: self._model,
             use=lambda *_: None,
             memory=self._memory.among_replicas(),

@@ -24,11 +24,11 @@ _KEY = "shop/cart:80"
 
 FEW = Scenario(
     "12 replicas, 60 requests/s, 60/20/20",
-    (Phase(0.0, 0.5, (0.6, 0.2, 0.2)),),
+    (Phase(0.0, 0.6, (0.6, 0.2, 0.2)),),
     seconds=240.0,
-    endpoints=(2, 2, 2),
+    endpoints=(1, 1, 1),
     proxies=(4, 4, 4),
-    service=Service(slots=2, seconds=0.1),
+    service=Service(slots=2, seconds=0.06),
 )
 """So few requests come to each replica, and endpoints work on so few at a time, that none learns much alone."""
 

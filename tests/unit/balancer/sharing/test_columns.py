@@ -121,7 +121,7 @@ def test_nothing_is_taken_before_something_has_grown_by_enough(memory: bytearray
 
 def test_what_is_written_at_once_is_heard_by_each(memory: bytearray) -> None:
     writing, hearing = table(memory, 0), [table(memory, 1).talk(key) for key in KEYS]
-    writer = RowWriter([writing.talk(key) for key in KEYS], SHAPE)
+    writer = RowWriter([writing.talk(key) for key in KEYS], writing)
     writer.hold([[0.1, 0.2, 0.3]])
     writer.tell(1.0, [[0.0] * 3] * 2)
     for talk in hearing:
@@ -133,7 +133,7 @@ def test_what_is_written_at_once_is_heard_by_each(memory: bytearray) -> None:
 
 def test_a_row_that_another_thing_has_taken_is_not_written(memory: bytearray) -> None:
     writing = table(memory, 0)
-    writer = RowWriter([writing.talk(KEYS[0])], SHAPE)
+    writer = RowWriter([writing.talk(KEYS[0])], writing)
     writer.tell(1.0, [[1.0], [1.0]])
     vacate_rows(memory, SHAPE, start=0, seats=SEATS, seat=0)
     [row] = writing.others_about(writing.place(KEYS[0])) or [None]

@@ -79,6 +79,7 @@ def test_nothing_is_told_without_a_reading() -> None:
     telling.read(seen(t7=1.0))
     telling.forget()
     assert telling.table_since(1) is telling.table_since(0) is None
+    assert telling.rows_since(1) == telling.rows_since(telling.edition) == ()
     telling.read(seen(t7=1.0))
     assert told(telling, telling.edition - 1) == {7: 1.0}
 
