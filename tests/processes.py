@@ -36,6 +36,7 @@ _TOLD_SECONDS = 30.0
 _COUNTED = re.compile(r"(\d+) (passed|failed|skipped|deselected|xfailed|xpassed|error|warning)s?")
 _LAST = re.compile(r" in \d+\.\d+s\b")
 _TAKES = "--takes"
+_HASHES = "PYTHONHASHSEED"
 _USUAL = ("-q", "-o", "console_output_style=classic", "-p", "no:cacheprovider", "-p", "no:xdist")
 
 
@@ -110,12 +111,16 @@ class Taking:
 
 
 def run(count: int, folders: Sequence[str], options: Sequence[str]) -> int:
-    """Runs the tests, and prints what each process says when it has ended. Returns the exit status."""
+    """Runs the tests, and prints what each process says when it has ended. Returns the exit status.
+
+    Python hashes alike in every run, as properties have the same examples, unless the environment says otherwise.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the processes get it, too, and `conftest` heeds it
     queue, tickets = os.pipe()
     os.write(tickets, b"".join(map(_TICKET.pack, range(len(groups_in(folders))))))
     os.close(tickets)
     command = (sys.executable, "-m", "tests.processes", _TAKES, str(queue), *folders, "--", *options)
+    environment = {_HASHES: "0"} | os.environ
     counted, statuses = Counter[str](), list[int]()
     began = told = time.monotonic()
     with tempfile.TemporaryDirectory() as place:
@@ -123,7 +128,9 @@ def run(count: int, folders: Sequence[str], options: Sequence[str]) -> int:
         for number in range(count):
             said = Path(place, str(number))
             with said.open("wb") as output:
-                started = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, pass_fds=[queue])
+                started = subprocess.Popen(
+                    command, stdout=output, stderr=subprocess.STDOUT, pass_fds=[queue], env=environment
+                )
                 running[started] = said
         while running:
             for process in [each for each in running if each.poll() is not None]:

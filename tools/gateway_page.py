@@ -76,7 +76,9 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   that cannot be shown. One of the `subjectAltNames` of a policy is enough.
 * Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
   `AllowInsecureFallback` everybody gets in.
+* Regular expressions are those of RE2. They must match all of a path, header field or query parameter, and case counts.
 * Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
+  Of one request at most four Services get copies, two of them at once.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
   youngest are not accepted.

@@ -1,3 +1,6 @@
+from libc.string cimport memchr, memcmp
+
+
 cdef inline Py_ssize_t alike_from_start(bytes one, bytes other, Py_ssize_t start) noexcept:
     cdef const char* first = one
     cdef const char* second = other
@@ -18,3 +21,67 @@ cdef inline Py_ssize_t alike_to_end(bytes one, bytes other, Py_ssize_t most) noe
     while alike < most and first[-alike] == second[-alike]:
         alike += 1
     return alike
+
+
+cdef inline bint begins_with(bytes data, bytes beginning) noexcept:
+    cdef const char* whole = data
+    cdef const char* part = beginning
+    return len(data) >= len(beginning) and memcmp(whole, part, len(beginning)) == 0
+
+
+cdef inline bint ends_with(bytes data, bytes end) noexcept:
+    cdef const char* whole = data
+    cdef const char* part = end
+    cdef Py_ssize_t before = len(data) - len(end)
+    return before >= 0 and memcmp(whole + before, part, len(end)) == 0
+
+
+cdef inline Py_ssize_t last_line_end(bytes data, Py_ssize_t stop) noexcept:
+    cdef const char* text = data
+    cdef Py_ssize_t place = stop - 2
+    while place >= 0 and (text[place] != c"\r" or text[place + 1] != c"\n"):
+        place -= 1
+    return place if place >= 0 else -1
+
+
+cdef inline Py_ssize_t next_line_end(bytes data, Py_ssize_t start) noexcept:
+    cdef const char* text = data
+    cdef Py_ssize_t place = start
+    cdef Py_ssize_t last = len(data) - 2
+    while place <= last and (text[place] != c"\r" or text[place + 1] != c"\n"):
+        place += 1
+    return place if place <= last else -1
+
+
+cdef inline Py_ssize_t line_ends(bytes data, Py_ssize_t start, Py_ssize_t stop) noexcept:
+    cdef const char* text = data
+    cdef const char* place = text + start
+    cdef const char* end = text + stop
+    cdef Py_ssize_t found = 0
+    while place < end:
+        place = <const char*>memchr(place, c"\r", end - place)
+        if place is NULL or place + 1 >= end:
+            break
+        place += 1
+        if place[0] == c"\n":
+            found += 1
+    return found
+
+
+cdef inline bytes value_behind(bytes line, Py_ssize_t start):
+    cdef const char* text = line
+    cdef Py_ssize_t end = len(line)
+    while start < end and (text[start] == c" " or text[start] == c"\t"):
+        start += 1
+    while start < end and (text[end - 1] == c" " or text[end - 1] == c"\t"):
+        end -= 1
+    return text[start:end]
+
+
+cdef inline bint is_value(bytes value) noexcept:
+    cdef const unsigned char* text = value
+    cdef Py_ssize_t place
+    for place in range(len(value)):
+        if (text[place] < 32 and text[place] != 9) or text[place] == 127:
+            return False
+    return True

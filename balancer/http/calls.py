@@ -1,9 +1,13 @@
-"""Compares the bytes of two messages from their beginning and from their end.
+"""Compares the bytes of two messages from their beginning and from their end, and looks at their lines.
 
 This is the plain source. Compiled modules take the functions of `calls.pxd`, which are C.
 """
 
 from __future__ import annotations
+
+import re
+
+_VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
 
 def alike_from_start(one: bytes, other: bytes, start: int) -> int:
@@ -28,3 +32,38 @@ def alike_to_end(one: bytes, other: bytes, most: int) -> int:
         else:
             most = middle - 1
     return alike
+
+
+def begins_with(data: bytes, beginning: bytes) -> bool:
+    """Whether `data` begins so."""
+    return data.startswith(beginning)
+
+
+def ends_with(data: bytes, end: bytes) -> bool:
+    """Whether `data` ends so."""
+    return data.endswith(end)
+
+
+def last_line_end(data: bytes, stop: int) -> int:
+    """Where the last end of a line begins that ends before `stop`; -1 if there is none."""
+    return data.rfind(b"\r\n", 0, stop)
+
+
+def next_line_end(data: bytes, start: int) -> int:
+    """Where the first end of a line begins, at `start` or behind it; -1 if there is none."""
+    return data.find(b"\r\n", start)
+
+
+def line_ends(data: bytes, start: int, stop: int) -> int:
+    """How many whole ends of lines stand in `data[start:stop]`."""
+    return data.count(b"\r\n", start, stop)
+
+
+def value_behind(line: bytes, start: int) -> bytes:
+    """The value of a field line that begins at `start`, without the white space around it (RFC 9110 5.5)."""
+    return line[start:].strip(b" \t")
+
+
+def is_value(value: bytes) -> bool:
+    """Whether there is no control byte in a value but tabs (RFC 9110 5.5)."""
+    return _VALUE.fullmatch(value) is not None

@@ -18,14 +18,16 @@ def differing_lines(known: bytes, data: bytes, start: int) -> tuple[int, int, li
     first line of `known` that is replaced, the number of the first one behind these, and the new lines, which were not
     looked at. None: `data` is not one whole head, or the heads differ in how they begin or end.
     """
-    if not data.endswith(_END):
+    if not calls.ends_with(data, _END):
         return None
     alike = calls.alike_from_start(known, data, start)
-    first = known.rfind(_LINE_END, 0, alike)
+    first = calls.last_line_end(known, alike)
     shorter = min(len(known), len(data) - start)
-    last = known.find(_LINE_END, len(known) - calls.alike_to_end(known, data, shorter - alike))
+    last = calls.next_line_end(known, len(known) - calls.alike_to_end(known, data, shorter - alike))
     if first < 0 or last < first + 2 or last + 2 == len(known):
         return None
-    before = known.count(_LINE_END, 0, first)
-    behind = before + 1 + known.count(_LINE_END, first + 2, last)
-    return before, behind, data[start + first + 2 : len(data) - len(known) + last].split(_LINE_END)
+    before = calls.line_ends(known, 0, first)
+    behind = before + 1 + calls.line_ends(known, first + 2, last)
+    text = data  # which compiled code slices without a slice object
+    lines = text[start + first + 2 : len(data) - len(known) + last]
+    return before, behind, lines.split(_LINE_END)

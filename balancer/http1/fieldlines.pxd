@@ -1,5 +1,7 @@
 cimport cython
 
+from balancer.http cimport calls
+
 cdef int PASSES
 cdef int REQUEST_ID
 cdef int SPECIAL
@@ -31,7 +33,8 @@ cdef class FieldLineReader:
     cpdef FieldLines read(self, list texts)
     @cython.locals(text=bytes, line=FieldLine, lines=list, known=dict)
     cpdef list lines_of(self, list texts)
-    @cython.locals(spelled=bytes, colon=bytes, value=bytes, beginning=bytes, name=KnownName, lines=dict)
+    @cython.locals(spelled=bytes, colon=Py_ssize_t, value=bytes, beginning=bytes, name=KnownName, lines=dict)
+    @cython.locals(names=dict, line_bytes="const char*")
     cpdef FieldLine _new_line(self, bytes text)
     @cython.locals(lower=bytes, name=KnownName, names=dict)
     cpdef KnownName _new_name(self, bytes spelled)

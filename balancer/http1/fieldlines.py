@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http import calls
 from balancer.http.messages import LOGGED_FIELDS, Field
 from balancer.http.passing import Passing, name_onward
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
 
 PASSES = 0
 """The role of a field that only passes."""
@@ -123,12 +123,14 @@ class FieldLineReader:
         return lines
 
     def _new_line(self, text: bytes) -> FieldLine:
-        spelled, colon, value = text.partition(b":")
-        name = self._names.get(spelled)
+        line_bytes = text  # which compiled code slices without a slice object
+        colon, names = text.find(b":"), self._names
+        spelled = text if colon < 0 else line_bytes[:colon]
+        name = names.get(spelled)
         if name is None:
             name = self._new_name(spelled)
-        value = value.strip(b" \t")
-        if not colon or _VALUE.fullmatch(value) is None:
+        value = calls.value_behind(text, colon + 1)
+        if colon < 0 or not calls.is_value(value):
             raise Refusal(self._kind, "a malformed field line")
         if name.role == SPECIAL and _has_doubtful_end(name, text):
             raise Refusal(self._kind, "a tab behind a transfer coding")

@@ -1,5 +1,6 @@
 cimport cython
 
+from balancer.http cimport calls
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http1.differing cimport differing_lines
 from balancer.http1.drafts cimport HeadDraft, apply_special, is_ordinary, read_request_line, repeat_request_line
@@ -32,4 +33,5 @@ cdef class RequestHeadReader:
     @cython.locals(draft=HeadDraft, method=bytes, fields=tuple, known=RequestHeadLayout, text="const char*")
     @cython.locals(is_remembered=bint, framing=cython.longlong)
     cpdef RequestHeadLayout _read(self, bytes head, bytes line, FieldLines found)
+    @cython.locals(pieces=list)
     cpdef tuple _onward(self, HeadDraft draft, FieldLines found)

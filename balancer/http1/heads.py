@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http import calls
 from balancer.http.messages import HTTP_1_0, HTTP_1_1, Fields, Repeated, RequestHead, ResponseHead
 from balancer.http.passing import Passing, passing
 from balancer.http.rules import check_method, forwarded_once_more
@@ -123,7 +124,7 @@ class RequestHeadReader:
         known, lines = self._known, self._known_lines
         if known is None or len(data) > self._shortest_limit:
             return None
-        if not data.endswith(lines):
+        if not calls.ends_with(data, lines):
             return self._with_other_lines(data)
         self.keep_alive = True  # as known requests say
         text = data  # which compiled code slices without a slice object, as below
@@ -237,9 +238,8 @@ class RequestHeadReader:
         """`RepeatedLines.onward`, or None where Connection names fields that end here."""
         if draft.connection_options not in _USUAL_OPTIONS:
             return None
-        pieces = found.onward
-        written = b"X-Forwarded-Host: " + draft.authority + b"".join(pieces) + b"\r\n"
-        return self._passing, written
+        pieces = [b"X-Forwarded-Host: ", draft.authority, *found.onward, b"\r\n"]
+        return self._passing, b"".join(pieces)
 
     def _check_limits(self, head_bytes: int, found: FieldLines) -> None:
         if found.count() > self._settings.head_lines_max:

@@ -12,7 +12,8 @@ cdef class RequestFacts:
 
 
 cdef class Candidate:
-    cdef public tuple _fields, _query
+    cdef public dict _fields, _query
+    cdef public tuple _searched, pairs
     cdef public bytes _method
     cdef public bint is_plain
     cdef public Match match
@@ -21,7 +22,8 @@ cdef class Candidate:
 
 
 cdef class RouteChoice:
-    cdef public tuple _candidates
+    cdef public tuple _asked, _candidates
+    cdef public dict _by_field, _by_query
     cdef public frozenset _names
     cdef public Match only
     @cython.locals(candidate=Candidate)

@@ -5,7 +5,8 @@ Compiled at the swap. What no candidate asks for is never read, and the query is
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -16,6 +17,8 @@ from balancer.model.conditions import ANY, Conditions, ValueCondition
 
 _VALUE_BYTES_MOST = 1024
 """A longer value has no expression in it: tenants write expressions, and clients write values."""
+
+_Pair = tuple[bytes, bytes]
 
 
 class RequestFacts:
@@ -35,12 +38,7 @@ class RequestFacts:
         What is no percent-encoding stays as it is. `&` alone separates parameters (WHATWG URL, urlencoded parsing).
         """
         if self._query is None:
-            found: dict[bytes, bytes] = {}
-            for part in self.request.target.partition(b"?")[2].split(b"&"):
-                name, _, value = part.partition(b"=")
-                if name:
-                    found.setdefault(_decoded(name), _decoded(value))
-            self._query = found
+            self._query = _read_query(self.request.target.partition(b"?")[2])
         return self._query
 
     def fields(self, names: frozenset[bytes]) -> dict[bytes, bytes]:
@@ -54,20 +52,16 @@ class RequestFacts:
         return found
 
 
-class _ValueRule(NamedTuple):
-    """A condition on one value. `pattern` None: the value must be equal.
-
-    A value that may not be searched does not fit.
-    """
+class _Search(NamedTuple):
+    """An expression that must be found in one value. A value that may not be searched does not fit."""
 
     name: bytes
-    value: bytes
-    pattern: Pattern | None
+    pattern: Pattern
 
     def holds(self, values: dict[bytes, bytes], facts: RequestFacts) -> bool:
         value = values.get(self.name)
-        if value is None or self.pattern is None:
-            return value == self.value
+        if value is None:
+            return False
         if facts.searches is None:
             facts.searches = Searches()
         is_searched = len(value) <= _VALUE_BYTES_MOST and facts.searches.afford(self.pattern, len(value))
@@ -77,46 +71,61 @@ class _ValueRule(NamedTuple):
 class Candidate:
     """A match with the conditions under which it serves."""
 
-    __slots__ = ("_fields", "_method", "_query", "is_plain", "match", "names")
+    __slots__ = ("_fields", "_method", "_query", "_searched", "is_plain", "match", "names", "pairs")
 
     def __init__(self, conditions: Conditions, match: Match) -> None:
+        """Raises `PatternError` for an expression that cannot be compiled."""
         self.match = match
         self.is_plain = conditions == ANY
         self._method = conditions.method.encode()
-        self._fields = tuple(map(_value, conditions.fields))
-        self._query = tuple(map(_value, conditions.query))
-        self.names = frozenset(each.name for each in self._fields)
+        self._fields = _equal(conditions.fields)
+        self._query = _equal(conditions.query)
+        searches = (_searches(conditions.fields), _searches(conditions.query))
+        self._searched = searches if any(searches) else None
+        self.names = frozenset(each.name.encode() for each in conditions.fields)
         """The fields that the conditions are about."""
+        self.pairs: tuple[tuple[_Pair, ...], tuple[_Pair, ...]] = (
+            tuple(self._fields.items()),
+            tuple(self._query.items()),
+        )
+        """The names and values that a request must have: of fields, and of query parameters."""
 
     def holds(self, facts: RequestFacts, fields: dict[bytes, bytes]) -> bool:
-        """Whether all conditions hold. `fields` are those of `names`."""
+        """Whether all conditions hold. `fields` are those of `names`. What has to be searched comes last."""
         if self._method and self._method != facts.request.method:
             return False
-        for condition in self._fields:
-            if not condition.holds(fields, facts):
-                return False
-        if not self._query:
-            return True
-        return self._holds_in(facts)
+        if self._fields and not self._fields.items() <= fields.items():
+            return False
+        if self._query and not self._query.items() <= facts.query.items():
+            return False
+        return self._searched is None or self._is_found(facts, fields)
 
-    def _holds_in(self, facts: RequestFacts) -> bool:
+    def _is_found(self, facts: RequestFacts, fields: dict[bytes, bytes]) -> bool:
         """Apart, because a typed method has no generator inside."""
-        return all(condition.holds(facts.query, facts) for condition in self._query)
+        in_fields, in_query = self._searched or ((), ())
+        return all(each.holds(fields, facts) for each in in_fields) and all(
+            each.holds(facts.query, facts) for each in in_query
+        )
 
 
 class RouteChoice:
     """The matches of one place, the first one whose conditions hold serves.
 
-    `only` is the match that always serves, if the first candidate has no conditions, else None.
+    `only` is the match that always serves, if the first candidate has no conditions, else None. A candidate that wants
+    a value is asked only if a request has that value, so that thousands of candidates cost no more than a few.
     """
 
-    __slots__ = ("_candidates", "_names", "only")
+    __slots__ = ("_asked", "_by_field", "_by_query", "_candidates", "_names", "only")
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         self._candidates = tuple(candidates)
         first = self._candidates[0]
         self.only = first.match if first.is_plain else None
         self._names = frozenset[bytes]().union(*(each.names for each in self._candidates))
+        self._by_field: dict[_Pair, list[int]] = {}
+        self._by_query: dict[_Pair, list[int]] = {}
+        self._asked = tuple(self._index())
+        """The places of the candidates that are asked about every request."""
 
     def match(self, facts: RequestFacts | None) -> Match | None:
         """The match that serves a request, or None. `facts` None shows nothing, so no condition holds."""
@@ -125,16 +134,62 @@ class RouteChoice:
         fields: dict[bytes, bytes] = {}
         if facts is not None and self._names:
             fields = facts.fields(self._names)
-        for candidate in self._candidates:
+        for place in self._asked if facts is None else self._places(facts, fields):
+            candidate = self._candidates[place]
             if candidate.is_plain or (facts is not None and candidate.holds(facts, fields)):
                 return candidate.match
         return None
 
+    def _index(self) -> Iterator[int]:
+        """Notes each candidate under the rarest value that it wants. Yields the places of those that want none."""
+        fields = Counter(pair for each in self._candidates for pair in each.pairs[0])
+        query = Counter(pair for each in self._candidates for pair in each.pairs[1])
+        for place, each in enumerate(self._candidates):
+            field = min(each.pairs[0], key=fields.__getitem__, default=None)
+            parameter = min(each.pairs[1], key=query.__getitem__, default=None)
+            if field is not None and (parameter is None or fields[field] <= query[parameter]):
+                self._by_field.setdefault(field, []).append(place)
+            elif parameter is not None:
+                self._by_query.setdefault(parameter, []).append(place)
+            else:
+                yield place
 
-def _value(condition: ValueCondition) -> _ValueRule:
-    """Raises `PatternError` for an expression that cannot be compiled."""
-    pattern = compile_pattern(condition.value) if condition.is_expression else None
-    return _ValueRule(condition.name.encode(), condition.value.encode(), pattern)
+    def _places(self, facts: RequestFacts, fields: dict[bytes, bytes]) -> Sequence[int]:
+        """The places of the candidates that may hold, in their order."""
+        found: list[int] = []
+        if self._by_field:
+            for pair in fields.items():
+                found += self._by_field.get(pair, ())
+        if self._by_query:
+            for pair in facts.query.items():
+                found += self._by_query.get(pair, ())
+        if not found:
+            return self._asked
+        found += self._asked
+        found.sort()
+        return found
+
+
+def _equal(conditions: Iterable[ValueCondition]) -> dict[bytes, bytes]:
+    """The values that must be equal, by name."""
+    return {each.name.encode(): each.value.encode() for each in conditions if not each.is_expression}
+
+
+def _searches(conditions: Iterable[ValueCondition]) -> tuple[_Search, ...]:
+    """What must be found by expressions. Raises `PatternError`."""
+    return tuple(_Search(each.name.encode(), compile_pattern(each.value)) for each in conditions if each.is_expression)
+
+
+def _read_query(query: bytes) -> dict[bytes, bytes]:
+    is_encoded = b"%" in query or b"+" in query
+    found: dict[bytes, bytes] = {}
+    for part in query.split(b"&"):
+        name, _, value = part.partition(b"=")
+        if is_encoded:
+            name, value = _decoded(name), _decoded(value)
+        if name and name not in found:
+            found[name] = value
+    return found
 
 
 def _decoded(text: bytes) -> bytes:

@@ -6,7 +6,8 @@ not copied. Does not know how a copy is sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Final, Protocol
 
@@ -22,6 +23,8 @@ MIRRORED_BODY_BYTES: Final = 1024 * 1024
 """A request with a longer body is not copied; ingress-nginx takes bodies of 1 MiB unless an Ingress says otherwise."""
 HELD_BYTES: Final = 32 * 1024 * 1024
 """The memory of the bodies of all copies of a worker, received or about to be. Divided among tenants."""
+COPIES_AT_ONCE: Final = 2
+"""The most copies of one request that are under way at once. Its others wait until one of them has ended."""
 
 _NO_BODY: Final = 0
 
@@ -61,7 +64,7 @@ class Mirrors:
         copy = requests.copy_of(asked)
         if requests.with_body:
             return self.copy((copy,), asked.request, whole)
-        self.leave(copy, 0)
+        self.leave((copy,), 0)
         return whole
 
     def copy(
@@ -72,13 +75,16 @@ class Mirrors:
         is_short = size is None or size <= MIRRORED_BODY_BYTES
         if whole is None and size != _NO_BODY and is_short and copies:
             return MirroredBody(self, copies)
+        leaving: list[AuthRequest] = []
         for copy in copies:
-            if not is_short or not self.hold(copy.tenant, size or 0):
-                self.drop()
-            elif whole is None or not size:
-                self.leave(copy, 0)
+            if is_short and self.hold(copy.tenant, size or 0):
+                leaving.append(copy)
             else:
-                self.leave(copy._replace(body=b"".join(whole.pieces())), size)
+                self.drop()
+        if leaving and whole is not None and size:
+            body = b"".join(whole.pieces())
+            leaving = [copy._replace(body=body) for copy in leaving]
+        self.leave(leaving, size or 0)
         return whole
 
     def drop(self) -> None:
@@ -94,10 +100,22 @@ class Mirrors:
         self._free(tenant, size)
         self._dropped()
 
-    def leave(self, copy: AuthRequest, size: int) -> None:
-        """Sends a copy of which `size` bytes of body are held until it has ended."""
-        if not self._sender.send(copy, partial(self._free, copy.tenant, size)):
+    def leave(self, copies: Iterable[AuthRequest], size: int) -> None:
+        """Sends the copies of one request. Of each, `size` bytes of body are held until it has ended."""
+        waiting = deque(copies)
+        for _ in range(COPIES_AT_ONCE):
+            self._leave_next(waiting, size)
+
+    def _leave_next(self, waiting: deque[AuthRequest], size: int) -> None:
+        while waiting:
+            copy = waiting.popleft()
+            if self._sender.send(copy, partial(self._ended, copy.tenant, size, waiting)):
+                return
             self.give_up(copy.tenant, size)
+
+    def _ended(self, tenant: str, size: int, waiting: deque[AuthRequest]) -> None:
+        self._free(tenant, size)
+        self._leave_next(waiting, size)
 
     def _free(self, tenant: str, size: int) -> None:
         if size:
@@ -135,8 +153,7 @@ class MirroredBody(KeptBody):
             self._is_lost = True  # a second end would be a second copy
             copied = bytes(self._copied)
             self._copied = bytearray()
-            for copy in self._copies:
-                self._mirrors.leave(copy._replace(body=copied), len(copied))
+            self._mirrors.leave([copy._replace(body=copied) for copy in self._copies], len(copied))
 
     def close(self) -> None:
         """The request is over. If its body did not come to an end, the copy does not leave."""

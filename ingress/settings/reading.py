@@ -60,7 +60,7 @@ def read_options(
             continue
         called = name if source is OptionSource.CONFIGMAP else f"Annotation {name}"
         try:
-            value = option.grammar(text)
+            value = option.grammar(text if source is OptionSource.CONFIGMAP else _trimmed(text))
         except InvalidValue as problem:
             if option.closes and not isinstance(problem, HarmlessValue):
                 refused.append(RefusedValue(option, f"{called} is {quote(text)} ({problem})"))
@@ -81,3 +81,8 @@ def read_options(
             struct, field = option.fills
             values.setdefault(struct, {})[field] = value
     return Reading(Overrides(values), tuple(refused))
+
+
+def _trimmed(text: str) -> str:
+    """The value of an annotation without spaces around its lines (ingress-nginx parser: normalizeString)."""
+    return "\n".join(line.strip() for line in text.split("\n"))

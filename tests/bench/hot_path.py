@@ -25,8 +25,7 @@ from balancer.http1.fields import client_response_head, endpoint_request_head, l
 from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
 from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
-from balancer.matching.gates.hooks import HookGate, HookScene, asked_with
-from balancer.matching.gates.verdicts import Asked
+from balancer.matching.gates.hooks import HookAsked, HookGate, HookScene
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.metrics.recorder import Recorder, RequestLabels
 from balancer.metrics.slots import SlotTable
@@ -43,6 +42,7 @@ from balancer.picking.outcomes import outcome_of
 from balancer.proxy.account import Account, new_request_id
 from balancer.runtime.loops import loop_factory
 from balancer.workers.hook_callers import HookCounts, LocalHooks
+from tests.bench import gateway_steps
 from tests.bench.hot_request import Rig, StillTransport, numbered
 from zonal_hooks.loading import digest_of
 
@@ -50,7 +50,7 @@ from zonal_hooks.loading import digest_of
 REPEATS = 5
 # Long enough that one pass of the clock and of the collector does not show.
 PASS_SECONDS = 0.2
-NAME_WIDTH = 46
+NAME_WIDTH = 56
 
 HOSTS = 100
 ROUTES_PER_HOST = 10
@@ -88,6 +88,8 @@ async def measure(sink: int) -> None:
     rig = Rig(model(), sink=sink, logs=False, response=RESPONSE)
     for name, step in steps(rig).items():
         print(f"{name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
+    for name, step in gateway_steps.steps(model(), route).items():
+        print(f"{'Gateway API: ' + name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
     for name, (request, logs) in whole_requests().items():
         rig = Rig(model(), sink=sink, logs=logs, response=RESPONSE)
         rig.serve()
@@ -198,7 +200,7 @@ def hooking(body: str, request: RequestHead, origin: Origin) -> Step:
     if caller is None:
         raise RuntimeError("the hook must be loaded")
     gate = HookGate(HookRule("tenant", "digest", (HookPhase("request", 0.02),)), caller)
-    asked = asked_with(Asked(request, origin, False), HookScene("shop/web"))
+    asked = HookAsked(request, origin, False, scene=HookScene("shop/web"))
     return lambda: gate.judge(asked, _never)
 
 

@@ -52,6 +52,19 @@ def test_the_status_is_that_of_pytest(tmp_path: Path) -> None:
     assert ran(tmp_path, count=1)[0] == pytest.ExitCode.TESTS_FAILED
 
 
+@pytest.mark.large
+@pytest.mark.parametrize(("seed", "is_alike"), [(None, True), ("7", False)], ids=["as usual", "as asked for"])
+def test_names_are_hashed_alike_in_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: str | None, *, is_alike: bool
+) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    if seed is not None:
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+    path = tmp_path / "test_a.py"
+    path.write_text("import os\ndef test_it():\n    assert os.environ['PYTHONHASHSEED'] == '0'\n")
+    assert (ran(tmp_path, count=1)[0] == 0) is is_alike
+
+
 def test_rules_about_sources_stay_together() -> None:
     (rules,) = [group for group in groups_in(["tests/unit"]) if "tests/unit/test_processes.py" in group]
     assert {Path(each).parent.as_posix() for each in rules} == {"tests/unit"}

@@ -20,7 +20,7 @@ from ingress.migration.gateway.filters import (
     session_of,
 )
 from ingress.migration.gateway.forms import Form, NameForm, as_passed, forms_of, withholding
-from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, method_form, path_form
+from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, found_in, method_form, path_form
 from ingress.migration.overrides import overrides_of
 from ingress.objects.kinds import Ingress, IngressBackend, key_of
 from ingress.settings.table.canaries import CanaryRules
@@ -275,7 +275,7 @@ def _choices(said: CanaryRules) -> Iterator[tuple[RawObject, bool]]:
     if said.header and said.header_value:
         yield {"name": said.header, "value": said.header_value}, True
     elif said.header and said.header_pattern:
-        yield {"type": "RegularExpression", "name": said.header, "value": said.header_pattern}, True
+        yield {"type": "RegularExpression", "name": said.header, "value": found_in(said.header_pattern)}, True
     elif said.header:
         yield {"name": said.header, "value": "always"}, True
         yield {"name": said.header, "value": "never"}, False

@@ -20,6 +20,7 @@ RawObject = dict[str, Any]
 _PLAIN: Final = re.compile(r"/[A-Za-z0-9/._~%-]*")
 # A beginning, and what people write behind it for "and everything below": /api(/|$)(.*), /api/(.*), /api/?(.*), /api/.*
 _BELOW: Final = re.compile(r"(?P<stem>/?[A-Za-z0-9/_~%-]*?)(?P<rest>\(/\|\$\)\(\.\*\)|/?\??\(\.\*\)|/?\.\*)\$?")
+_ANY: Final = "(?s:.*)"
 _CAPTURE: Final = re.compile(r"\$([1-9])")
 _METHOD: Final = re.compile(r"/(?P<service>[A-Za-z_][\w.]*)(?:/(?P<method>[A-Za-z_]\w*))?/?")
 
@@ -72,10 +73,19 @@ def path_form(path: PathText, paths: HostPaths) -> PathForm:
     if _CAPTURE.search(path.rewrite):
         raise NoForm(f"rewrite-target {path.rewrite} has no form beside the other expressions of the host")
     try:
-        expression = f"(?i){expression_of(path.text)}"
+        expression = f"(?i){found_in(expression_of(path.text))}"
     except OtherMeaning as problem:
         raise NoForm(f"the path {path.text} has no form: {problem}") from None
     return PathForm({"type": "RegularExpression", "value": expression}, _whole(path.rewrite))
+
+
+def found_in(expression: str) -> str:
+    """The expression that matches all of a text in which `expression` is found: nginx searches, and routes do not."""
+    if "|" in expression:
+        return f"{_ANY}(?:{expression}){_ANY}"
+    before = "" if expression.startswith("^") else _ANY
+    after = "" if expression.endswith("$") and not expression.endswith("\\$") else _ANY
+    return f"{before}{expression}{after}"
 
 
 def method_form(path: PathText) -> RawObject | None:

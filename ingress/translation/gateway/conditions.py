@@ -1,4 +1,8 @@
-"""From the matches of routes to places in the model: a path and its kind, and what a request must show beside it."""
+"""From the matches of routes to places in the model: a path and its kind, and what a request must show beside it.
+
+An expression must match all of a path, value or name. The API leaves that open, and what is searched for would take
+more than its author sees in it.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +51,7 @@ def http_place(match: HttpMatch) -> MatchPlace | None:
     fields, query = _values(match.headers, lower=True), _values(match.query_params, lower=False)
     rank = (-len(path) if kind is PathKind.REGEX else 0, -bool(match.method), -len(fields), -len(query))
     conditions = Conditions(match.method, fields, query)
-    return MatchPlace(path, kind, conditions, path if kind is PathKind.REGEX else "", rank)
+    return MatchPlace(path, kind, conditions, _path(path) if kind is PathKind.REGEX else "", rank)
 
 
 def decoded_path(value: str) -> str | None:
@@ -60,7 +64,10 @@ def decoded_path(value: str) -> str | None:
 
 
 def grpc_place(match: GrpcMatch) -> MatchPlace | None:
-    """The place of a match of a GRPCRoute. A method is a path, and only calls have the content type of calls."""
+    """The place of a match of a GRPCRoute. A method is a path, and only calls have the content type of calls.
+
+    The longer service counts first, then the longer method (GRPCRouteRule).
+    """
     if not _readable(match.headers):
         return None
     fields = _values(match.headers, lower=True)
@@ -71,15 +78,21 @@ def grpc_place(match: GrpcMatch) -> MatchPlace | None:
     service, name = method.service, method.method
     if method.type == "Exact" and service:
         path, kind = (f"/{service}/{name}", PathKind.EXACT) if name else (f"/{service}", PathKind.PREFIX)
-        return MatchPlace(path, kind, conditions, rank=(0, 0, -len(fields), 0))
+        return MatchPlace(path, kind, conditions, rank=(-len(service), -len(name), -len(fields), 0))
+    rank = (-len(service), -len(name), -len(fields), 0)
     if method.type == "Exact":
         service, name = "", re.escape(name)
     elif method.type != "RegularExpression":
         return None
     if not (_compiles(service) and _compiles(name)):
         return None
-    expression = rf"\A/(?:{service or '[^/]+'})/(?:{name or '[^/]+'})\z"
-    return MatchPlace(expression, PathKind.REGEX, conditions, expression, (-len(expression), 0, -len(fields), 0))
+    expression = _path(rf"/(?:{service or '[^/]+'})/(?:{name or '[^/]+'})")
+    return MatchPlace(expression, PathKind.REGEX, conditions, expression, rank)
+
+
+def service_expression(path: str) -> str:
+    """The expression of all methods of a service, whose place is the prefix `path`."""
+    return _path(f"{re.escape(path)}/[^/]+")
 
 
 def _readable(values: Iterable[ValueMatch]) -> bool:
@@ -98,5 +111,17 @@ def _values(values: Iterable[ValueMatch], *, lower: bool) -> tuple[ValueConditio
     found: dict[str, ValueCondition] = {}
     for each in values:
         name = each.name.lower() if lower else each.name
-        found.setdefault(name, ValueCondition(name, each.value, each.type == "RegularExpression"))
+        is_expression = each.type == "RegularExpression"
+        value = _whole(each.value) if is_expression else each.value
+        found.setdefault(name, ValueCondition(name, value, is_expression))
     return tuple(found[name] for name in sorted(found))
+
+
+def _path(expression: str) -> str:
+    """The expression of a path, whose case counts. Those of the model are searched for without regard to case."""
+    return f"(?-i){_whole(expression)}"
+
+
+def _whole(expression: str) -> str:
+    """The expression that matches all of a text. `expression` compiles by itself, so no part of it ends the group."""
+    return rf"\A(?:{expression})\z"

@@ -46,7 +46,7 @@ class TakenPorts:
         ]
 
     def _problem(self, item: ReadListener, beside: list[ReadListener]) -> Problem | None:
-        port, group, name = item.spec.port, _GROUPS[item.spec.protocol], normal(item.spec.hostname)
+        port, group, name = item.spec.port, _GROUPS[item.spec.protocol], _name(item)
         taken = self._groups.get(port)
         others = [each for each in beside if each is not item and each.spec.port == port]
         if taken is not None:
@@ -56,7 +56,7 @@ class TakenPorts:
         if foreign is not None:
             message = f"Port {port} has the protocol {foreign.spec.protocol} by {foreign.place}: use another port."
             return Problem("ProtocolConflict", message)
-        same = next((each for each in others if normal(each.spec.hostname) == name), self._names.get((port, name)))
+        same = next((each for each in others if _name(each) == name), self._names.get((port, name)))
         if same is not None:
             message = f"Port {port} has this hostname by {same.place}: use another port or hostname."
             return Problem("HostnameConflict", message)
@@ -64,4 +64,9 @@ class TakenPorts:
 
     def _take(self, item: ReadListener) -> None:
         self._groups.setdefault(item.spec.port, (_GROUPS[item.spec.protocol], item))
-        self._names.setdefault((item.spec.port, normal(item.spec.hostname)), item)
+        self._names.setdefault((item.spec.port, _name(item)), item)
+
+
+def _name(item: ReadListener) -> str:
+    """The name by which a listener is told from others of its port. Connections of TCP ask for none."""
+    return "" if item.spec.protocol == "TCP" else normal(item.spec.hostname)

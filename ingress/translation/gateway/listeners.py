@@ -130,14 +130,16 @@ def _tls_refusal(spec: ListenerSpec, tls: ListenerTlsSpec | None) -> str | None:
 
 
 def _kinds(spec: ListenerSpec) -> tuple[tuple[str, ...], Problem | None]:
-    """The kinds of routes that a listener takes, and the problem if it names others."""
+    """The kinds of routes that a listener takes, in the order in which it names them, and the problem if it names
+    others.
+    """
     possible = [each.value for each in ROUTES_BY_PROTOCOL.get(spec.protocol, ())]
     named = spec.allowed_routes.kinds
     if not named:
         return tuple(possible), None
-    wanted = [each.kind for each in named if each.group == GATEWAY_GROUP]
     unknown = sorted({each.kind for each in named if each.group != GATEWAY_GROUP or each.kind not in possible})
-    taken = tuple(each for each in possible if each in wanted)
+    wanted = dict.fromkeys(each.kind for each in named if each.group == GATEWAY_GROUP)
+    taken = tuple(each for each in wanted if each in possible)
     if not unknown:
         return taken, None
     message = f"allowedRoutes names {', '.join(unknown)}, which the protocol {spec.protocol} does not take: remove it."

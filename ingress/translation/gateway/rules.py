@@ -83,10 +83,11 @@ def _grpc_match_problem(item: GrpcMatch) -> str | None:
             return f"A method of the type {item.method.type!r} is not known: use Exact."
         if not item.method.service and not item.method.method:
             return "A method match names neither a service nor a method: name one."
-        if item.method.type == "Exact":
-            for text in (item.method.service, item.method.method):
-                if text and not _GRPC_NAME.fullmatch(text):
-                    return f"{text!r} is no name of a service or method: correct it."
+        for text in filter(None, (item.method.service, item.method.method)):
+            if item.method.type == "RegularExpression" and (problem := _expression_problem(text)) is not None:
+                return problem
+            if item.method.type == "Exact" and not _GRPC_NAME.fullmatch(text):
+                return f"{text!r} is no name of a service or method: correct it."
     return _values_problem(item.headers)
 
 

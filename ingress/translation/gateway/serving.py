@@ -16,13 +16,15 @@ from balancer.model.endpoints import EndpointTls
 from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
-from balancer.model.routes import TrailingSlash
+from balancer.model.routes import PathKind, TrailingSlash
+from ingress.objects.metadata import Kind
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.events import BoundPort
 from ingress.translation.claims import Claim, HostClaim
 from ingress.translation.desired import EntryParts
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
+from ingress.translation.gateway.conditions import service_expression
 from ingress.translation.gateway.hostnames import normal
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.memory import GatewayMemory
@@ -37,6 +39,7 @@ from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.ways import CHAIN_MOST, ways_of
 from ingress.translation.secrets.authority_keys import config_maps_key
 
+_CALLS = Kind.GRPC_ROUTE.value
 _PROTOCOLS = {"HTTP": Protocol.HTTP, "HTTPS": Protocol.HTTPS, "TLS": Protocol.TLS, "TCP": Protocol.TCP}
 
 
@@ -244,7 +247,17 @@ def _by_name(routes: Iterable[ReadRoute], serving: Collection[str]) -> RoutesOfH
 def _in_order(ranked: Sequence[Sequence[Ranked]]) -> tuple[Claim, ...]:
     """The claims of a host in the order in which they count: by rank, then by the age of their route."""
     every = [((*each.rank, age, each.number), each.claim) for age, own in enumerate(ranked) for each in own]
-    return tuple(claim for _, claim in sorted(every, key=itemgetter(0)))
+    claims = tuple(claim for _, claim in sorted(every, key=itemgetter(0)))
+    if any(each.kind is PathKind.REGEX and each.owner.kind == _CALLS for each in claims):
+        return tuple(map(_service_first, claims))
+    return claims
+
+
+def _service_first(claim: Claim) -> Claim:
+    """The claim of a whole service as an expression: expressions outrank prefixes, and a service outranks a method."""
+    if claim.owner.kind != _CALLS or claim.kind is not PathKind.PREFIX or claim.path == "/":
+        return claim
+    return msgspec.structs.replace(claim, kind=PathKind.REGEX, expression=service_expression(claim.path))
 
 
 def _host(listener: ReadListener, name: str, in_order: tuple[Claim, ...]) -> HostClaim:

@@ -47,11 +47,8 @@ def gateway_standing(
     generation = item.metadata.generation
     invalid = listeners_problem(listeners)
     none_left = refused or (invalid if not any(is_valid(each) for each in listeners) and listeners else None)
-    accepted = condition("Accepted", none_left, generation, said="The Gateway is served.")
-    if none_left is None and invalid is not None:
-        accepted = StatusCondition("Accepted", "True", invalid.reason, invalid.message, generation)
     conditions = [
-        accepted,
+        _accepted(none_left, invalid, generation, said="The Gateway is served."),
         condition("Programmed", _PENDING if none_left else unaddressed, generation, said="The Gateway is served."),
     ]
     if item.spec.tls.backend is not None or item.spec.tls.frontend is not None:
@@ -80,16 +77,24 @@ def listener_set_standing(
     refused, unprogrammed = refusal or (None, None)
     generation = item.metadata.generation
     valid = [each for each in listeners if is_valid(each)]
-    none_left = None if valid else listeners_problem(listeners)
+    invalid = listeners_problem(listeners)
+    none_left = None if valid else invalid
     pending = valid[0].pending if valid and all(each.pending for each in valid) else None
     conditions = (
-        condition("Accepted", refused or none_left, generation, said="The listeners are served."),
+        _accepted(refused or none_left, invalid, generation, said="The listeners are served."),
         condition("Programmed", unprogrammed or none_left or pending, generation, said="The listeners are served."),
     )
     if refused is not None:
         return standing_of(item, ListenerSetStatus(conditions))
     standings = tuple(listener_standing(each, attached, generation, closed=False) for each in listeners)
     return standing_of(item, ListenerSetStatus(conditions, standings))
+
+
+def _accepted(refused: Problem | None, invalid: Problem | None, generation: int, *, said: str) -> StatusCondition:
+    """Whether an object with listeners is accepted. With some `invalid` ones it is, for that reason."""
+    if refused is None and invalid is not None:
+        return StatusCondition("Accepted", "True", invalid.reason, invalid.message, generation)
+    return condition("Accepted", refused, generation, said=said)
 
 
 def listener_standing(item: ReadListener, attached: Counter[str], generation: int, *, closed: bool) -> ListenerStanding:

@@ -1,11 +1,21 @@
-"""How far two messages are alike, from both ends."""
+"""How far two messages are alike, from both ends, and where lines end."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from balancer.http.calls import alike_from_start, alike_to_end
+from balancer.http.calls import (
+    alike_from_start,
+    alike_to_end,
+    begins_with,
+    ends_with,
+    is_value,
+    last_line_end,
+    line_ends,
+    next_line_end,
+    value_behind,
+)
 
 
 def first_difference(one: bytes, other: bytes) -> int:
@@ -27,3 +37,33 @@ def test_bytes_are_alike_up_to_the_first_that_differs(one: bytes, before: bytes,
 def test_bytes_are_alike_back_to_the_last_that_differs(one: bytes, other: bytes, most: int) -> None:
     most = min(most, len(one), len(other))
     assert alike_to_end(one, other, most) == min(most, first_difference(one[::-1], other[::-1]))
+
+
+@given(FEW_BYTES, FEW_BYTES)
+def test_how_bytes_begin_and_end(one: bytes, other: bytes) -> None:
+    assert begins_with(one, other) is one.startswith(other)
+    assert ends_with(one, other) is one.endswith(other)
+
+
+LINE_BYTES = st.text("a\r\n", max_size=9).map(str.encode)
+
+
+@given(LINE_BYTES, st.integers(0, 9), st.integers(0, 9))
+def test_ends_of_lines_are_whole(data: bytes, start: int, stop: int) -> None:
+    ends = [place for place in range(len(data) - 1) if data[place : place + 2] == b"\r\n"]
+    start, stop = min(start, len(data)), min(stop, len(data))
+    assert last_line_end(data, stop) == max((place for place in ends if place + 2 <= stop), default=-1)
+    assert next_line_end(data, start) == min((place for place in ends if place >= start), default=-1)
+    assert line_ends(data, start, stop) == sum(start <= place <= stop - 2 for place in ends)
+
+
+@given(st.text("a \t:", max_size=9).map(str.encode), st.integers(0, 9))
+def test_a_value_has_no_white_space_around_it(line: bytes, start: int) -> None:
+    value = value_behind(line, min(start, len(line)))
+    assert value == line[min(start, len(line)) :].strip(b" \t")
+
+
+@given(st.integers(0, 255))
+def test_a_value_has_no_control_byte_but_tabs(byte: int) -> None:
+    assert is_value(bytes((97, byte, 97))) is (byte == 9 or 32 <= byte != 127)
+    assert is_value(b"")

@@ -48,7 +48,7 @@ def post(length: int | None) -> Asked:
     head: RequestHead = RequestHeadReader(ProxySettings()).read(
         b"POST /a HTTP/1.1\r\nHost: shop.test\r\n" + framing + b"\r\n\r\n"
     )
-    return asked(b"/")._replace(request=head)
+    return msgspec.structs.replace(asked(b"/"), request=head)
 
 
 def requests(**changes: bool) -> MirrorRequests:
@@ -114,6 +114,32 @@ def test_several_copies_of_a_body_leave_when_it_has_passed_and_each_counts() -> 
     for ended in sent.endings:
         ended()
     assert (sent.mirrors.held_bytes, sent.dropped) == (0, 0)
+
+
+def test_two_copies_of_a_request_are_in_flight_at_once() -> None:
+    sent = Sent()
+    targets = [b"/a", b"/b", b"/c", b"/d"]
+    copies = tuple(requests().copy_of(asked(b"/"))._replace(target=target) for target in targets)
+    assert sent.mirrors.copy(copies, asked(b"/").request) is None
+    assert [copy.target for copy in sent.copies] == targets[:2]
+    sent.endings[1]()
+    assert [copy.target for copy in sent.copies] == targets[:3]
+    for ended in sent.endings[:1] + sent.endings[2:]:
+        ended()
+    assert ([copy.target for copy in sent.copies], sent.dropped) == (targets, 0)
+
+
+def test_copies_that_wait_hold_their_bodies_and_leave_where_there_is_room() -> None:
+    sent = Sent(room=3)
+    copies = tuple(requests().copy_of(asked(b"/")) for _ in range(4))
+    body = sent.mirrors.copy(copies, post(5).request)
+    assert body is not None
+    body.add(b"hello")
+    body.end(())
+    assert (len(sent.copies), sent.mirrors.held_bytes) == (2, 20)
+    for place in range(3):
+        sent.endings[place]()
+    assert (len(sent.copies), sent.dropped, sent.mirrors.held_bytes) == (3, 1, 0)
 
 
 def test_several_copies_of_a_body_that_breaks_off_are_all_dropped() -> None:

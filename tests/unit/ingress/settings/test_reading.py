@@ -46,6 +46,12 @@ def test_a_value_fills_its_field_and_names_of_others_are_left_alone() -> None:
     assert reading.overrides.over(Filled(other=5)) == Filled(7, 5)
 
 
+@pytest.mark.parametrize("text", ["7 ", "  7\t", " 7"])
+def test_spaces_around_the_value_of_an_annotation_do_not_count(text: str) -> None:
+    assert read({"number": text}) == (Reading(Overrides({Filled: {"number": 7}})), ())
+    assert read({"number": text}, OptionSource.CONFIGMAP)[1][0].reason == "InvalidValue"
+
+
 def test_an_option_that_fills_nothing_is_checked_all_the_same() -> None:
     assert read({"accepted": "1"}) == (Reading(Overrides()), ())
     assert [finding.reason for finding in read({"accepted": "x"})[1]] == ["InvalidValue"]

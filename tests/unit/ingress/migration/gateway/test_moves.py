@@ -76,7 +76,7 @@ def test_a_canary_becomes_weights_and_conditions() -> None:
     found = rules(moved(cluster=canary(cookie="c")))
     assert found[0]["match"]["headers"][0]["type"] == "RegularExpression"
     found = rules(moved(cluster=canary(header="x", header_pattern="a.*")))
-    assert found[0]["match"]["headers"][0] == {"type": "RegularExpression", "name": "x", "value": "a.*"}
+    assert found[0]["match"]["headers"][0] == {"type": "RegularExpression", "name": "x", "value": "(?s:.*)a.*(?s:.*)"}
 
 
 def test_endpoints_over_tls_need_a_policy() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, method_form, path_form, paths_of_host
+from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, found_in, method_form, path_form, paths_of_host
 
 
 def text(path: str, rewrite: str = "", kind: str = "Prefix") -> PathText:
@@ -43,8 +43,21 @@ def test_other_expressions_stay_expressions_with_all_paths_of_their_host() -> No
     paths = [text("/item/[0-9]+"), text("/a")]
     assert paths_of_host(paths, has_expressions=True) is HostPaths.EXPRESSIONS
     forms = [path_form(each, HostPaths.EXPRESSIONS).match for each in paths]
-    assert [each["value"] for each in forms] == ["(?i)^/item/[0-9]+", "(?i)^/a"]
+    assert [each["value"] for each in forms] == ["(?i)^/item/[0-9]+(?s:.*)", "(?i)^/a(?s:.*)"]
     assert {each["type"] for each in forms} == {"RegularExpression"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "whole"),
+    [
+        ("^/a$", "^/a$"),
+        ("v[0-9]", "(?s:.*)v[0-9](?s:.*)"),
+        (r"^cost\$", r"^cost\$(?s:.*)"),
+        ("^/a|b", "(?s:.*)(?:^/a|b)(?s:.*)"),
+    ],
+)
+def test_what_is_found_in_a_text_matches_all_of_it(expression: str, whole: str) -> None:
+    assert found_in(expression) == whole
 
 
 def test_two_paths_that_would_be_one_prefix_stay_expressions() -> None:

@@ -30,7 +30,7 @@ def test_of_equal_names_the_first_one_counts() -> None:
     found = http(method="GET", headers=fields, queryParams=query, path={"type": "Exact", "value": "/x"})
     assert found is not None
     assert found.conditions == Conditions(
-        "GET", (ValueCondition("a", "1"),), (ValueCondition("q", "x", is_expression=True),)
+        "GET", (ValueCondition("a", "1"),), (ValueCondition("q", r"\A(?:x)\z", is_expression=True),)
     )
     assert (found.kind, found.rank) == (PathKind.EXACT, (0, -1, -1, -1))
 
@@ -47,7 +47,7 @@ def test_longer_expressions_come_first() -> None:
     assert short is not None
     assert long is not None
     assert long.rank < short.rank
-    assert long.expression == "/a[0-9]"
+    assert long.expression == r"(?-i)\A(?:/a[0-9])\z"
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_what_cannot_be_read_has_no_place(match: dict[str, Any]) -> None:
         (None, "/", PathKind.PREFIX),
         ({"service": "e.E", "method": "One"}, "/e.E/One", PathKind.EXACT),
         ({"service": "e.E"}, "/e.E", PathKind.PREFIX),
-        ({"method": "One"}, r"\A/(?:[^/]+)/(?:One)\z", PathKind.REGEX),
-        ({"type": "RegularExpression", "service": "e[.]."}, r"\A/(?:e[.].)/(?:[^/]+)\z", PathKind.REGEX),
+        ({"method": "One"}, r"(?-i)\A(?:/(?:[^/]+)/(?:One))\z", PathKind.REGEX),
+        ({"type": "RegularExpression", "service": "e[.]."}, r"(?-i)\A(?:/(?:e[.].)/(?:[^/]+))\z", PathKind.REGEX),
     ],
 )
 def test_a_method_is_a_path_and_calls_say_that_they_are_calls(method: Any, path: str, kind: PathKind) -> None:
@@ -86,3 +86,18 @@ def test_a_method_that_cannot_be_read_has_no_place() -> None:
     assert grpc(method={"type": "Odd", "service": "a"}) is None
     assert grpc(method={"type": "RegularExpression", "service": "(["}) is None
     assert grpc(headers=[{"name": "a", "type": "Odd"}]) is None
+
+
+def test_of_calls_the_longer_service_comes_first_then_the_longer_method() -> None:
+    places = [
+        grpc(method=each)
+        for each in (
+            {"type": "RegularExpression", "service": "a[.]B"},
+            {"service": "a.B", "method": "One"},
+            {"service": "a.B"},
+            {"method": "AMethodWithALongName"},
+            {},
+        )
+    ]
+    ranks = [each.rank for each in places if each is not None]
+    assert ranks == sorted(ranks)

@@ -28,6 +28,11 @@ def test_inside_one_gateway_nobody_wins() -> None:
     assert placed({"port": 9000, "protocol": "TCP"}, {"port": 9000, "protocol": "TCP"}) == ["HostnameConflict"] * 2
 
 
+def test_hostnames_tell_no_connections_of_tcp_apart() -> None:
+    raw = {"port": 9000, "protocol": "TCP"}
+    assert placed({**raw, "hostname": "a.test"}, {**raw, "hostname": "b.test"}) == ["HostnameConflict"] * 2
+
+
 def test_what_can_stand_beside_each_other() -> None:
     https = {"port": 443, "protocol": "HTTPS", "tls": {}, "hostname": "a.test"}
     assert placed({"hostname": "a.test"}, {"hostname": "*.test"}, {}) == ["", "", ""]

@@ -58,6 +58,8 @@ def test_what_cannot(rule: dict[str, Any], said: str) -> None:
         ({"matches": [{"method": {"type": "Odd", "service": "a"}}]}, "type 'Odd'"),
         ({"matches": [{"method": {}}]}, "neither a service nor a method"),
         ({"matches": [{"method": {"service": "a/b"}}]}, "'a/b' is no name"),
+        ({"matches": [{"method": {"type": "RegularExpression", "service": "a("}}]}, "expression 'a('"),
+        ({"matches": [{"method": {"type": "RegularExpression", "service": "a", "method": "("}}]}, "expression '('"),
         ({"filters": [{"type": "CORS", "cors": {}}]}, "for HTTPRoutes only"),
         ({"backendRefs": [{"name": "s", "weight": -1}]}, "negative"),
     ],

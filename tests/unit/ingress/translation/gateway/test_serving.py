@@ -9,7 +9,7 @@ import trustme
 from balancer.model.client_tls import ClientVerification
 from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.route_configurations import Wildcards
-from balancer.model.routes import TrailingSlash
+from balancer.model.routes import PathKind, TrailingSlash
 from ingress.objects.kinds import ConfigMap, KubernetesObject, Metadata
 from ingress.settings.context import TranslationContext
 from ingress.settings.table.cluster import ClusterSettings
@@ -22,6 +22,7 @@ from tests.unit.ingress.translation.gateway.objects import (
     gateway_class,
     http_route,
     listener,
+    read,
     read_all,
     read_one,
 )
@@ -119,3 +120,16 @@ def test_without_gateways_nothing_is_different() -> None:
     made = translated().model
     assert [each.key for each in made.entry_points] == ["http", "https"]
     assert not made.proxy.http2.cleartext
+
+
+def test_beside_a_method_without_a_service_services_are_expressions_and_come_first() -> None:
+    method, of_service = {"method": {"method": "One"}}, {"method": {"service": "a.B"}}
+
+    def kinds(*matches: dict[str, Any]) -> list[tuple[PathKind, str]]:
+        calls = read("GRPCRoute", "calls", parentRefs=[{"name": "gw"}], rules=[{"matches": list(matches)}])
+        (host,) = parts(gateway(), calls).hosts
+        return [(each.kind, each.path) for each in host.claims]
+
+    assert kinds(of_service) == [(PathKind.PREFIX, "/a.B")]
+    assert kinds(method, of_service, {})[0] == (PathKind.REGEX, "/a.B")
+    assert [kind for kind, _ in kinds(method, of_service, {})] == [PathKind.REGEX, PathKind.REGEX, PathKind.PREFIX]

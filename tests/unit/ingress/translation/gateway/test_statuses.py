@@ -49,6 +49,15 @@ def test_a_set_that_is_not_allowed_has_no_listeners() -> None:
     }
 
 
+def test_a_set_with_one_bad_listener_is_accepted_and_says_so() -> None:
+    parent = gateway(allowedListeners={"namespaces": {"from": "All"}})
+    found = read_all(parent, listener_set(listener("x", 8080), ODD))
+    assert conditions(found, "ListenerSet", "extra") == {
+        "Accepted": ("True", "ListenersNotValid"),
+        "Programmed": ("True", "Programmed"),
+    }
+
+
 def test_clients_without_a_certificate_are_told() -> None:
     reference = {"group": "", "kind": "ConfigMap", "name": "ca"}
     validation = {"caCertificateRefs": [reference], "mode": "AllowInsecureFallback"}
