@@ -66,7 +66,7 @@ def test_a_worker_hears_what_the_workers_of_another_replica_saw() -> None:
     heard = conversation(Replica(), Replica(), 10)
     picks = [each.seen.picks for each in heard]
     assert sum(picks[-50:]) == pytest.approx(200.0, abs=20.0), "a part more or less"
-    assert max(picks[-50:]) <= 20.001, "half of the forty of a second at most come at once"
+    assert max(picks[-50:]) < 40.0, "what came in a second is told in parts"
     assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(2.0, abs=0.2)
     assert heard[-1].share == 0.5
     assert heard[-1].baseline == 0.02
