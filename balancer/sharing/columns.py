@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from math import inf, isfinite
 from operator import add, sub
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from balancer.sharing.rows import AT, STATE, RowPlace, RowTable, Talk
 
@@ -46,8 +46,8 @@ class RowReader:
     def read(self, *, least: float = 0.0) -> list[Layer] | None:
         """Adds what was seen since the last call, and returns the states of now.
 
-        None: nothing was taken, because the first total of no thing can have grown by `least`, or because rows were left
-        at this moment. What a row holds when it is found is no news. A row that makes no sense is ignored.
+        None: nothing was taken, because the first total of no thing can have grown by `least`, or rows were left at this
+        moment. What a row holds when it is found is no news. A row that makes no sense is ignored.
         """
         words, before, width = self._whole(), self._words, self._table.shape.words
         first = STATE + self._table.shape.state

@@ -85,7 +85,9 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        runner, port = await open_port(options.address, options.port, credentials=credentials, hear=self._hear, refused=self._refused)
+        runner, port = await open_port(
+            options.address, options.port, credentials=credentials, hear=self._hear, refused=self._refused
+        )
         self._runner = runner
         self._teller = Teller(credentials)
         _LOG.info("other replicas are heard on port %d", port)
@@ -174,9 +176,7 @@ class Conversation:
         try:
             await place.line.open()
             self._number += 1
-            message = place.telling.message(
-                self._number, news, name=self._options.name, is_older=place.line.is_older
-            )
+            message = place.telling.message(self._number, news, name=self._options.name, is_older=place.line.is_older)
             data = encode(message)
             self._bytes["sent"] += len(data)
             heard = await place.line.tell(data)

@@ -156,9 +156,7 @@ def _model(zone: str, names: Sequence[str]) -> RoutingModel:
 class _Replica:
     """The control process of a replica whose backends all have requests; its worker is another process."""
 
-    def __init__(
-        self, port: int, places: tuple[str, ...], backends: int, memory: SharedMemory, counters: int
-    ) -> None:
+    def __init__(self, port: int, places: tuple[str, ...], backends: int, memory: SharedMemory, counters: int) -> None:
         """`memory` is what it shares with the worker, and `counters` the descriptor of the worker's counters."""
         self.places = places
         self.backends = backends
@@ -226,7 +224,7 @@ class _Worker:
 
 
 def _run_others(pipe: Connection, seat: Seat, measured: int, ports: Sequence[int], backends: int) -> None:
-    """Plays the worker of the replica at the port `measured`, and the replicas at `ports`, until the process is ended."""
+    """Plays the worker of the replica at the port `measured`, and the replicas at `ports`, until it is ended."""
     os.nice(4)
     memory, counters = reduction.recv_handle(pipe), reduction.recv_handle(pipe)
     worker = _Worker(seat._replace(descriptor=memory), counters, backends)
