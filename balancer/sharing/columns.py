@@ -46,8 +46,8 @@ class RowReader:
     def read(self, *, least: float = 0.0) -> list[Layer] | None:
         """Adds what was seen since the last call, and returns the states of now.
 
-        None: nothing was taken, because the first total of no thing can have grown by `least`, or rows were left at this
-        moment. What a row holds when it is found is no news. A row that makes no sense is ignored.
+        None: nothing was taken. No first total can have grown by `least`, or rows were left at this moment.
+        What a row holds when it is found is no news. A row that makes no sense is ignored.
         """
         words, before, width = self._whole(), self._words, self._table.shape.words
         first = STATE + self._table.shape.state
