@@ -38,11 +38,11 @@ class AnswerRecord:
 
     Only `Witness` changes it. `counted` is how many of the endpoint's `answers` are in `good`. `good` and `bad` answers
     fade. `good_by` and `bad_by` know which client met what, if this endpoint failed, or if another worker told so
-    before `doubted_until`; else they are empty. `failing` knows who met the failures; None as long as nobody did.
+    before `doubted_until`; else they are empty. `failed_for` knows who met the failures; None as long as nobody did.
     `blame` are the failures that count in a choice, as they were at `blamed_at`.
     """
 
-    __slots__ = ("bad", "bad_by", "blame", "blamed_at", "counted", "doubted_until", "failing", "good", "good_by")
+    __slots__ = ("bad", "bad_by", "blame", "blamed_at", "counted", "doubted_until", "failed_for", "good", "good_by")
 
     def __init__(self, counted: int) -> None:
         self.counted = counted
@@ -53,7 +53,7 @@ class AnswerRecord:
         self.doubted_until = 0.0
         self.good_by = _NOBODY
         self.bad_by = _NOBODY
-        self.failing: Namesakes | None = None
+        self.failed_for: Namesakes | None = None
 
     def burden(self, now: float) -> float:
         """`blame` at `now`: it fades."""
@@ -143,8 +143,8 @@ class Witness:
         self._bad += 1.0
         place = self._place(client, now)
         met.bad_by[place] += 1.0
-        met.failing = met.failing or Namesakes()
-        met.failing.note(place, client_name(client), now)
+        met.failed_for = met.failed_for or Namesakes()
+        met.failed_for.note(place, client_name(client), now)
         met.blame = self._rest_of(one, NO_TESTIMONY).failures
         met.blamed_at = now
 
@@ -298,9 +298,9 @@ class Witness:
         met = one.met
         if met is None:
             return False
-        if met.failing is None:
+        if met.failed_for is None:
             return bool(met.good_by) and met.good_by[place] >= _PRESENT
-        return self._callers.are_several(place) and not met.failing.are_several(place)
+        return self._callers.are_several(place) and not met.failed_for.are_several(place)
 
 
 def _record_of(one: Experience) -> AnswerRecord:
@@ -328,7 +328,7 @@ def _fade(met: AnswerRecord, answers: int, weight: float, now: float) -> None:
         met.blame = 0.0
         met.good_by = _NOBODY
         met.bad_by = _NOBODY
-        met.failing = None
+        met.failed_for = None
         return
     met.good_by = [count * weight for count in met.good_by]
     met.bad_by = [count * weight for count in met.bad_by]
