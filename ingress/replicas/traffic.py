@@ -28,12 +28,12 @@ class Rates:
     `edition` is another number whenever one of them has moved since the edition before, or another Service is known.
     """
 
-    __slots__ = ("_at", "_bounds", "_seconds", "_totals", "_young_seconds", "edition", "known")
+    __slots__ = ("_at", "_seconds", "_totals", "_unmoved", "_young_seconds", "edition", "known")
 
     def __init__(self) -> None:
         self.edition = 0
         self._at: float | None = None
-        self._bounds = _Bounds({})
+        self._unmoved = _Unmoved({})
         self._seconds: dict[str, float] = {}  # for which each of `known` is known
         self._young_seconds = 0.0  # the fewest of them
         self._totals: dict[str, int] = {}
@@ -55,8 +55,8 @@ class Rates:
             self._learn_each(zip(totals, news, strict=True), elapsed, weight)
         self._totals = dict(totals)
         self._at = now
-        if not self._bounds.hold(self.known):
-            self._bounds = _Bounds(self.known)
+        if not self._unmoved.hold(self.known):
+            self._unmoved = _Unmoved(self.known)
             self.edition += 1
 
     def _learn_each(self, news: Iterable[tuple[str, int]], elapsed: float, weight: float) -> None:
@@ -79,7 +79,7 @@ class Rates:
         return self.known.get(service)
 
 
-class _Bounds:
+class _Unmoved:
     """Between what rates these ones have not moved."""
 
     __slots__ = ("_highest", "_lowest", "_services")

@@ -63,7 +63,7 @@ class TrafficSharing:
 
     @property
     def edition(self) -> int:
-        """That of the rates here."""
+        """The edition of the own rates."""
         return self._own.edition
 
     def follow(self, model: RoutingModel) -> None:
