@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, final
 
 from zonal_hooks.loading import Function
 from zonal_hooks.messages import Message
@@ -52,6 +52,7 @@ _COROUTINE: Final = types.CoroutineType
 _TIMEOUT: Final = Failed("timeout", "it had no answer in time")
 
 
+@final
 class Running:
     """A call that waits. `tell` is called once with its verdict, never before `begin` has returned this object.
 
