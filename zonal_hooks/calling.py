@@ -12,23 +12,36 @@ from time import perf_counter
 from typing import Any, Final
 
 from zonal_hooks.loading import Function
-from zonal_hooks.messages import Message, Request
+from zonal_hooks.messages import Message
 from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, failure_of, verdict_of
+
+HELD_SECONDS: Final = 0.005
+"""A step of a hook that holds the event loop for longer is told."""
 
 
 class Watch:
-    """Told when code of a hook begins to hold the event loop, and how many seconds it did."""
+    """What code of hooks does to the event loop: a note of each step, which costs no call.
 
-    __slots__ = ()
+    `holder` is the hook whose step runs, empty for none. `step` counts steps, and `seconds` is what the last one took.
+    """
 
-    def enter(self) -> None:
-        """Code of the hook runs from now on."""
+    __slots__ = ("holder", "seconds", "step")
 
-    def leave(self, seconds: float) -> None:
-        """The hook ran for so long."""
+    def __init__(self) -> None:
+        self.holder = ""
+        self.seconds = 0.0
+        self.step = 0
 
+    def end(self, seconds: float) -> None:
+        """A step has ended, which took so long."""
+        name, self.holder = self.holder, ""
+        self.seconds = seconds
+        if seconds > HELD_SECONDS:
+            self.tell(name, seconds)
 
-UNWATCHED: Final = Watch()
+    def tell(self, name: str, seconds: float) -> None:
+        """A step of the hook `name` held the loop for longer than `HELD_SECONDS`. Nobody wants to know."""
+
 
 Tell = Callable[[Verdict], None]
 
@@ -47,7 +60,12 @@ class Running:
     __slots__ = ("_alarm", "_coroutine", "_left", "_task", "_tell", "started", "verdict")
 
     def __init__(
-        self, coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch, started: float
+        self,
+        hook: str,
+        coroutine: types.CoroutineType[Any, Any, Any],
+        message: Message,
+        watch: Watch,
+        started: float,
     ) -> None:
         self.started = started
         self.verdict: Verdict | None = None
@@ -56,7 +74,7 @@ class Running:
         self._alarm: asyncio.TimerHandle | None = None
         self._left: Left | None = None
         loop = asyncio.get_running_loop()
-        steps = _Steps(_steps(coroutine, message, watch))
+        steps = _Steps(_steps(hook, coroutine, message, watch))
         if sys.version_info >= (3, 12):
             self._task = asyncio.Task(steps.run(), loop=loop, eager_start=True)
         else:
@@ -120,50 +138,56 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
 
     Never raises, whatever the function does short of ending the process.
     """
+    watch.step += 1
+    watch.holder = function.hook
     started = perf_counter()
-    watch.enter()
     try:
         returned = function.call(message, settings) if function.takes_settings else function.call(message)
-        if isinstance(returned, types.CoroutineType):
+        if type(returned) is types.CoroutineType:
             if function.may_wait or not function.is_async:
-                watch.leave(perf_counter() - started)  # its steps come later, and may never begin
-                running = Running(returned, message, watch, started)
+                watch.end(perf_counter() - started)  # its steps come later, and may never begin
+                running = Running(function.hook, returned, message, watch, started)
                 return running if running.verdict is None else running.verdict
             returned = _at_once(returned)
         verdict: Verdict = verdict_of(returned, message)
     except BaseException as error:
         end(message)
         verdict = failure_of(error)
-    watch.leave(perf_counter() - started)
+    watch.end(perf_counter() - started)
     return verdict
 
 
 def end(message: Message) -> None:
     """Ends what a hook may still do to a message."""
     message.end()
-    if isinstance(message, Request):
-        message.take_choice()
+    message.take_choice()
 
 
 def _at_once(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
     """What a coroutine returns that has nothing to await."""
-    try:
-        coroutine.send(None)
-    except StopIteration as done:
-        return done.value
-    coroutine.close()
-    raise InvalidAnswer("it waits for something that is no future")
+    returned: list[Any] = []
+    for _ in _returning(coroutine, returned):
+        coroutine.close()
+        raise InvalidAnswer("it waits for something that is no future")
+    return returned[0]
+
+
+@types.coroutine
+def _returning(coroutine: Any, returned: list[Any]) -> Generator[Any, Any, None]:
+    """Runs a coroutine. In a generator it ends without a StopIteration, which costs more than to call it."""
+    returned.append((yield from coroutine))
 
 
 def _steps(
-    coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch
+    hook: str, coroutine: types.CoroutineType[Any, Any, Any], message: Message, watch: Watch
 ) -> Generator[Any, Any, Verdict]:
     """Runs a coroutine step by step. Whatever it raises ends here, also what would end an event loop."""
     value: Any = None
     error: BaseException | None = None
     while True:
+        watch.step += 1
+        watch.holder = hook
         started = perf_counter()
-        watch.enter()
         try:
             waited = coroutine.send(value) if error is None else coroutine.throw(error)
         except StopIteration as done:
@@ -172,7 +196,7 @@ def _steps(
             end(message)
             return failure_of(raised)
         finally:
-            watch.leave(perf_counter() - started)
+            watch.end(perf_counter() - started)
         value, error = None, None
         try:
             value = yield waited

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Final, TypeVar, overload
+from typing import Final, NamedTuple, TypeVar, overload
+
+import msgspec
 
 Field = tuple[bytes, bytes]
 """Name in lower case, and value without white space around it."""
@@ -38,14 +40,13 @@ _VALUE = re.compile(r"(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7
 _Default = TypeVar("_Default")
 
 
-class Headers:
-    """The header fields of a message, in their order; names are compared without case. It cannot be changed."""
+class Headers(msgspec.Struct, frozen=True, eq=False):
+    """The header fields of a message, in their order; names are compared without case. It cannot be changed.
 
-    __slots__ = ("_fields",)
+    The names that it is made of are in lower case.
+    """
 
-    def __init__(self, fields: tuple[Field, ...] = ()) -> None:
-        """Names in `fields` are in lower case."""
-        self._fields = fields
+    _fields: tuple[Field, ...] = ()
 
     @overload
     def get(self, name: str) -> str | None: ...
@@ -53,7 +54,7 @@ class Headers:
     def get(self, name: str, default: _Default) -> str | _Default: ...
     def get(self, name: str, default: object = None) -> object:
         """The first value of a field, else `default`."""
-        wanted = name.lower().encode("latin-1", "replace")
+        wanted = _read_name(name)
         for each, value in self._fields:
             if each == wanted:
                 return value.decode("latin-1")
@@ -61,7 +62,7 @@ class Headers:
 
     def all(self, name: str) -> tuple[str, ...]:
         """Every value of a field, in order."""
-        wanted = name.lower().encode("latin-1", "replace")
+        wanted = _read_name(name)
         return tuple(value.decode("latin-1") for each, value in self._fields if each == wanted)
 
     def __contains__(self, name: object) -> bool:
@@ -84,20 +85,34 @@ class Headers:
         return f"Headers({list(self)!r})"
 
 
-def checked_name(name: str) -> bytes:
-    """`name` as it is written. Raises ValueError for a name that is none, or that a hook must not write."""
-    if type(name) is not str:
-        raise TypeError(f"a header name is a str, not {type(name).__name__}")
-    return _checked_name(name)
+@lru_cache(maxsize=256)  # a hook reads the same names again
+def _read_name(name: str) -> bytes:
+    return name.lower().encode("latin-1", "replace")
+
+
+class WrittenName(NamedTuple):
+    """A name that a hook may write: as it is written, and what a field of this name takes the place of."""
+
+    written: bytes
+    removes: frozenset[bytes]
 
 
 @lru_cache(maxsize=256)  # a hook writes the same names again
-def _checked_name(name: str) -> bytes:
+def written_name(name: str) -> WrittenName:
+    """`name` for an edit. Raises ValueError for a name that is none, or that a hook must not write."""
+    if type(name) is not str:
+        raise TypeError(f"a header name is a str, not {type(name).__name__}")
     if len(name) > NAME_CHARACTERS_MOST or not _TOKEN.fullmatch(name):
         raise ValueError("this is no header name")
     if name.lower() in FRAMING:
         raise ValueError(f"{name} frames the message or belongs to a connection: a hook must not write it")
-    return name.encode("ascii")
+    written = name.encode("ascii")
+    return WrittenName(written, frozenset((written.lower(),)))
+
+
+def checked_name(name: str) -> bytes:
+    """`name` as it is written. Raises as `written_name` does."""
+    return written_name(name).written
 
 
 def checked_value(value: str) -> bytes:

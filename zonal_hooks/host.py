@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from zonal_hooks.calling import UNWATCHED, Running, begin
+from zonal_hooks.calling import Running, Watch, begin
 from zonal_hooks.limits import Limits, confine, end_with_parent, grant_cpu
 from zonal_hooks.loading import Hook, NotAHook
 from zonal_hooks.manifests import load
@@ -50,6 +50,7 @@ class Host:
         self._hooks: dict[str, Hook] = {}
         self._settings: dict[tuple[str, str], Any] = {}
         self._limits = Limits()
+        self._watch = Watch()
         self._ended = asyncio.Event()
         self._waiting: set[Running] = set()
 
@@ -96,7 +97,7 @@ class Host:
         except NotAHook as problem:
             return self._answer(call.number, Failed("invalid", str(problem)))
         message = message_of(call)
-        told = begin(function, message, settings, UNWATCHED)
+        told = begin(function, message, settings, self._watch)
         if isinstance(told, Running):
             self._waiting.add(told)
             told.wait(function.declared.timeout, message, partial(self._waited, call.number, told))
@@ -125,11 +126,11 @@ class Host:
 def message_of(call: Call) -> Message:
     """The message that a call is about."""
     request = Request(
+        call.fields,
         call.method,
         call.authority,
         call.path,
         call.target,
-        call.fields,
         call.client,
         call.is_tls,
         call.id,
@@ -138,7 +139,7 @@ def message_of(call: Call) -> Message:
     )
     if call.phase == "response":
         request.end()
-        return Response(call.status, call.answered, request)
+        return Response(call.answered, call.status, request)
     if call.phase == "pick":
         request.allow_choice()
     return request

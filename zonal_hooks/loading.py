@@ -29,11 +29,12 @@ class NotAHook(Exception):
 
 
 class Function:
-    """One function of a hook. `may_wait`: it is a coroutine function with something to await."""
+    """One function of the hook called `hook`. `may_wait`: it is a coroutine function with something to await."""
 
-    __slots__ = ("call", "declared", "is_async", "may_wait", "takes_settings")
+    __slots__ = ("call", "declared", "hook", "is_async", "may_wait", "takes_settings")
 
-    def __init__(self, call: Callable[..., Any], declared: Declared, *, takes_settings: bool) -> None:
+    def __init__(self, hook: str, call: Callable[..., Any], declared: Declared, *, takes_settings: bool) -> None:
+        self.hook = hook
         self.call = call
         self.declared = declared
         self.is_async = inspect.iscoroutinefunction(call)
@@ -149,7 +150,7 @@ def _hook_in(module: types.ModuleType, name: str, digest: str) -> Hook:
     if len(known) > 1:
         raise NotAHook("its functions take settings of different types")
     functions = {
-        phase: Function(found, getattr(found, MARK), takes_settings=types_of[phase] is not None)
+        phase: Function(name, found, getattr(found, MARK), takes_settings=types_of[phase] is not None)
         for phase, found in marked.items()
     }
     if len({each.declared.isolated for each in functions.values()}) > 1:

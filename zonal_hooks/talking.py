@@ -28,11 +28,11 @@ class Call(msgspec.Struct, frozen=True, tag=True, array_like=True):
     hook: str
     phase: str
     settings: str
+    fields: tuple[tuple[bytes, bytes], ...]
     method: bytes
     authority: bytes
     path: bytes
     target: bytes
-    fields: tuple[tuple[bytes, bytes], ...]
     client: str = ""
     is_tls: bool = False
     id: bytes = b""

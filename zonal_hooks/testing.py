@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from zonal_hooks.calling import UNWATCHED, Running, begin
+from zonal_hooks.calling import Running, Watch, begin
 from zonal_hooks.headers import Field, Headers, checked_value
 from zonal_hooks.loading import Function, Hook, NotAHook, load_text, name_of_file
 from zonal_hooks.messages import NO_CHOICE, Choice, Edits, Message, Request, Response
@@ -83,7 +83,7 @@ class TriedHook:
         """Asks about a response to the request in `line`, which came from `client` with `request_headers`."""
         request = request_of(line, request_headers, client=client)
         request.end()
-        return self._tried("response", Response(status, _fields(headers), request))
+        return self._tried("response", Response(_fields(headers), status, request))
 
     def _tried(self, phase: str, message: Message) -> Tried:
         if phase == "pick" and isinstance(message, Request):
@@ -119,7 +119,7 @@ def _refuse_misspelt(name: str, made: msgspec.Struct, text: str) -> None:
 
 
 async def _verdict(function: Function, message: Message, settings: Any) -> Verdict:
-    told = begin(function, message, settings, UNWATCHED)
+    told = begin(function, message, settings, Watch())
     if not isinstance(told, Running):
         return told
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
@@ -137,7 +137,7 @@ def request_of(line: str, headers: FieldsSaid, *, client: str = "192.0.2.1", bod
     target = path + (b"?" + parts.query.encode() if parts.query else b"")
     fields = _fields(headers)
     return Request(
-        method.encode(), parts.netloc.encode(), path, target, fields, client, parts.scheme == "https", b"", "", body
+        fields, method.encode(), parts.netloc.encode(), path, target, client, parts.scheme == "https", b"", "", body
     )
 
 

@@ -16,10 +16,10 @@ from zonal_hooks.messages import (
     Choice,
     Edits,
     Message,
-    Request,
     folded,
 )
 
+_NO_EDITS = Edits()
 _WITHOUT_BODY = (204, 205, 304)  # RFC 9110 6.4.1, 15.3.6
 
 
@@ -30,7 +30,7 @@ class InvalidAnswer(Exception):
 class Passed(msgspec.Struct, frozen=True, tag="passed"):
     """The message goes on with `edits`; `choice` is that of a `pick` hook."""
 
-    edits: Edits = Edits()
+    edits: Edits = _NO_EDITS
     choice: Choice = NO_CHOICE
 
 
@@ -68,10 +68,10 @@ def verdict_of(returned: Any, message: Message) -> Passed | Denied | Replied:
     """
     edits = message.end()
     if returned is None:
-        choice = message.take_choice() if isinstance(message, Request) else NO_CHOICE
-        if not edits and choice is NO_CHOICE:
-            return PASSED
-        return Passed(folded(edits) if edits else Edits(), choice)
+        choice = message.take_choice()
+        if edits:
+            return Passed(folded(edits), choice)
+        return PASSED if choice is NO_CHOICE else Passed(_NO_EDITS, choice)
     if isinstance(returned, Deny):
         denied = Denied(returned.status)
         check(denied)

@@ -49,14 +49,17 @@ class IsolatedCall:
 
     __slots__ = ("_alarm", "_ended", "_name", "_started", "_tell", "is_over", "tenant")
 
-    def __init__(self, name: str, tenant: str, tell: Callable[[Verdict], None], ended: CallEnded) -> None:
+    def __init__(self, name: str, tenant: str, ended: CallEnded) -> None:
         self._name = name
         self.tenant = tenant
-        self._tell = tell
+        self._tell: Callable[[Verdict], None] = _untold
         self._ended = ended
         self._started = perf_counter()
         self._alarm: asyncio.TimerHandle | None = None
         self.is_over = False
+
+    def tell_to(self, tell: Callable[[Verdict], None]) -> None:
+        self._tell = tell
 
     def expire_with(self, alarm: asyncio.TimerHandle) -> None:
         """`alarm` is cancelled when the call is over."""
@@ -74,6 +77,10 @@ class IsolatedCall:
         self.cancel()
         self._ended(self._name, perf_counter() - self._started, verdict)
         self._tell(verdict)
+
+
+def _untold(_: Verdict) -> None:
+    """Nobody waits for the verdict."""
 
 
 class HookHost:
@@ -131,7 +138,7 @@ class HookHost:
         launch = self._launch
         return launch.result().pid if launch is not None and launch.done() and launch.exception() is None else None
 
-    def call(self, name: str, seconds: float, call: Call, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
+    def call(self, name: str, seconds: float, call: Call) -> Verdict | IsolatedCall:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
         tenant = call.route.partition("/")[0]
         if (not self._is_open and self._waiting is None) or not self._room.has_room(tenant):
@@ -146,9 +153,11 @@ class HookHost:
             self._ended(name, 0.0, failed)
             return failed
         self._room.take(tenant)
-        made = self._calls[number] = IsolatedCall(name, tenant, tell, self._ended)
+        made = self._calls[number] = IsolatedCall(name, tenant, self._ended)
         if self._is_open:
             self._send(data)
+            if made.is_over:
+                return _UNAVAILABLE  # its process has just ended
             self._expire_after(seconds + _GRACE_SECONDS, number, made)
         elif self._waiting is not None:
             self._waiting.append(data)
@@ -305,8 +314,8 @@ class IsolatedCaller:
         self._rule = rule
         self._seconds = {phase.name: phase.timeout_seconds for phase in rule.phases}
 
-    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | IsolatedCall:
-        return self._host.call(self._rule.name, self._seconds[phase], call_of(self._rule, phase, message), tell)
+    def call(self, phase: str, message: Message) -> Verdict | IsolatedCall:
+        return self._host.call(self._rule.name, self._seconds[phase], call_of(self._rule, phase, message))
 
 
 class IsolatedHooks:

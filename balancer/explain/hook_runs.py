@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from balancer.matching.gates.hooks import HookCaller, HookGate, HookScene, asked_with
+from balancer.matching.gates.hooks import HookAsked, HookCaller, HookGate, HookScene
 from balancer.matching.gates.verdicts import Asked, Deny, Gate, Go, Reply
 from balancer.model.hooks import HookRule
 from zonal_hooks.messages import NO_CHOICE, Choice
@@ -39,13 +39,15 @@ class HookRuns(NamedTuple):
 
 
 def run_hooks(gates: Iterable[Gate], asked: Asked, route: str) -> HookRuns:
-    """Asks hooks in their order, until one answers. `asked` has what other gates add, and `route` is its object."""
+    """Asks hooks in their order, until one answers. `route` is the object whose rules hold."""
     scene, steps = HookScene(route), list[str]()
+    known = asked.captures, asked.request_id, asked.added, asked.is_servable
+    asked = HookAsked(asked.request, asked.origin, asked.secure, *known, scene=scene)
     for gate in gates:
         if not isinstance(gate, RunHookGate):
             steps += gate.describe().facts
             continue
-        verdict = gate.judge(asked_with(asked, scene), _never)
+        verdict = gate.judge(asked, _never)
         steps.append(f"Hook {gate.name} is run here.")
         if gate.prompt.problem:
             steps.append(f"Hook {gate.name} fails: {gate.prompt.problem}.")
@@ -53,9 +55,7 @@ def run_hooks(gates: Iterable[Gate], asked: Asked, route: str) -> HookRuns:
             return HookRuns(verdict, NO_CHOICE, steps)
         if isinstance(verdict, Go):
             steps += _edit_steps(gate.name, verdict)
-            kept = tuple(field for field in asked.added if field[0].lower() not in verdict.removed)
-            asked = asked._replace(added=kept + verdict.added)
-            scene.removed |= verdict.removed
+            scene.take(verdict)
     return HookRuns(None, scene.choice, [*steps, *_choice_steps(scene.choice)])
 
 

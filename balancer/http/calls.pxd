@@ -1,4 +1,4 @@
-from libc.string cimport memchr
+from libc.string cimport memchr, memcmp
 
 
 cdef inline Py_ssize_t alike_from_start(bytes one, bytes other, Py_ssize_t start) noexcept:
@@ -21,6 +21,19 @@ cdef inline Py_ssize_t alike_to_end(bytes one, bytes other, Py_ssize_t most) noe
     while alike < most and first[-alike] == second[-alike]:
         alike += 1
     return alike
+
+
+cdef inline bint begins_with(bytes data, bytes beginning) noexcept:
+    cdef const char* whole = data
+    cdef const char* part = beginning
+    return len(data) >= len(beginning) and memcmp(whole, part, len(beginning)) == 0
+
+
+cdef inline bint ends_with(bytes data, bytes end) noexcept:
+    cdef const char* whole = data
+    cdef const char* part = end
+    cdef Py_ssize_t before = len(data) - len(end)
+    return before >= 0 and memcmp(whole + before, part, len(end)) == 0
 
 
 cdef inline Py_ssize_t last_line_end(bytes data, Py_ssize_t stop) noexcept:

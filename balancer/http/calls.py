@@ -34,6 +34,16 @@ def alike_to_end(one: bytes, other: bytes, most: int) -> int:
     return alike
 
 
+def begins_with(data: bytes, beginning: bytes) -> bool:
+    """Whether `data` begins so."""
+    return data.startswith(beginning)
+
+
+def ends_with(data: bytes, end: bytes) -> bool:
+    """Whether `data` ends so."""
+    return data.endswith(end)
+
+
 def last_line_end(data: bytes, stop: int) -> int:
     """Where the last end of a line begins that ends before `stop`; -1 if there is none."""
     return data.rfind(b"\r\n", 0, stop)

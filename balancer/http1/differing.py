@@ -18,7 +18,7 @@ def differing_lines(known: bytes, data: bytes, start: int) -> tuple[int, int, li
     first line of `known` that is replaced, the number of the first one behind these, and the new lines, which were not
     looked at. None: `data` is not one whole head, or the heads differ in how they begin or end.
     """
-    if not data.endswith(_END):
+    if not calls.ends_with(data, _END):
         return None
     alike = calls.alike_from_start(known, data, start)
     first = calls.last_line_end(known, alike)

@@ -1,5 +1,6 @@
 cimport cython
 
+from balancer.http cimport calls
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http1.differing cimport differing_lines
 from balancer.http1.drafts cimport HeadDraft, apply_special, is_ordinary, read_request_line, repeat_request_line

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http import calls
 from balancer.http.messages import HTTP_1_0, HTTP_1_1, Fields, Repeated, RequestHead, ResponseHead
 from balancer.http.passing import Passing, passing
 from balancer.http.rules import check_method, forwarded_once_more
@@ -123,7 +124,7 @@ class RequestHeadReader:
         known, lines = self._known, self._known_lines
         if known is None or len(data) > self._shortest_limit:
             return None
-        if not data.endswith(lines):
+        if not calls.ends_with(data, lines):
             return self._with_other_lines(data)
         self.keep_alive = True  # as known requests say
         text = data  # which compiled code slices without a slice object, as below

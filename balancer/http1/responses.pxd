@@ -1,3 +1,4 @@
+from balancer.http cimport calls
 from balancer.http1.fieldlines cimport FieldLines
 from balancer.http1.layouts cimport Http1ResponseLayout
 

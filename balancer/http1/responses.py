@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http import calls
 from balancer.http1.drafts import options_in
 from balancer.http1.fieldlines import FieldLineReader, FieldLines
 from balancer.http1.framing import response_framing
@@ -37,7 +38,7 @@ class ResponseHeadReader:
         The result equals that of `read`. None means that `read` has to decide.
         """
         known = self._known
-        if known is None or not data.startswith(self._known_head):
+        if known is None or not calls.begins_with(data, self._known_head):
             return None
         return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
 

@@ -18,7 +18,6 @@ from balancer.http2.events import (
     FAULT,
     GOAWAY,
     NO_ERROR,
-    PING_ACK,
     REFUSED_STREAM,
     SETTINGS,
     EngineLimits,
@@ -32,8 +31,8 @@ from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import PIECE_BYTES, ReadsPieces, taken
 
 ENDPOINT_LIMITS = EngineLimits()
-"""What an endpoint may do. The window of the connection is larger than those of all its streams: responses that their
-clients do not read hold up no other."""
+"""What an endpoint may do. The window of the connection is larger than those of all its streams together, so responses
+that their clients do not read hold up no other."""
 
 STREAMS_MOST = 100
 """The most streams of a connection, whatever its endpoint takes: RFC 9113 6.5.2 wants no fewer, and one connection is
@@ -42,7 +41,7 @@ read by one turn of the loop."""
 _PING = b"zonal..."
 _GOODBYE_SECONDS = 1.0  # how long a peer may take to read what is left to be written at the end
 _WRITE_HIGH, _WRITE_LOW = 64 * 1024, 16 * 1024
-_MANY_BYTES = 64 * 1024  # of one body that wait to be written: no more is read until they have left
+_MANY_BYTES = 64 * 1024  # when so many of one body wait to be written, its client is read no further until they left
 
 # The states of a connection. A later one never goes back to an earlier one.
 COMING = 0  # the settings of the endpoint have not come
@@ -83,7 +82,7 @@ class Sharer(Protocol):
 class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
     """One connection to an endpoint.
 
-    `streams` are those that are in use, and `requests` all that ever were. `limit` is how many streams the endpoint
+    `streams` counts those that are in use, and `requests` all that ever were. `limit` is how many streams the endpoint
     takes at once. `idle_since` is a time of the loop. `pulse` says whether the endpoint is still there.
     """
 
@@ -190,7 +189,11 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
             self._transport.abort()
 
     def expire(self) -> None:
-        """Idle for too long, silent for too long under its streams, or not to be closed in peace."""
+        """The deadline of the connection has passed, which is that of its state.
+
+        An idle connection ends. Under streams a silent endpoint is asked by PING, and cut if nothing comes. At the end
+        a peer that did not read the goodbye is cut.
+        """
         deadlines, engine, pulse, now = self._deadlines, self._engine, self.pulse, self._loop.time()
         if self._transport is not None and self._transport.is_closing():
             self.abort()
@@ -216,7 +219,7 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
             flusher.add(self)
 
     def wrote(self, stream: Http2EndpointStream) -> None:
-        """If they are many, no more may come before they have left.
+        """A stream of which many bytes wait is paused at once.
 
         The end of the turn would be too late: the loop reads up to 32 pieces of one client in one turn.
         """
@@ -304,7 +307,7 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
         """Pauses streams whose bytes the endpoint does not take now, and resumes others."""
         windows = self._windows
         if windows.is_watching():
-            windows.has_room = True  # whatever gave it: a look costs little, and few streams wait
+            windows.has_room = True  # or not: to look at the few streams that wait costs little
             waiting, freed = windows.sort(self.is_stuck)
             for stream in waiting:
                 stream.pause()
@@ -322,10 +325,6 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
                 self._sharer.ready(self)
         elif kind == GOAWAY:
             self.end_soon()
-        elif kind == PING_ACK:
-            deadlines, pulse = self._deadlines, self.pulse
-            pulse.is_asked = False
-            deadlines.arm(self, pulse.ping_at)
         elif kind == FAULT:
             self._fail_all(ErrorKind.INVALID_RESPONSE if event[2] else ErrorKind.ENDPOINT_CLOSED)
             self.end()

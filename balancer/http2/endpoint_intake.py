@@ -26,16 +26,18 @@ class ResponseCarrier(EndpointCarrier):
         raise NotImplementedError
 
     def stream_closed(self, stream: Http2EndpointStream, code: int) -> None:
-        """The engine has forgotten a stream, which is told next."""
+        """A stream is gone; the stream itself hears of that next."""
         raise NotImplementedError
 
     def stream_ended(self) -> None:
-        """A stream is over, and was told."""
+        """A stream that was gone has heard of it."""
         raise NotImplementedError
 
 
 class ResponseIntake:
-    """The streams of one connection that are open, in `streams` by number. `last_out`: the last that was written.
+    """The streams of one connection that are open, in `streams` by number.
+
+    `last_out` is the number of the last one whose head was written.
 
     The intake does not keep its connection, so no closed connection waits for a search for cycles.
     """

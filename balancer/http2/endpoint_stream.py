@@ -51,12 +51,15 @@ class EndpointCarrier(Flushed):
         raise NotImplementedError
 
     def given_up(self, began_at: float) -> None:
-        """The request of a stream that began then is not wanted any more; its response may never have begun."""
+        """A request that began at `began_at`, a time of the loop, was given up before its response ended."""
         raise NotImplementedError
 
 
 class Http2EndpointStream(EndpointStream):
-    """A stream for one request. `number` is 0 until it begins. `was_reset`: the endpoint has sent RST_STREAM."""
+    """A stream for one request. `number` is 0 until it begins. `was_reset`: the endpoint has sent RST_STREAM.
+
+    `_owed` are bytes that came while the client does not read; the endpoint may send as many more when it reads again.
+    """
 
     __slots__ = (
         "_began_at",
@@ -85,7 +88,7 @@ class Http2EndpointStream(EndpointStream):
         self._interims = 0
         self.number = 0
         self._began_at = 0.0
-        self.writing_paused = self._connection.is_stuck  # the typed attribute needs no look-up
+        self.writing_paused = self._connection.is_stuck  # by its typed attribute, which needs no look-up
 
     # The exchange's side.
 
@@ -153,7 +156,7 @@ class Http2EndpointStream(EndpointStream):
     # The connection's side.
 
     def head_came(self, fields: Fields, is_bodiless: bool, data: bytes, trailers: Trailers | None) -> None:
-        """The head, and what came with it of the body. `trailers` not None: that is all."""
+        """The head, and what came with it of the body. `is_bodiless`: it has none. `trailers` not None: that is all."""
         consumer = self._consumer
         if consumer is None:
             self._took(len(data))
@@ -259,12 +262,12 @@ class Http2EndpointStream(EndpointStream):
             connection.mark()
 
     def _took(self, size: int) -> None:
-        """Lets the endpoint send as many bytes more, as soon as the client takes what came."""
+        """So many bytes were handed over. The endpoint may send as many more, once the client reads."""
         if self._is_held:
             self._owed += size
         elif size:
             engine = self._engine
-            engine.received(self.number, size)  # in the same turn, whoever hands over looks for what to write
+            engine.received(self.number, size)  # `data_received`, whose turn this is, looks for what to write
 
     def _give_back(self) -> None:
         if self._owed:

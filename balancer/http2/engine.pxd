@@ -4,7 +4,6 @@ from balancer.http2.frames cimport Frames
 cdef class Engine:
     cdef public object budgets
     cdef public Frames frames
-    cdef public long open_streams
     cdef public long long peer_max_streams
     cpdef list receive(self, bytes data, double now)
     cpdef bint has_bytes(self) except -1

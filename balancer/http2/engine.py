@@ -20,20 +20,18 @@ CLIENT, SERVER = False, True
 class Engine:
     """One connection. A base class and not a protocol, because every request passes through it.
 
-    `frames` are those of the peer, and `budgets` count what it does wrong. `open_streams` are those that had their HEAD
-    (server) or `request` (client), and no CLOSED yet. `peer_max_streams` is how many of ours the peer takes at once,
-    and 1 until its settings came.
+    `frames` are those of the peer, and `budgets` count what it does wrong. `peer_max_streams` is how many of ours the
+    peer takes at once, and 1 until its settings came.
 
     A call for a stream that is closed, or after a FAULT, does nothing. Calls only queue frames: `take_bytes` makes
-    them, once for all that a turn has queued. It is due after every `receive` too, be it later in the same turn, unless
-    `has_bytes` is False.
+    them, once for all that a turn has queued. Each `receive` has to be followed by a `take_bytes` in the same turn,
+    unless `has_bytes` is False.
     """
 
-    __slots__ = ("budgets", "frames", "open_streams", "peer_max_streams")
+    __slots__ = ("budgets", "frames", "peer_max_streams")
 
     budgets: Budgets
     frames: Frames
-    open_streams: int
     peer_max_streams: int
 
     def receive(self, data: bytes, now: float) -> list[Event]:

@@ -13,9 +13,9 @@ from balancer.http2.events import EngineLimits
 from balancer.model.settings import Http2Settings
 
 NGH2, H2 = "ngh2", "h2"
-"""The names of the libraries: nghttp2, which stands in a Cython binding, and hyper-h2, which is Python."""
+"""The names of the libraries: nghttp2, and hyper-h2, which is Python."""
 BINDING = "binding"
-"""nghttp2 by the objects of its binding: what NGH2 is on the plain source, to compare with."""
+"""nghttp2 by its Cython binding, as NGH2 is on the plain source. Compiled builds take it in comparisons only."""
 
 _BINDING = ("balancer.http2.ngh2_engine", "Ngh2Engine")
 _NATIVE = ("balancer.http2.native_engine", "NativeEngine")

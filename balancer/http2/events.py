@@ -35,10 +35,9 @@ FAULT = 10
 GOAWAY. With ENHANCE_YOUR_CALM, `why` is the kind of the flood, a word for metrics, and it is the only event: what came
 with the flood is dropped."""
 
-NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR, FLOW_CONTROL_ERROR = 0, 1, 2, 3
-STREAM_CLOSED, FRAME_SIZE_ERROR, REFUSED_STREAM, CANCEL, COMPRESSION_ERROR = 5, 6, 7, 8, 9
-ENHANCE_YOUR_CALM, HTTP_1_1_REQUIRED = 11, 13
-"""Error codes (RFC 9113 section 7)."""
+NO_ERROR, PROTOCOL_ERROR, INTERNAL_ERROR = 0, 1, 2
+FRAME_SIZE_ERROR, REFUSED_STREAM, CANCEL, COMPRESSION_ERROR, ENHANCE_YOUR_CALM = 6, 7, 8, 9, 11
+"""The error codes that have a meaning here (RFC 9113 section 7)."""
 
 LAST_STREAM_MAX = 2**31 - 1
 

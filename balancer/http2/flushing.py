@@ -15,8 +15,8 @@ _LOG = logging.getLogger(__name__)
 BYTES_A_WRITE = 32 * 1024
 """Bytes per write. OpenSSL encrypts a whole write, and keeps a buffer for it, before the socket can push back.
 
-An answer of 64 KiB costs an eighth less in two such writes than in one: each of the four copies that a write makes is
-in the caches of the processor still when the next is made of it. Writes of 24 KiB cost more again.
+An answer of 64 KiB costs an eighth less in two such writes than in one: a write makes four copies of its bytes, and
+each copy is still in the caches of the processor when the next is made of it. Writes of 24 KiB cost more again.
 """
 
 

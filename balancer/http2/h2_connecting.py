@@ -1,4 +1,4 @@
-"""Makes connections of hyper-h2 that check nothing which `h2_engine` checks itself, with the limits of zonal."""
+"""Makes connections of hyper-h2 with the limits of zonal. They leave out the checks that `h2_engine` makes itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WINDOW_BYTES = 65_535  # of a connection, unless somebody says otherwise (RFC 9
 
 
 def connected(is_server: bool, limits: EngineLimits) -> H2Connection:
-    """A connection that has said its preface and settings, which are to be sent."""
+    """A connection whose preface and settings are queued."""
     connection = H2Connection(
         H2Configuration(
             client_side=not is_server,

@@ -1,8 +1,8 @@
 """The engine with hyper-h2, which is pure Python: where ngh2 cannot be installed or is switched off, and to compare.
 
-What hyper-h2 lacks is added here: it keeps no bodies for want of window, treats GOAWAY as the
-end, and ends a connection where nghttp2 resets a stream. Frames are given to it one at a time, because it forgets what
-came in the same bytes as an error.
+Adds what hyper-h2 lacks: that library keeps no bodies for want of window, treats GOAWAY as the end, and ends a
+connection where nghttp2 resets a stream. It gets one frame at a time, because it forgets what came in the same bytes as
+an error.
 """
 
 from __future__ import annotations
@@ -92,7 +92,6 @@ class H2Engine(Engine):
         self._is_leaving = False
         self._is_left = False
         self._over = False
-        self.open_streams = 0
         self.peer_max_streams = 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
@@ -104,7 +103,7 @@ class H2Engine(Engine):
             for frame in self._splitter.split(data):
                 self._take(frame)
         except ProtocolError as error:
-            unreadable = isinstance(error.__cause__, HPACKError | IndexError)  # which hyper-h2 has no code for
+            unreadable = isinstance(error.__cause__, HPACKError | IndexError)  # hyper-h2 has no code for these
             self._break_off(COMPRESSION_ERROR if unreadable else int(error.error_code), str(error))
         if self._splitter.fault and not self._over:
             self._break_off(self._splitter.fault, self._splitter.why)
@@ -148,7 +147,6 @@ class H2Engine(Engine):
             return 0
         self._streams.begin(number, H2Stream(is_done=ends, bodiless=(b":method", b"HEAD") in fields))
         self.budgets.opened += 1
-        self.open_streams += 1
         return number
 
     def interim(self, stream: int, fields: Fields) -> None:
@@ -212,12 +210,12 @@ class H2Engine(Engine):
         self._say_goodbye(self._last, code)
 
     def _cut(self, stream: int, code: int) -> None:
-        """Resets a stream, unless that has ended on both sides by the very frame that is wrong."""
+        """Resets a stream, unless the frame that is wrong has ended it on both sides."""
         with suppress(StreamClosedError):
             self._connection.reset_stream(stream, code)
 
     def _say_goodbye(self, last: int, code: int) -> None:
-        """Sends GOAWAY, behind which hyper-h2 itself would hear of no stream any more."""
+        """Sends a GOAWAY that hyper-h2 does not know of: after one of its own it would take no frame of a stream."""
         if not self._over:
             self._said += self._connection.data_to_send() + goaway_frame(last, code)
 
@@ -282,7 +280,6 @@ class H2Engine(Engine):
         if isinstance(event, RequestReceived):
             self._last = number
             self._streams.begin(number, H2Stream(is_heard=ends))
-            self.open_streams += 1
         if isinstance(event, TrailersReceived):
             self._events.append((TRAILERS, number, fields))
             self._hear_end(number)
@@ -346,7 +343,6 @@ class H2Engine(Engine):
 
     def _close(self, stream: int, code: int) -> None:
         if self._streams.close(stream):
-            self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
 
     def _flooded(self, why: str) -> list[Event]:

@@ -169,7 +169,6 @@ cdef class NativeEngine(NativeSession):
         stream = streams.begin(number)
         stream.has_body = not ends
         self._counts.opened += 1
-        self.open_streams += 1
         return number
 
     cdef Stream _stream(self, long number):

@@ -82,7 +82,6 @@ cdef _take_block(NativeSession session, int32_t number, int category, bint ends)
     if category == CAT_REQUEST:
         session._last = number
         streams.begin(number)
-        session.open_streams += 1
         session._counts.heard += 1
         session._events.append((HEAD, number, fields, ends))
         return
@@ -162,7 +161,6 @@ cdef _take_close(NativeSession session, int32_t number, uint32_t code):
         session._counts.count_error(code)
     if stream is not None:
         session._queued -= stream.size
-        session.open_streams -= 1
         session._events.append((CLOSED, number, code))
 
 

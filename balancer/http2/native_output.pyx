@@ -53,9 +53,7 @@ cdef size_t used() noexcept:
 
 
 cdef Held set_aside() noexcept:
-    """Begins a turn. If bytes of another connection are there, amid whose turn a search for garbage has led here, they
-    are kept in what is returned.
-    """
+    """Begins a turn. Returns the bytes of another connection's turn, which a search for garbage has interrupted."""
     global _memory, _size, _used
     cdef Held held = Held(_memory, _size, _used)
     if _used:
@@ -66,7 +64,7 @@ cdef Held set_aside() noexcept:
 
 
 cdef void bring_back(Held held) noexcept:
-    """Ends the turn that `set_aside` has begun, with whatever is left in the buffer."""
+    """Ends the turn that `set_aside` has begun: drops what is left in the buffer, and takes up `held` again."""
     global _memory, _size, _used
     _used = 0
     if held.used:

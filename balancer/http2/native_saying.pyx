@@ -51,7 +51,7 @@ cdef void _on_seed(uint8_t *destination, size_t size) noexcept:
     try:
         seed = urandom(size)
         memcpy(destination, PyBytes_AS_STRING(seed), size)
-    except BaseException:  # the library does not ask whether it failed: the seed is what stood there
+    except BaseException:  # the library takes what stands there as its seed, and does not ask for an error
         pass
 
 

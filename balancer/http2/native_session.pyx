@@ -46,7 +46,6 @@ cdef class NativeSession(Engine):
         self.budgets = self._counts
         self._uploads = Uploads(0 if self._is_server else WINDOW_BYTES)
         self._block = FieldBlock(2 * limits.header_fields, 2 * limits.header_list_bytes)
-        self.open_streams = 0
         self.peer_max_streams = 1
         make = session_server_new2 if self._is_server else session_client_new2
         if make(&self._session, callbacks, <void *>self, options(limits.continuations)):
@@ -77,7 +76,7 @@ cdef class NativeSession(Engine):
         self._why = PyBytes_FromStringAndSize(<const char *>frame.opaque_data, frame.opaque_data_len)
 
     cdef _look_for_end(self):
-        """Whether the library reads and writes no more."""
+        """Ends the connection if the library neither reads nor writes any more."""
         if self._over or session_want_read(self._session) or session_want_write(self._session):
             return
         self._over = True
@@ -116,7 +115,7 @@ cdef class NativeSession(Engine):
 
 
 cdef int failed(NativeSession session, error) noexcept:
-    """What a callback returns that could not do something: why is noted, and whoever called the library looks."""
+    """What a callback returns that failed. `error` is noted for `_stop`, which whoever called the library calls."""
     session._failure = error
     return ERR_CALLBACK_FAILURE
 

@@ -62,7 +62,7 @@ cdef class Streams:
         return stream
 
     cdef Stream find(self, long number):
-        """The stream, or None. Most are asked for again at once."""
+        """The stream, or None. The one that was found last is remembered, because most are asked for again at once."""
         cdef Stream stream
         if number == self._recent_number:
             return self._recent
@@ -73,7 +73,7 @@ cdef class Streams:
         return stream
 
     cdef Stream end(self, long number):
-        """The stream, which is gone, or None."""
+        """Forgets the stream. Returns it, or None if it was not reported."""
         cdef Stream stream = self._by_number.pop(number, None)
         if number == self._recent_number:
             self._recent = None

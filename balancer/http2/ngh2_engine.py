@@ -83,7 +83,6 @@ class Ngh2Engine(Engine):
         self._is_known = False
         self._is_left = False
         self._over = False
-        self.open_streams = 0
         self.peer_max_streams = 1
 
     def receive(self, data: bytes, now: float) -> list[Event]:
@@ -166,7 +165,6 @@ class Ngh2Engine(Engine):
             return 0
         self._streams[stream] = _OPEN
         self.budgets.opened += 1
-        self.open_streams += 1
         return stream
 
     def interim(self, stream: int, fields: Fields) -> None:
@@ -295,7 +293,6 @@ class Ngh2Engine(Engine):
                 stream = event.stream_id
                 self._last = stream
                 streams[stream] = _OPEN
-                self.open_streams += 1
                 self.budgets.heard += 1
                 events.append((HEAD, stream, event.headers, event.end_stream))
             elif kind is _Data:
@@ -323,7 +320,6 @@ class Ngh2Engine(Engine):
         if code and state != _RESET:
             self.budgets.count_error(code)
         if state is not None:
-            self.open_streams -= 1
             self._events.append((CLOSED, stream, code))
 
     def _note_reset(self, stream: int, code: int) -> None:

@@ -12,10 +12,10 @@ from ngh2 import _core
 from balancer.http2.ngh2_settings import MANY
 
 VERSION = "0.3.0"
-"""Of ngh2: the one whose nghttp2 (1.70.0) has the behaviour and the structs that are believed in here."""
+"""Of ngh2. The engine was tried with the behaviour and the structs of its nghttp2, which is 1.70.0."""
 
 cdef void *_library = NULL
-cdef dict _made = {}  # what the library is told, by the one part of it that a setting may change
+cdef dict _made = {}  # by the number of CONTINUATIONs, which alone a setting may change
 
 
 cdef int _bind(void **pointer, bytes name) except -1:

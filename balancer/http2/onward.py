@@ -49,7 +49,7 @@ def endpoint_request_fields(outgoing: Outgoing, secure: bool) -> Fields:
     held = repeated.memo
     known = held if isinstance(held, FieldsOnward) else recalled(repeated, FieldsOnward)
     fields_onward = known.fields
-    if outgoing.removed or origin.host:  # of this one request: what is kept with its fields must not know
+    if outgoing.removed or origin.host:  # these are of this one request, and `known` serves others too
         fields_onward = _fields_onward(request, outgoing.passing, origin.host, outgoing.removed)
     elif known.passing is not outgoing.passing:
         known.passing = outgoing.passing

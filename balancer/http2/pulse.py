@@ -19,7 +19,7 @@ class Pulse:
 
     `ping_after_seconds` is how long the peer may be silent under its streams, and `ping_answer_seconds` how long after
     that. `silent_seconds` is how long it must have been silent to be left alone once a request is given up.
-    `is_asked`: a PING is on its way, and its answer has not come.
+    `is_asked`: a PING was sent, and nothing has come since.
     """
 
     __slots__ = ("_heard_at", "is_asked", "ping_after_seconds", "ping_answer_seconds", "silent_seconds")
@@ -37,12 +37,13 @@ class Pulse:
         return self._heard_at + self.ping_after_seconds
 
     def heard(self, now: float) -> None:
-        """Bytes of the peer came."""
+        """Bytes of the peer came, so it is there: the answer to a PING may stand behind much else."""
         self._heard_at = now
+        self.is_asked = False
 
     def is_gone(self, began_at: float, now: float, absences: Absences) -> bool:
-        """Whether the peer may be gone, by a request that began at `began_at` and is given up now.
+        """Whether the peer may be gone: a request that began at `began_at` is given up now, and nothing came meanwhile.
 
-        What it has sent during `absences` of the loop may not have been read.
+        The `absences` of the loop do not count, because what came during them may not have been read.
         """
         return absences.attended(max(began_at, self._heard_at), now) >= self.silent_seconds

@@ -14,7 +14,7 @@ cdef class HostTable:
 
 
 cdef class PathTable(HostTable):
-    cdef public Match _default
+    cdef public Match _all, _default
     cdef public Py_ssize_t _depth
     cdef public dict _exact, _prefixes
     @cython.locals(prefix=_Prefix, elements=bytes)

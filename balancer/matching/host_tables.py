@@ -46,7 +46,7 @@ class HostTable:
 class PathTable(HostTable):
     """The routes of one host."""
 
-    __slots__ = ("_default", "_depth", "_exact", "_prefixes")
+    __slots__ = ("_all", "_default", "_depth", "_exact", "_prefixes")
 
     def __init__(self, host: Host, default: Match | None, make: GateMaker) -> None:
         self.host = host
@@ -62,6 +62,9 @@ class PathTable(HostTable):
             else:
                 self._prefixes.setdefault(path, _Prefix()).plain = match
         self._depth = max((elements.count(b"/") for elements in self._prefixes), default=0)
+        prefixes = () if self._exact else tuple(self._prefixes.items())
+        is_root_alone = len(prefixes) == 1 and prefixes[0][0] == b""
+        self._all = prefixes[0][1].slashed if is_root_alone else None  # every path matches it
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         """The match of a normalised path. Takes at most three look-ups plus the number of elements of the deepest
@@ -71,6 +74,8 @@ class PathTable(HostTable):
         Then come its leading elements, at most as many as the deepest prefix has. So a path of thousands of slashes
         costs no more look-ups than an honest path.
         """
+        if self._all is not None:
+            return self._all
         match = self._exact.get(path)
         if match is not None:
             return match

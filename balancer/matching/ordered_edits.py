@@ -7,9 +7,9 @@ one request. Sources: ngx_http_headers_filter_module.c, headers-more-nginx-modul
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from email.utils import formatdate
 from typing import NamedTuple
 
+from balancer.http.dates import http_date
 from balancer.http.edits import HeadEdit, ResponseEditor
 from balancer.http.messages import Field, Fields, RequestHead, ResponseHead, field_value
 from balancer.http.origin import Origin
@@ -105,7 +105,7 @@ class OrderedEditor(ResponseEditor):
         if expiry.date:
             return (_EXPIRES, expiry.date.encode("ascii")), (_CONTROL, expiry.control.encode("ascii"))
         assert self._now is not None
-        date = formatdate(self._now() + expiry.seconds, usegmt=True).encode("ascii")
+        date = http_date(self._now() + expiry.seconds)
         control = b"no-cache" if expiry.seconds < 0 else b"max-age=%d" % expiry.seconds
         return (_EXPIRES, date), (_CONTROL, control)
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 from weakref import WeakValueDictionary
-
-import re2
 
 # A search costs at most about one step per instruction and byte, of 10 to 16 ns; a search of a set takes 20 to 32 ns. A
 # plain character is one instruction, and a counted repetition is written out. Patterns that people write have fewer
@@ -52,7 +51,10 @@ class Pattern:
 
     __slots__ = ("__weakref__", "_search", "groups", "instructions", "names")
 
-    def __init__(self, text: str, options: re2.Options) -> None:
+    def __init__(self, text: str, options: Any) -> None:
+        """`options` are those of RE2. Raises `PatternError`."""
+        import re2
+
         try:
             compiled = re2.compile(text.encode("ascii"), options)
         except UnicodeEncodeError:
@@ -154,6 +156,8 @@ class _SetPart:
     __slots__ = ("_begin", "_match", "_texts")
 
     def __init__(self, texts: Sequence[str], begin: int) -> None:
+        import re2
+
         self._begin = begin
         self._texts = texts
         memory_bytes = _MEMORY_BYTES + sum(
@@ -249,9 +253,9 @@ def compile_capturing(text: str, *, ignores_case: bool = False) -> Pattern:
     return pattern
 
 
-def _options(
-    *, ignores_case: bool = False, never_capture: bool = False, memory_bytes: int = _MEMORY_BYTES
-) -> re2.Options:
+def _options(*, ignores_case: bool = False, never_capture: bool = False, memory_bytes: int = _MEMORY_BYTES) -> Any:
+    import re2
+
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1  # field values and paths are bytes of unknown encoding
     options.max_mem = memory_bytes

@@ -97,7 +97,7 @@ class BackendRuntime:
         self.has_endpoints = any(each.ready or each.serving_terminating for each in backend.endpoints)
         self.members = members
         self.health = health
-        self.silence = BackendSilence(health) if silence is None else silence
+        self.silence = BackendSilence(health, members.values()) if silence is None else silence
         self.load = load
         self.budget = budget
         self.evacuation = evacuation
@@ -148,7 +148,7 @@ class BackendRuntime:
             drain=drain_after(None, zones, 0.0) if drain is None else drain,
             members=members,
             health=health,
-            silence=BackendSilence(health, absences),
+            silence=BackendSilence(health, members.values(), absences),
             load=Load(),
             budget=RetryBudget(backend),
             evacuation=Evacuation(backend.key, others, absences),
@@ -210,6 +210,7 @@ class BackendRuntime:
         self._unsettled = False
         for endpoint in self.backend.endpoints:
             self.members[label_of(endpoint)].endpoint = endpoint
+        self.silence.follow(self.members.values())
         health = self.health
         health.follow(
             self.backend.ejection,
@@ -264,7 +265,10 @@ class BackendRuntime:
         endpoint, evacuation = pick.member.health, self.evacuation
         if outcome is _ANSWERED and not (endpoint.is_watched or evacuation.is_awake):
             endpoint.answers += 1  # most attempts: a call would cost more than the rest
+            endpoint.heard_at = now
             return None
+        if outcome is _ANSWERED or outcome is Outcome.ANSWERED_5XX:
+            endpoint.heard_at = now
         health = self.health
         change = health.report(endpoint, outcome, now, pick.probe, asker)
         if outcome is _ANSWERED and not evacuation.is_awake:

@@ -8,5 +8,6 @@ cdef class AnswerRecord:
 cdef class Experience:
     cdef public Py_ssize_t answers
     cdef public bint is_out, is_watched
+    cdef public double heard_at
     cdef public AnswerRecord met
     cpdef double burden(self, double now)

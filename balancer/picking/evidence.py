@@ -58,16 +58,18 @@ class AnswerRecord:
 
 
 class Experience:
-    """What is counted of one endpoint. Only `Witness` changes it, but for `answers`: the good ones since the beginning.
+    """What is counted of one endpoint. Only `Witness` changes it, but for `answers`, the good ones since the beginning,
+    and `heard_at`, when the endpoint answered last or a connection to it was made.
 
     `is_watched`: the clients of good answers count, because an endpoint of the backend failed lately. `met` is None
     while none did: thousands of endpoints never fail. `is_out`: the endpoint gets no requests, so that nothing counts.
     """
 
-    __slots__ = ("answers", "is_out", "is_watched", "met")
+    __slots__ = ("answers", "heard_at", "is_out", "is_watched", "met")
 
     def __init__(self) -> None:
         self.answers = 0
+        self.heard_at = -math.inf
         self.is_watched = False
         self.is_out = False
         self.met: AnswerRecord | None = None

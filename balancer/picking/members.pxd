@@ -8,7 +8,7 @@ cdef class Member:
     cdef public EndpointHealth health
     cdef public Py_ssize_t in_flight
     cdef public bint is_silent
-    cdef public double knocked_at
+    cdef public double asked_at
 
 
 cdef class PickNote:

@@ -23,16 +23,16 @@ class Member:
 
     `label` is `address:port`, `label_alone` a tuple of it. `pool` belongs to the I/O side. `in_flight` counts
     requests under way. `latency` is None before the first answer. `namespace` is that of the backend. `is_silent`:
-    a connection to it is pending for long while others answer (`silence.py`). `knocked_at` is when a connection was
-    made only to ask whether it is there.
+    a connection to it is pending for long while others answer (`silence.py`). `asked_at` is when the last connection
+    began that was made only to ask whether it is there.
     """
 
     __slots__ = (
+        "asked_at",
         "endpoint",
         "health",
         "in_flight",
         "is_silent",
-        "knocked_at",
         "label",
         "label_alone",
         "latency",
@@ -49,7 +49,7 @@ class Member:
         self.pool: object | None = None
         self.in_flight = 0
         self.is_silent = False
-        self.knocked_at = _NEVER
+        self.asked_at = _NEVER
         self.health = EndpointHealth()
         self.latency: Latency | None = None
 

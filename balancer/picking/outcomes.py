@@ -6,7 +6,6 @@ Every choice, the health of endpoints and the judgement of zones use it. Does no
 from __future__ import annotations
 
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 from enum import Enum
 from typing import Final, Protocol
 
@@ -120,6 +119,8 @@ def _epoch_seconds(date: bytes) -> float | None:
     """An HTTP-date in any of its three forms (RFC 9110 5.6.7); None for anything else."""
     if not 0 < len(date) <= _DATE_BYTES_MOST:
         return None
+    from email.utils import parsedate_to_datetime
+
     try:
         found = parsedate_to_datetime(date.decode("latin-1"))
         return found.replace(tzinfo=found.tzinfo or UTC).timestamp()

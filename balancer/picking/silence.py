@@ -1,13 +1,16 @@
 """Decides which endpoints are silent: a connection to one is pending for long, and others have been heard meanwhile.
 
-Relative evidence only. If nobody answers, nobody is silent. A silent endpoint is ejected at once, within the bound of
-ejections, and is back as soon as a connection to it is made. Time in which the own loop did not turn does not count.
-Does not know sockets, requests or retries. Time is an argument, in seconds of a clock that never goes back.
+Relative evidence only. If nobody answers, nobody is silent. An endpoint that answers requests on other connections is
+not silent either. A silent endpoint is ejected at once, within the bound of ejections, and is back as soon as a
+connection to it is made. Time in which the own loop did not turn does not count. Does not know sockets, requests or
+retries. Time is an argument, in seconds of a clock that never goes back.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection, Iterable
+from heapq import nlargest
+from typing import Final, NamedTuple
 
 from balancer.model.zones import Zone
 from balancer.picking.ejections import Cause, Ejected
@@ -26,6 +29,16 @@ LEAST_SECONDS: Final = 0.25
 ZONE_LEAST_SECONDS: Final = 0.05
 """The least of a pending connect to an endpoint whose zone has another silent endpoint."""
 
+HEARD_SECONDS: Final = 0.24
+"""Who was heard within so many seconds is there. Less than `LEAST_SECONDS`, so that what came before a connect began,
+maybe from the same machine, does not count when the connect is evidence.
+"""
+
+ASKING_MOST_SECONDS: Final = 0.4
+"""A connection that is made only to ask is evidence after so long, unless connects of its backend usually take longer.
+It needs one round trip. A connect for a request may need others, for TLS and HTTP/2.
+"""
+
 ZONE_SECONDS: Final = 10.0
 """After so long without news, a silent endpoint says nothing about its zone any more."""
 
@@ -40,102 +53,104 @@ Told = tuple[tuple[Member, Change], ...]
 """What has changed about which members."""
 
 
-class _Pending:
-    """The pending connects of one member: when each began, and when the member was heard last."""
+class _Pending(NamedTuple):
+    """A pending connect: when it began, and whether it is made only to ask."""
 
-    __slots__ = ("began", "heard_at")
-
-    def __init__(self) -> None:
-        self.began: list[float] = []
-        self.heard_at = _NEVER
+    began: float
+    asks: bool
 
 
 # For all backends without any: what one keeps is replaced, and only its own is changed.
-_NOBODY: Final[dict[Member, _Pending]] = {}
+_NOBODY: Final[dict[Member, list[_Pending]]] = {}
 _NOWHERE: Final[dict[Zone, float]] = {}
 
 
 class BackendSilence:
     """What one worker has learned from the connects of one backend. Outlives changes of the backend."""
 
-    __slots__ = (
-        "_absences",
-        "_health",
-        "_last_at",
-        "_last_from",
-        "_other_at",
-        "_pending",
-        "_usual_seconds",
-        "_zones",
-        "_zones_heard",
-    )
+    __slots__ = ("_absences", "_everyone", "_health", "_pending", "_usual_seconds", "_zones", "_zones_heard")
 
-    def __init__(self, health: BackendHealth, absences: Absences = NEVER_ABSENT) -> None:
+    def __init__(self, health: BackendHealth, everyone: Collection[Member], absences: Absences = NEVER_ABSENT) -> None:
+        """`everyone` are the members of the backend, `health` is their health. `absences` are those of the loop."""
         self._absences = absences
+        self._everyone = everyone
         self._health = health
         self._pending = _NOBODY
         self._usual_seconds: float | None = None
-        self._last_from: Member | None = None  # who was heard last, and when the last other one was
-        self._last_at = _NEVER
-        self._other_at = _NEVER
         self._zones = _NOWHERE  # where an endpoint was silent, and when that was seen
         self._zones_heard = _NOWHERE
 
-    def patience(self, member: Member, now: float) -> float:
-        """The seconds that a request waits for a connection to `member` before it looks for another endpoint.
+    def follow(self, everyone: Collection[Member]) -> None:
+        """These are the members of the backend from now on."""
+        self._everyone = everyone
 
-        At most a second, unless connects of the backend usually take longer than half a second.
+    @property
+    def is_on(self) -> bool:
+        """Whether an endpoint can be silent at all, by the rules of the backend."""
+        return self._health.is_on
+
+    @property
+    def pending(self) -> int:
+        """To how many members connects are pending."""
+        return len(self._pending)
+
+    def patience(self, member: Member, now: float, *, asks: bool = False) -> float:
+        """The seconds after which a pending connect to `member` is evidence. A request that waits for it leaves then.
+
+        At most a second, unless connects of the backend usually take longer than half a second. `asks`: the connection
+        is made only to ask; then at most `ASKING_MOST_SECONDS`, or what connects usually take.
         """
         usual = self._usual_seconds
         if usual is None:
-            return UNKNOWN_SECONDS
+            return ASKING_MOST_SECONDS if asks else UNKNOWN_SECONDS
         least = ZONE_LEAST_SECONDS if self._is_suspect(member.endpoint.zone, now) else LEAST_SECONDS
+        if asks:
+            return max(least, min(_USUAL_TIMES * usual, ASKING_MOST_SECONDS), usual)
         return max(least, min(_USUAL_TIMES * usual, UNKNOWN_SECONDS), _SLOW_TIMES * usual)
 
-    def began(self, member: Member, now: float) -> None:
-        """A connect to `member` begins."""
-        pending = self._pending.get(member)
-        if pending is None:
-            pending = _Pending()
-            self._pending = self._pending or {}
-            self._pending[member] = pending
-        pending.began.append(now)
+    def began(self, member: Member, now: float, *, asks: bool = False) -> None:
+        """A connect to `member` begins. `asks`: no request gets the connection."""
+        self._pending = self._pending or {}
+        self._pending.setdefault(member, []).append(_Pending(now, asks))
 
-    def ended(self, member: Member, began: float) -> None:
+    def ended(self, member: Member, began: float, *, asks: bool = False) -> None:
         """The connect that had begun at `began` is over, however it ended."""
         pending = self._pending[member]
-        pending.began.remove(began)
-        if not pending.began:
+        pending.remove(_Pending(began, asks))
+        if not pending:
             del self._pending[member]
 
     def is_oldest(self, member: Member, began: float) -> bool:
         """Whether no connect to `member` is pending for longer than the one that began at `began`."""
-        pending = self._pending.get(member)
-        return pending is None or min(pending.began) >= began
+        return all(each.began >= began for each in self._pending.get(member, ()))
+
+    def is_another_heard(self, member: Member, since: float) -> bool:
+        """Whether another member than this one was heard after `since`: it answered, or a connection to it was made."""
+        return _is_another_heard(self._everyone, member, since)
 
     def connected(self, member: Member, seconds: float, now: float) -> Told:
-        """Learns that a connection to `member` was made in `seconds`. Returns what that changes."""
+        """Learns that a connection to `member` was made for a request in `seconds`. Returns what that changes."""
         usual = self._usual_seconds
         self._usual_seconds = seconds if usual is None else usual + (seconds - usual) * _WEIGHT
+        return self.reached(member, now)
+
+    def reached(self, member: Member, now: float) -> Told:
+        """Learns that a connection to `member` was made. Returns what that changes."""
         return (*self._back(member, now), *self.heard(member, now))
 
     def heard(self, member: Member, now: float) -> Told:
-        """Learns that `member` has answered. Returns which other members are silent by comparison."""
-        if member is not self._last_from:
-            self._last_from = member
-            self._other_at = self._last_at
-        self._last_at = now
+        """Learns that `member` is there. Returns which other members are silent by comparison.
+
+        An answer need not be told here, if it is noted in the health of the member: then the next `judge` knows it.
+        """
+        member.health.heard_at = now
         zone = member.endpoint.zone
         if zone is not None:
             if zone in self._zones:
                 del self._zones[zone]
             self._zones_heard = self._zones_heard or {}
             self._zones_heard[zone] = now
-        if not self._pending:
-            return ()
-        if (own := self._pending.get(member)) is not None:
-            own.heard_at = now
-        return self.judge(now)
+        return self.judge(now) if self._pending else ()
 
     def judge(self, now: float) -> Told:
         """Ejects the members that are silent at `now`, as far as the backend's rules allow. Returns them."""
@@ -150,8 +165,12 @@ class BackendSilence:
 
     def _silent(self, now: float) -> list[Member]:
         """Looks again when a zone has become suspect, because less is enough there."""
+        latest: list[Member] | None = None
         while True:
-            silent = [member for member, pending in self._pending.items() if self._is_silent(member, pending, now)]
+            late = [(member, since) for member in self._pending if (since := self._late_since(member, now)) is not None]
+            if late and latest is None:
+                latest = nlargest(2, self._everyone, key=_heard_at)  # one of two is another one
+            silent = [member for member, since in late if _is_another_heard(latest or (), member, since)]
             zones = {each.endpoint.zone for each in silent if self._speaks_for_zone(each)}
             fresh = [zone for zone in zones if not self._is_suspect(zone, now)]
             self._zones = self._zones or {}
@@ -159,18 +178,24 @@ class BackendSilence:
             if not fresh:
                 return silent
 
+    def _late_since(self, member: Member, now: float) -> float | None:
+        """Since when a connect to `member` is pending for so long that it is evidence, and nothing else was heard of
+        the member; None if no connect is.
+        """
+        for began, asks in self._pending[member]:
+            since = max(began, member.health.heard_at)
+            if self._absences.attended(since, now) >= self.patience(member, now, asks=asks):
+                return since
+        return None
+
     def _speaks_for_zone(self, member: Member) -> bool:
         """Whether nobody in the zone of a silent member was heard since its connect began."""
         zone = member.endpoint.zone
         if zone is None:
             return False
-        return min(self._pending[member].began) > self._zones_heard.get(zone, _NEVER)
-
-    def _is_silent(self, member: Member, pending: _Pending, now: float) -> bool:
-        oldest = min(pending.began)
-        others_at = self._other_at if self._last_from is member else self._last_at
-        seconds = self._absences.attended(oldest, now)
-        return seconds >= self.patience(member, now) and others_at > oldest > pending.heard_at
+        began = min(each.began for each in self._pending[member])
+        neighbours = (each for each in self._everyone if each.endpoint.zone == zone)
+        return began > self._zones_heard.get(zone, _NEVER) and all(each.health.heard_at <= began for each in neighbours)
 
     def _back(self, member: Member, now: float) -> Told:
         if not member.is_silent:
@@ -184,3 +209,11 @@ class BackendSilence:
 
     def _is_suspect(self, zone: Zone | None, now: float) -> bool:
         return zone is not None and now - self._zones.get(zone, _NEVER) < ZONE_SECONDS
+
+
+def _heard_at(member: Member) -> float:
+    return member.health.heard_at
+
+
+def _is_another_heard(members: Iterable[Member], member: Member, since: float) -> bool:
+    return any(each.health.heard_at > since for each in members if each is not member)

@@ -5,10 +5,11 @@ Makes the request for an error page, which comes from an endpoint that is asked 
 
 from __future__ import annotations
 
-from email.utils import formatdate
+import time
 
 from balancer.errors import ErrorKind
 from balancer.http import grpc
+from balancer.http.dates import http_date
 from balancer.http.edits import FieldSetter, HeadEdit
 from balancer.http.messages import field_value
 from balancer.http.streams import Outgoing
@@ -27,13 +28,13 @@ def write_error(context: RequestContext, kind: ErrorKind) -> None:
     answer, stream, request = ANSWERS[kind], context.stream, context.account.request
     stream.last = stream.last or answer.close
     accept = field_value(request.fields, b"accept") or b"" if request is not None else b""
-    response = error_response(answer, accept=accept, head_only=_is_head_only(context), date=_date())
+    response = error_response(answer, accept=accept, head_only=_is_head_only(context), date=http_date(time.time()))
     _respond(context, response, answer.grpc_status)
 
 
 def write_reply(context: RequestContext, reply: Reply) -> None:
     """Answers as a gate says."""
-    _respond(context, reply_response(reply, head_only=_is_head_only(context), date=_date()))
+    _respond(context, reply_response(reply, head_only=_is_head_only(context), date=http_date(time.time())))
 
 
 def wants_page(context: RequestContext, kind: ErrorKind, status: int) -> bool:
@@ -95,7 +96,3 @@ def _is_call(context: RequestContext) -> bool:
 def _is_head_only(context: RequestContext) -> bool:
     request = context.account.request
     return request is not None and request.method == b"HEAD"
-
-
-def _date() -> bytes:
-    return formatdate(usegmt=True).encode("ascii")

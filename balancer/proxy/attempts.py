@@ -31,6 +31,9 @@ from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_b
 from balancer.runtime.absences import BEAT_SECONDS
 
 _NOTHING: frozenset[int] = frozenset()
+_REFUSED_SECONDS = (
+    0.1  # until a request asks again for an endpoint in place of a silent one: the budget may allow it then
+)
 
 
 class Attempts(ExchangeOwner):
@@ -217,11 +220,16 @@ class Attempts(ExchangeOwner):
     def leaves_silent(self, sent: Sent) -> bool:
         """Chooses the endpoint that gets the request, if the present one is known to be gone."""
         self._chosen = None
-        forwarder = self._forwarder
-        if forwarder.is_gone(self._runtime, self._tried[-1], self._handshake, self._http2):
+        alarm, forwarder, waited = self._context.alarm, self._forwarder, time.perf_counter() - self._attempt_started
+        seconds = forwarder.look_in(self._runtime, self._tried[-1], self._handshake, self._http2, waited)
+        if not seconds:
             error = AttemptError(ErrorKind.ENDPOINT_SILENT, sent)
-            if may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
-                self._chosen = self._choose(is_over=False, is_silent=True)
+            if not may_retry(error, method=self._context.outgoing.request.method, on=self._context.policy.retry_on):
+                return False
+            self._chosen = self._choose(is_over=True, is_silent=True)
+            seconds = _REFUSED_SECONDS
+        if self._chosen is None:
+            alarm.look_sooner(seconds)
         return self._chosen is not None
 
     def exchange_ended(self, error: AttemptError | None, reused: bool, ended_at: float, answered_at: float) -> None:
@@ -288,7 +296,7 @@ class Attempts(ExchangeOwner):
         """The next pick, if the limits of the route and the budget allow one.
 
         `is_over`: the failed attempt costs its endpoint nothing more. `is_silent`: the last endpoint did not even
-        refuse.
+        refuse, which is also over.
         """
         context, tried, now = self._context, self._tried, time.perf_counter()
         if context.stream.closed:

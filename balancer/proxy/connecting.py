@@ -20,7 +20,8 @@ from balancer.proxy.forwarder import Forwarder
 from balancer.runtime.absences import AttendedWait
 
 _OF_US = (ErrorKind.CLIENT_LEFT, ErrorKind.OVERLOADED)  # they say nothing about the endpoint
-_AGAIN_SECONDS = 0.5  # until it is asked again whether there is another endpoint
+_AGAIN_SECONDS = 0.25  # until it is asked again whether there is another endpoint
+_ASKED_SECONDS = 0.1  # in which other endpoints say that they are there
 
 
 class Waiter(Protocol):
@@ -42,7 +43,9 @@ class Connecting(Awaited):
     __slots__ = (
         "_absences",
         "_began",
+        "_has_asked",
         "_is_gone",
+        "_knocks",
         "_pick",
         "_pool",
         "_runtime",
@@ -62,7 +65,9 @@ class Connecting(Awaited):
         self._sight = forwarder.sight
         self._tasks = forwarder.pools.coming
         self._absences = forwarder.absences
+        self._has_asked = False  # whether others were asked, or need not be
         self._is_gone = False  # whether the endpoint has left
+        self._knocks = forwarder.knocks
 
     def begin(self, timeout_seconds: float) -> None:
         """Begins to connect. Nobody needs to hold on to this object."""
@@ -143,12 +148,21 @@ class Connecting(Awaited):
         if waiter.seconds_left() <= 0:
             self._waiter = None
             waiter.connecting_ended(None, ErrorKind.CALL_TIMEOUT)
+        elif self._asks_others(now):
+            return self._look_in(_ASKED_SECONDS)
         elif waiter.goes_elsewhere():
             self._waiter = None
         else:
             return self._look_in(_AGAIN_SECONDS)
         if not self._is_kept():
             self._task.cancel()
+
+    def _asks_others(self, now: float) -> bool:
+        """Asks once who is there, if nobody was heard meanwhile. Returns whether it does: then it is worth a moment."""
+        if self._has_asked or self._is_gone:
+            return False
+        self._has_asked = True
+        return self._knocks.ask_others(self._runtime, self._pick.member, self._began, now)
 
     def _judge(self, now: float) -> None:
         runtime, member = self._runtime, self._pick.member

@@ -94,16 +94,16 @@ class Forwarder:
         self.recorder = recorder
         self.reserve = RetryReserve()
 
-    def is_gone(self, runtime: BackendRuntime, member: Member, handshake: Handshake | None, http2: bool) -> bool:
-        """Whether `member` owes an answer and is known to be silent. Its idle connections end in that case.
+    def look_in(
+        self, runtime: BackendRuntime, member: Member, handshake: Handshake | None, http2: bool, waited: float
+    ) -> float:
+        """The seconds until a request shall look again whether `member` is gone; 0: it is, so its idle connections end.
 
-        `handshake` and `http2` say over which connections it owes that.
-
-        Without evidence yet the member is asked for a new connection (`knocking.py`).
+        `member` owes the request an answer since `waited` seconds, over connections that `handshake` and `http2` say.
+        Without evidence yet it is asked for a new connection (`knocking.py`).
         """
         if not member.is_silent:
-            self.knocks.knock(runtime, member, time.perf_counter())
-            return False
+            return self.knocks.ask(runtime, member, waited, time.perf_counter())
         pool = self.pools.of(member, handshake, http2)
         pool.drop_idle()
-        return True
+        return 0.0

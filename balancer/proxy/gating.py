@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Protocol
 
+import msgspec
+
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Trailers
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, Go, NewPath, Reply, Verdict, Waiting
 
-_VERDICTS = (Go, Deny, Reply, NewPath)
+_VERDICTS = (Deny, Reply, NewPath, Go)  # Go last: who is no Go is compared with that slowly
 
 
 class GatedRequest(Protocol):
@@ -100,7 +102,9 @@ class Gating:
 
     def _hear(self, verdict: Verdict) -> bool:
         """Whether the request goes on to the next gate; else it is answered."""
-        if isinstance(verdict, Go):
+        if isinstance(verdict, Deny):
+            self._end(verdict.kind)
+        elif isinstance(verdict, Go):
             if verdict.added or verdict.removed or verdict.editors:
                 self._add(verdict)
             if verdict.always:
@@ -110,8 +114,6 @@ class Gating:
             if verdict.span is not None:
                 self._owner.record_span(verdict.span)
             return True
-        if isinstance(verdict, Deny):
-            self._end(verdict.kind)
         else:
             self._left = iter(())
             if isinstance(verdict, Reply):
@@ -125,7 +127,7 @@ class Gating:
         before = self._go
         self._go = Go(before.added + verdict.added, before.removed | verdict.removed, before.editors + verdict.editors)
         if verdict.added:
-            self._asked = self._asked._replace(added=self._go.added)
+            self._asked = msgspec.structs.replace(self._asked, added=self._go.added)
 
     def _end(self, kind: ErrorKind) -> None:
         self._left = iter(())

@@ -12,9 +12,9 @@ from balancer.http.passing import written_alike
 from balancer.http.streams import Outgoing
 from balancer.matching.branches import Junction
 from balancer.matching.destinations import Destination
-from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, asked_with, request_of, steered_by
+from balancer.matching.gates.hooks import HookAsked, HookScene, RouteHooks, request_of, steered_by
 from balancer.matching.gates.leading import said_before
-from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, NewPath, Reply
+from balancer.matching.gates.verdicts import PASSED, Gate, Go, NewPath, Reply
 from balancer.matching.served import Match
 from balancer.proxy.attempts import Attempts
 from balancer.proxy.body_room import BodyRoom
@@ -32,20 +32,16 @@ class HookGating(Gating):
 
     __slots__ = ("_scene",)
 
-    def __init__(self, owner: HookedRequest, hooks: RouteHooks, asked: HookAsked, go: Go) -> None:
-        super().__init__(owner, hooks.gates, asked)
-        self._scene = asked.scene
-        self._go = go
+    def __init__(self, owner: HookedRequest, hooks: RouteHooks, asked: HookAsked) -> None:
+        scene = asked.scene
+        super().__init__(owner, hooks.gates, asked, scene.said)
+        self._scene = scene
 
     def _add(self, verdict: Go) -> None:
-        """A hook may set fields that earlier gates and hooks have added."""
-        if verdict.removed:
-            before = self._go
-            added = tuple(field for field in before.added if field[0].lower() not in verdict.removed)
-            self._go = before._replace(added=added)
-            self._scene.removed |= verdict.removed
-        super()._add(verdict)
-        self._asked = asked_with(self._asked._replace(added=self._go.added), self._scene)
+        """Later hooks are told by the scene."""
+        scene = self._scene
+        scene.take(verdict)
+        self._go = scene.said
 
 
 class HookSpooling(Spooling):
@@ -62,7 +58,7 @@ class HookSpooling(Spooling):
 class HookedRequest(Request):
     """Serves one request of a route with hooks."""
 
-    __slots__ = ("_body", "_go_before", "_hooked", "_hooks", "_is_past_hooks", "_scene")
+    __slots__ = ("_asked", "_body", "_go_before", "_hooked", "_hooks", "_is_past_hooks", "_scene")
 
     def __init__(self, request: Request) -> None:
         """Takes the place of `request`, whose route is matched and about which nobody was asked."""
@@ -76,6 +72,7 @@ class HookedRequest(Request):
         self.account = HookedAccount(request.account)
         self._hooks = hooks
         self._scene = HookScene(served.route.owner.full_name)
+        self._asked: HookAsked | None = None
         self._go_before: Go | None = None
         self._body: SpooledBody | None = None
         self._is_past_hooks = False
@@ -84,42 +81,45 @@ class HookedRequest(Request):
     def enter(self, head: RequestHead) -> None:
         """Asks the gates of the route, then its hooks."""
         served, stream = self.match.served, self.stream
-        asked = self._asked(head)
+        before, scene = said_before(head), self._scene
+        known = self.account.request_id, before.added, self._is_servable
+        asked = HookAsked(head, self.origin, stream.secure, self.match.captures, *known, scene=scene)
+        self._asked = asked
+        scene.said = before
         if self._hooks.responses:
             assert isinstance(self.account, HookedAccount)
-            seen = request_of(asked, self._scene)
+            seen = request_of(asked, scene)
             seen.end()
             later = self.supplies.loop.call_soon
             hooked = HookedStream(stream, self._hooks.responses, self.account, seen, later)
             self._hooked = hooked
             self.stream = hooked
         gates: tuple[Gate, ...] = served.secure_gates if self.origin.https else served.plain_gates
-        Gating(self, gates, asked, said_before(head)).begin()
-
-    def _asked(self, head: RequestHead) -> Asked:
-        secure, match, request_id = self.stream.secure, self.match, self.account.request_id
-        added, is_servable = said_before(head).added, self._is_servable
-        return Asked(head, self.origin, secure, match.captures, request_id, added, is_servable)
+        if gates:
+            Gating(self, gates, asked, before).begin()
+        else:
+            self.gates_passed(before)
 
     def gates_passed(self, go: Go) -> None:
         if self._go_before is not None:
             return self._hooks_passed(go)
         self._go_before = go
-        request, stream = self.account.request, self.stream
+        stream = self.stream
         stream.detach()
-        assert request is not None
         try:
-            if not self._hooks.takes_body:
-                self._ask_hooks(request)
-            elif request.body_bytes == 0:
-                self._scene.body = b""
-                self._ask_hooks(request)
+            if self._hooks.takes_body:
+                self._receive()
             else:
-                self._receive(request)
+                self._ask_hooks()
         except Exception:
             self.break_off()
 
-    def _receive(self, request: RequestHead) -> None:
+    def _receive(self) -> None:
+        request = self.account.request
+        assert request is not None
+        if request.body_bytes == 0:
+            self._scene.body = b""
+            return self._ask_hooks()
         if request.body_bytes is not None and request.body_bytes > BODY_BYTES_MOST:
             return self.answer(ErrorKind.BODY_TOO_LARGE)
         seconds, room = self.view.proxy.client_body_timeout_seconds, self.supplies.forwarder.bodies
@@ -129,20 +129,19 @@ class HookedRequest(Request):
         """The whole body is here: for the hooks, or because the route has every body received first."""
         if self._is_past_hooks:
             return super().body_received(body)
-        request = self.account.request
-        assert request is not None
         try:
             self._body = body
             self._scene.body = b"".join(body.pieces())
-            self._ask_hooks(request)
+            self._ask_hooks()
         except Exception:
             body.drop()
             self.break_off()
 
-    def _ask_hooks(self, request: RequestHead) -> None:
-        before = self._go_before or PASSED
-        asked = asked_with(self._asked(request)._replace(added=before.added), self._scene)
-        HookGating(self, self._hooks, asked, before).begin()
+    def _ask_hooks(self) -> None:
+        asked = self._asked
+        assert asked is not None
+        self._scene.said = self._go_before or PASSED
+        HookGating(self, self._hooks, asked).begin()
 
     def _hooks_passed(self, go: Go) -> None:
         self._is_past_hooks = True

@@ -6,24 +6,24 @@ does not read, so an endpoint is held back. Answers of the proxy itself pass her
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from email.utils import formatdate
 
 from balancer.errors import ErrorKind
 from balancer.http import grpc
+from balancer.http.dates import http_date
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers
 from balancer.http.streams import RequestStream
-from balancer.matching.gates.hooks import HookGate, answer_of
+from balancer.matching.gates.hooks import VERDICTS, HookGate, answer_of
 from balancer.matching.gates.verdicts import Deny, Reply, Waiting
 from balancer.proxy.answers import ANSWERS, error_response, grpc_response, reply_response
 from balancer.proxy.answers import Response as OwnResponse
 from balancer.proxy.between import StreamBetween
 from balancer.proxy.hooked_accounts import HookedAccount
 from zonal_hooks.messages import Edits, Request, Response
-from zonal_hooks.verdicts import Denied, Failed, Passed, Replied, Verdict
+from zonal_hooks.verdicts import Failed, Passed, Verdict
 
-_VERDICTS = (Passed, Denied, Replied, Failed)
 _NOTHING = Edits()
 
 
@@ -116,11 +116,11 @@ class HookedStream(StreamBetween):
         assert held is not None
         for hook in self._hooks[self._at :]:
             self._at += 1
-            message = Response(held.head.status, held.visible, self._asked)
-            told = hook.caller.call("response", message, self._heard)
-            if not isinstance(told, _VERDICTS):
+            message = Response(held.visible, held.head.status, self._asked)
+            told = hook.caller.call("response", message)
+            if not isinstance(told, VERDICTS):
                 self._calling = told
-                return
+                return told.tell_to(self._heard)
             if self._take(hook, held, told):
                 return
         self._held = None
@@ -238,7 +238,7 @@ class HookedStream(StreamBetween):
 
 
 def _own_response(answer: Deny | Reply, request: RequestHead | None) -> OwnResponse:
-    date = formatdate(usegmt=True).encode("ascii")
+    date = http_date(time.time())
     head_only = request is not None and request.method == b"HEAD"
     if isinstance(answer, Deny):
         response = error_response(ANSWERS[answer.kind], accept=b"", head_only=head_only, date=date)

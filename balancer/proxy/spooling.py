@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import tempfile
 import time
 from collections.abc import Iterator
 from typing import IO, Protocol
@@ -67,7 +66,7 @@ class SpooledBody(KeptBody):
         if self._file is None:
             if not self._open.take(1):
                 return False
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- it lives as long as the request
+            self._file = _temporary_file()
         self._data = bytearray()
         self._memory = None
         if self._file.write(piece) != len(piece):
@@ -207,3 +206,9 @@ class Spooling:
     def _leave(self) -> None:
         self._owner.alarm.clear()
         self._owner.stream.detach()
+
+
+def _temporary_file() -> IO[bytes]:
+    import tempfile
+
+    return tempfile.TemporaryFile(buffering=0)  # it lives as long as the request

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection
 
 from balancer.errors import ErrorKind
 from balancer.http.edits import FieldSetter, ResponseEditor
@@ -21,6 +20,7 @@ from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer, Picker
 from balancer.picking.members import Member, Pick
 from balancer.picking.sessions import Session
+from balancer.picking.silence import HEARD_SECONDS
 
 # Fresh keys of sessions need not be secret, only different in all replicas.
 _KEYS_BELOW = 1_000_000_000
@@ -51,12 +51,25 @@ def next_pick(  # noqa: PLR0917 -- by position, as `Picker.pick`
 ) -> Pick | None:
     """The pick after `tried`, of which the last has failed; None if there is none.
 
-    `is_silent`: the last one did not even refuse, so endpoints of other zones come first. `repeats`: when all were
-    tried, any may be tried again.
+    `is_silent`: the last one did not even refuse, so endpoints come first that were heard a moment ago, or last of all,
+    because others may be on the same machine; then endpoints of other zones. `repeats`: when all were tried, any may be
+    tried again.
     """
-    pick = picker.pick(_with_neighbours(tried, runtime), now) if is_silent else None
+    pick = _pick_after_silence(picker, runtime, tried, now) if is_silent else None
     pick = pick or picker.pick(tried, now)
     return picker.pick((), now) if pick is None and repeats else pick
+
+
+def _pick_after_silence(picker: Picker, runtime: BackendRuntime, tried: tuple[Member, ...], now: float) -> Pick | None:
+    members, zone = runtime.members.values(), tried[-1].endpoint.zone
+    left = {each for each in members if each.is_silent}.union(tried)
+    latest = max((each.health.heard_at for each in members if each not in left), default=now)
+    unheard = {each for each in members if each.health.heard_at < min(latest, now - HEARD_SECONDS)}
+    neighbours = {each for each in members if each.endpoint.zone == zone} if zone is not None else set()
+    for avoided in (unheard | neighbours, unheard, neighbours, left):
+        if (pick := picker.pick(avoided | left, now)) is not None:
+            return pick
+    return None
 
 
 def why_none(balancer: Balancer) -> ErrorKind:
@@ -84,14 +97,6 @@ def cookies(picker: Picker, to: Destination, request: RequestHead, *, secure: bo
         return ()
     cookie = to.stickiness.set_cookie(picker.key, request=request, secure=secure, now_epoch_seconds=time.time())
     return (FieldSetter((cookie,), replaces=False),)
-
-
-def _with_neighbours(tried: tuple[Member, ...], runtime: BackendRuntime) -> Collection[Member]:
-    """The members that were tried, and all others in the zone of the last one."""
-    last = tried[-1].endpoint.zone
-    if last is None:
-        return tried
-    return {*tried, *(each for each in runtime.members.values() if each.endpoint.zone == last)}
 
 
 def _new_key() -> bytes:

@@ -1,4 +1,4 @@
-"""Asks the kernel for bytes and gives it bytes, and answers an error as a negative number and not as an exception.
+"""Asks the kernel for bytes and for sockets that are ready, and gives it bytes, without objects and exceptions.
 
 This is the plain source. Compiled modules take the functions of `calls.pxd`, which call C.
 """
@@ -6,6 +6,7 @@ This is the plain source. Compiled modules take the functions of `calls.pxd`, wh
 from __future__ import annotations
 
 import os
+import select
 
 
 def receive(descriptor: int, memory: bytearray, size: int) -> int:
@@ -28,3 +29,24 @@ def send(descriptor: int, data: bytes, start: int) -> int:
         return os.write(descriptor, memoryview(data)[start:] if start else data)
     except OSError as error:
         return -(error.errno or 0)
+
+
+def room_for(most: int) -> list[tuple[int, int]]:
+    """Where `ready` puts at most so many sockets."""
+    return []
+
+
+def ready(epoll: select.epoll, room: list[tuple[int, int]], most: int) -> int:
+    """Asks which sockets of an epoll are ready, without waiting. Returns how many are, at most `most`."""
+    room[:] = epoll.poll(0, most)
+    return len(room)
+
+
+def descriptor_at(room: list[tuple[int, int]], number: int) -> int:
+    """The descriptor of a socket that `ready` has found."""
+    return room[number][0]
+
+
+def events_at(room: list[tuple[int, int]], number: int) -> int:
+    """What a socket that `ready` has found is ready for."""
+    return room[number][1]

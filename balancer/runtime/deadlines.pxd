@@ -4,6 +4,7 @@ cdef class Alarm:
     cdef public double _look_at, _seconds, deadline, limit, next_look
     cpdef set(self, double seconds)
     cpdef set_looking(self, double seconds)
+    cpdef look_sooner(self, double seconds)
     cpdef limit_to(self, double seconds)
     cpdef unlimit(self)
     cpdef double left(self) except? -1

@@ -114,6 +114,19 @@ class Alarm:
             deadlines = self._deadlines
             deadlines.insert(self)
 
+    def look_sooner(self, seconds: float) -> None:
+        """The next look is in `seconds` from now, if that is sooner than it would be. Nothing if the owner looks no
+        more.
+        """
+        deadline = self._time() + seconds
+        if self._seconds and deadline < self.deadline:
+            self._seconds += self.deadline - deadline  # of which `expire` takes away a whole `LOOK_SECONDS`
+            self.deadline = deadline
+            self._look_at = deadline
+            if deadline < self.next_look:
+                deadlines = self._deadlines
+                deadlines.insert(self)
+
     def limit_to(self, seconds: float) -> None:
         """No alarm that is set from now on ends later than in `seconds`, until `unlimit`."""
         self.limit = self._time() + seconds

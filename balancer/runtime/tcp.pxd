@@ -16,13 +16,13 @@ cdef class TcpTransport
 
 cdef class TcpTransports:
     cdef public object _epoll, _loop
-    cdef public dict _open
-    cdef public list _unsent
+    cdef public list _open, _unsent
+    cdef public bytearray _ready
     cdef public bint is_serving
     cpdef forget(self, int descriptor)
     cpdef send_soon(self, TcpTransport transport)
     cpdef _failed(self, TcpTransport transport, error)
-    @cython.locals(transports=dict, transport=TcpTransport, unsent=list, events=long)
+    @cython.locals(transports=list, transport=TcpTransport, unsent=list, number=int, ready=bytearray)
     cpdef _serve(self)
 
 

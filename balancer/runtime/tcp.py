@@ -35,12 +35,13 @@ _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 class TcpTransports:
     """Makes the transports of one event loop, and serves those whose sockets are ready."""
 
-    __slots__ = ("_epoll", "_loop", "_open", "_unsent", "is_serving")
+    __slots__ = ("_epoll", "_loop", "_open", "_ready", "_unsent", "is_serving")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._epoll = select.epoll()
-        self._open: dict[int, TcpTransport] = {}
+        self._ready = calls.room_for(_EVENTS_A_TURN)
+        self._open: list[TcpTransport | None] = []  # by descriptor
         self._unsent: list[TcpTransport] = []
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
@@ -51,7 +52,9 @@ class TcpTransports:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _ALL)
-        transport = self._open[descriptor] = TcpTransport(self, self._loop, connection, protocol)
+        transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
+        opened.extend([None] * (descriptor + 1 - len(opened)))
+        opened[descriptor] = transport
         protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
         return transport
 
@@ -69,7 +72,7 @@ class TcpTransports:
 
     def forget(self, descriptor: int) -> None:
         """The transport with this descriptor has ended."""
-        del self._open[descriptor]
+        self._open[descriptor] = None
 
     def send_soon(self, transport: TcpTransport) -> None:
         """Sends what `transport` has when all sockets that are ready have been served."""
@@ -77,12 +80,12 @@ class TcpTransports:
 
     def _serve(self) -> None:
         self.is_serving = True
-        transports = self._open
-        for descriptor, events in self._epoll.poll(0, _EVENTS_A_TURN):
-            transport = transports.get(descriptor)
+        transports, ready = self._open, self._ready
+        for number in range(calls.ready(self._epoll, ready, _EVENTS_A_TURN)):
+            transport = transports[calls.descriptor_at(ready, number)]
             if transport is not None:
                 try:
-                    transport.serve(events)
+                    transport.serve(calls.events_at(ready, number))
                 except Exception as error:
                     self._failed(transport, error)
         self.is_serving = False

@@ -19,8 +19,9 @@ _Received = TypeVar("_Received")
 
 
 class Channel(Generic[_Received]):
-    """Sends frames (`messages.encode`) and delivers messages until one side ends the channel. Must be made inside the
-    running loop.
+    """Sends frames (`messages.encode`) and delivers messages until one side ends the channel.
+
+    Must be made inside the running loop.
     """
 
     __slots__ = (

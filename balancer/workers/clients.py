@@ -64,13 +64,7 @@ class Clients:
 
     async def finish(self, limit_seconds: float, arriving: Callable[[], Collection[Any]]) -> None:
         """Closes connections as they become idle, until none is left and none arrives, at most until the limit."""
-        deadline = self._loop.time() + limit_seconds
-        tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
-        while (now := self._loop.time()) < deadline:
-            await self._shut_down(self._present, now, now >= tunnels_until)
-            if not self._present and not arriving():
-                break
-            await self._wait(min(_LOOK_SECONDS, deadline - now))
+        await self._wear_down(lambda: self._present, limit_seconds, arriving)
 
     def let_go(self, entry_points: Collection[str], limit_seconds: float) -> None:
         """Begins to end the connections of these entry points, which are gone. What is left at the limit is cut."""
@@ -94,13 +88,24 @@ class Clients:
             client.end_soon()
             if number % _ENDED_A_TURN == 0:
                 await asyncio.sleep(0)
-        deadline = self._loop.time() + limit_seconds
-        tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
-        while (now := self._loop.time()) < deadline and (left := self._present.intersection(clients)):
-            await self._shut_down(left, now, now >= tunnels_until)
-            await asyncio.sleep(min(_LOOK_SECONDS, deadline - now))
+        await self._wear_down(lambda: self._present.intersection(clients), limit_seconds)
         for client in self._present.intersection(clients):
             client.abort()
+
+    async def _wear_down(
+        self,
+        left: Callable[[], Collection[Connection]],
+        limit_seconds: float,
+        arriving: Callable[[], Collection[Any]] = tuple,
+    ) -> None:
+        """Closes those that are `left` as they become idle. Their tunnels end last, a moment before the limit."""
+        deadline = self._loop.time() + limit_seconds
+        tunnels_until = deadline - min(_TUNNEL_SECONDS, limit_seconds / 2)
+        while (now := self._loop.time()) < deadline:
+            await self._shut_down(left(), now, now >= tunnels_until)
+            if not left() and not arriving():
+                break
+            await self._wait(min(_LOOK_SECONDS, deadline - now))
 
     async def _wait(self, seconds: float) -> None:
         """Waits until every client has gone, at most `seconds`."""

@@ -26,7 +26,6 @@ _COMPARED_A_STEP = 32  # parts
 _PUT_A_STEP = 32
 
 _Part = TypeVar("_Part", bound=msgspec.Struct)
-_Item = TypeVar("_Item")
 
 
 class Delta(Collections, frozen=True, omit_defaults=True):

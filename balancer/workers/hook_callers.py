@@ -14,38 +14,32 @@ from time import perf_counter
 from typing import Any, Final
 
 from balancer.connections.hook_hosts import IsolatedHooks
-from balancer.matching.gates.hooks import HookCaller
-from balancer.matching.gates.verdicts import Waiting
+from balancer.matching.gates.hooks import HookCall, HookCaller
 from balancer.metrics.recorder import Recorder
 from balancer.model.hooks import HookCode, HookRule
 from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 from zonal_hooks.calling import Running, Watch, begin
-from zonal_hooks.loading import Hook, NotAHook, forget, load_module, load_text
+from zonal_hooks.loading import Function, Hook, NotAHook, forget, load_module, load_text
 from zonal_hooks.messages import Message
 from zonal_hooks.verdicts import Failed, Verdict
 
 _LOG = logging.getLogger(__name__)
-
-HELD_SECONDS: Final = 0.005
-"""A step of a hook that holds the event loop for longer is told."""
 
 _LOOK_SECONDS: Final = 0.1
 _TOLD_EVERY_SECONDS: Final = 10.0
 _GENERATIONS_KEPT: Final = 2  # the texts of the publication before, whose requests may still be under way
 
 
-class LoopWatch:
+class LoopWatch(Watch):
     """Tells which hook holds the event loop: after each long step, and while one does not end.
 
-    `look` is called by a thread of its own, because nothing else runs then. `holder` is the hook whose step runs, empty
-    for none, and `step` counts steps.
+    `look` is called by a thread of its own, because nothing else runs then.
     """
 
-    __slots__ = ("_seen", "_told_at", "_told_step", "holder", "step")
+    __slots__ = ("_seen", "_told_at", "_told_step")
 
     def __init__(self) -> None:
-        self.step = 0
-        self.holder = ""
+        super().__init__()
         self._seen = 0
         self._told_step = 0
         self._told_at: dict[str, float] = {}
@@ -66,28 +60,6 @@ class LoopWatch:
             _LOG.warning("hook %s held the event loop of this worker for %.1f ms", name, seconds * 1000)
 
 
-class NamedWatch(Watch):
-    """The watch of one hook. `seconds` is what its last step has taken."""
-
-    __slots__ = ("_name", "_watch", "seconds")
-
-    def __init__(self, watch: LoopWatch, name: str) -> None:
-        self._watch = watch
-        self._name = name
-        self.seconds = 0.0
-
-    def enter(self) -> None:
-        watch = self._watch
-        watch.step += 1
-        watch.holder = self._name
-
-    def leave(self, seconds: float) -> None:
-        self._watch.holder = ""
-        self.seconds = seconds
-        if seconds > HELD_SECONDS:
-            self._watch.tell(self._name, seconds)
-
-
 class HookCounts:
     """Counts the calls of hooks, and tells failures in the log, now and then."""
 
@@ -101,7 +73,7 @@ class HookCounts:
         """One call of a hook has ended."""
         recorder = self._recorder
         recorder.hook_call(name, seconds)
-        if isinstance(verdict, Failed):
+        if type(verdict) is Failed:
             recorder.hook_error(name, verdict.outcome)
             now = perf_counter()
             if now - self._told_at.get((name, verdict.outcome), -_TOLD_EVERY_SECONDS) >= _TOLD_EVERY_SECONDS:
@@ -109,35 +81,52 @@ class HookCounts:
                 _LOG.warning("hook %s has no answer (%s): %s", name, verdict.outcome, verdict.why)
 
 
+class LocalCall:
+    """A call that waits in this process."""
+
+    __slots__ = ("_counts", "_function", "_left", "_message", "_running")
+
+    def __init__(
+        self, function: Function, message: Message, running: Running, counts: HookCounts, absences: Absences
+    ) -> None:
+        self._function = function
+        self._message = message
+        self._running = running
+        self._counts = counts
+        self._left = AttendedWait(function.declared.timeout, running.started, absences).left
+
+    def tell_to(self, tell: Callable[[Verdict], None]) -> None:
+        self._running.wait(self._function.declared.timeout, self._message, partial(self._heard, tell), self._left)
+
+    def cancel(self) -> None:
+        self._running.cancel()
+
+    def _heard(self, tell: Callable[[Verdict], None], verdict: Verdict) -> None:
+        self._counts.ended(self._function.hook, perf_counter() - self._running.started, verdict)
+        tell(verdict)
+
+
 class LocalCaller:
     """Calls one hook in this process, with the settings of one route."""
 
-    __slots__ = ("_absences", "_counts", "_functions", "_name", "_settings", "_watch")
+    __slots__ = ("_absences", "_counts", "_functions", "_settings", "_watch")
 
     def __init__(
-        self, hook: Hook, settings: Any, watch: NamedWatch, counts: HookCounts, absences: Absences = NEVER_ABSENT
+        self, hook: Hook, settings: Any, watch: Watch, counts: HookCounts, absences: Absences = NEVER_ABSENT
     ) -> None:
         self._absences = absences
         self._functions = hook.functions
-        self._name = hook.name
         self._settings = settings
         self._watch = watch
         self._counts = counts
 
-    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | Waiting:
+    def call(self, phase: str, message: Message) -> Verdict | HookCall:
         function, watch = self._functions[phase], self._watch
         told = begin(function, message, self._settings, watch)
         if isinstance(told, Running):
-            seconds = function.declared.timeout
-            wait = AttendedWait(seconds, told.started, self._absences)
-            told.wait(seconds, message, partial(self._heard, told.started, tell), wait.left)
-            return told
-        self._counts.ended(self._name, watch.seconds, told)
+            return LocalCall(function, message, told, self._counts, self._absences)
+        self._counts.ended(function.hook, watch.seconds, told)
         return told
-
-    def _heard(self, started: float, tell: Callable[[Verdict], None], verdict: Verdict) -> None:
-        self._counts.ended(self._name, perf_counter() - started, verdict)
-        tell(verdict)
 
 
 class LocalHooks:
@@ -180,7 +169,7 @@ class LocalHooks:
             settings = hook.settings(rule.settings)
         except NotAHook:
             return None
-        return LocalCaller(hook, settings, NamedWatch(self.watch, hook.name), self._counts, self._absences)
+        return LocalCaller(hook, settings, self.watch, self._counts, self._absences)
 
     def stop(self) -> None:
         """Ends the thread that looks."""

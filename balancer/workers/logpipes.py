@@ -54,8 +54,7 @@ class LogPipes:
         self._thread.start()
 
     def new_pipe(self) -> int:
-        """The write end of a new pipe. The caller hands it on and closes it. When all copies are closed, the pipe goes
-        too.
+        """The write end of a new pipe, which the caller hands on and closes. The pipe goes when all copies are closed.
 
         If standard output has failed (its reader is gone), writes to the pipe fail with EPIPE.
         """
@@ -123,7 +122,7 @@ class LogPipes:
         return not self._is_gone
 
     def _write(self, lines: memoryview) -> bool:
-        """Writes the lines. Returns whether writing more is useful."""
+        """Writes the lines. Returns False once standard output takes none any more."""
         is_told = False
         while lines:
             try:

@@ -24,13 +24,12 @@ _LENGTH_BYTES: Final = 4
 class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
     """What a worker is started with, as the JSON of its one argument. The worker inherits the descriptors.
 
-    `number` names the worker in logs. `counters` is a file of `TABLE_BYTES`, `seat` a `Seat` of the shared
-    memory, `access_log` the write end of a pipe, `access_log_format` a value
-    of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` as for a `Worker`, and
-    `limit_store` is the file with its URL. `has_publication`
-    says that a publication is already on its way; the worker accepts no connection before it serves this publication.
-    With `places`, the sockets of all places, the worker stands by: it accepts on the sockets of the place that
-    `TakePlace` names, instead of `sockets`, which are descriptors by the names of sockets.
+    `number` names the worker in logs. `sockets` are descriptors by the names of sockets. `counters` is a file of
+    `TABLE_BYTES`, `seat` a `Seat` of the shared memory, `access_log` the write end of a pipe, `access_log_format` a
+    value of `AccessLogFormat`, `event_loop` asyncio, uvloop or auto. `compat_metrics` is as for a `Worker`, and
+    `limit_store` is the file with the URL of the store. `has_publication`: one is already on its way, and the worker
+    accepts no connection before it serves this publication. With `places`, the sockets of all places, the worker stands
+    by: it accepts on those of the place that `TakePlace` names, instead of `sockets`.
     """
 
     number: int
@@ -50,8 +49,7 @@ class WorkerStart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fallback(msgspec.Struct, frozen=True, tag=True):
-    """The certificate of handshakes that no other certificate fits, the same for every worker. Sent once, as the first
-    message.
+    """The certificate of handshakes that no other certificate fits. Every worker gets the same, as its first message.
 
     Not in `WorkerStart`, because everybody on the machine may read the arguments of a process.
     """
@@ -123,7 +121,7 @@ class StandingBy(msgspec.Struct, frozen=True, tag=True):
 
 
 class Accepting(msgspec.Struct, frozen=True, tag=True):
-    """The worker accepts connections on both of its listeners. Sent once."""
+    """The worker accepts connections on all of its sockets. Sent once."""
 
 
 class Serving(msgspec.Struct, frozen=True, tag=True):
@@ -217,9 +215,7 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
 
 
 class PublicationRefused(msgspec.Struct, frozen=True, tag=True):
-    """The worker cannot serve this publication because of a bug. It continues with the last publication that it
-    reported.
-    """
+    """A bug keeps the worker from serving this publication. It goes on with the last one that it reported."""
 
     generation: int
     problem: str

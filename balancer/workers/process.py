@@ -1,5 +1,4 @@
-"""Runs a worker process: serves what its parent publishes, answers its questions, drains when told, and never outlives
-it.
+"""Runs a worker process: serves what its parent publishes, answers its questions, drains when told, ends with it.
 
 Connects the channel to the data plane of one event loop. Does not know the control plane: nothing of Kubernetes, of the
 admin port or of the exposition is even imported here. The parent decides when the worker ends.
@@ -19,7 +18,6 @@ from typing import NoReturn
 
 import msgspec
 
-from balancer.connections.limit_stores import url_at
 from balancer.explain.asking import BadQuestion
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -69,9 +67,7 @@ _PROBLEM_CHARACTERS = 500  # characters of an error's text, which may quote anyt
 
 
 class WorkerProcess:
-    """Everything of a worker process. Must be made inside the running loop. It owns the descriptors of `start` from
-    then on.
-    """
+    """A worker process. Must be made inside the running loop, and owns the descriptors of `start` from then on."""
 
     def __init__(self, start: WorkerStart) -> None:
         self._loop = asyncio.get_running_loop()
@@ -116,9 +112,7 @@ class WorkerProcess:
         self._channel.close()
 
     async def _listeners(self) -> dict[str, socket.socket] | None:
-        """The sockets to accept from, by name. A worker that stands by waits for a place first, and returns None if it
-        drains before it has one.
-        """
+        """The sockets to accept from, by name. A worker that stands by waits for a place. None: it drains first."""
         start = self._start
         if not start.places:
             return _opened(start.sockets)
@@ -156,7 +150,7 @@ class WorkerProcess:
                 if not self._told_to_drain.done():
                     self._told_to_drain.set_result(message)
                     self._take_place(None)
-                    self._may_accept.set()  # or rather, it never will
+                    self._may_accept.set()  # so that `run`, which may still wait, goes on to the drain
 
     def _hear(self, message: Suspects | SiblingNews) -> None:
         if isinstance(message, Suspects):
@@ -173,14 +167,10 @@ class WorkerProcess:
             counting=self._shared.counting,
             others=self._shared.others,
             compat_metrics=self._compat_metrics,
-            limit_store=url_at(self._limit_store),
+            limit_store=_url_at(self._limit_store) if self._limit_store else "",
         )
         self._worker.tell_failing(lambda rows: self._say(Failing(rows)))
-        self._swaps = Swaps(
-            used=self._used,
-            failed=self._fail,
-            later=self._loop.call_later,
-        )
+        self._swaps = Swaps(used=self._used, failed=self._fail, later=self._loop.call_later)
         if not self._waits_for_publication:
             self._may_accept.set()
 
@@ -261,10 +251,14 @@ def _opened(sockets: tuple[tuple[str, int], ...]) -> dict[str, socket.socket]:
     return {name: socket.socket(fileno=descriptor) for name, descriptor in sockets}
 
 
+def _url_at(file: str) -> str:
+    from balancer.connections.limit_stores import url_at
+
+    return url_at(file)
+
+
 def _end_with_parent(reason: str) -> NoReturn:
-    """Ends the process, because nobody publishes, counts or reaps any more. Whatever runs the container starts
-    everything again.
-    """
+    """Ends the process: nobody publishes, counts or reaps any more. Whatever runs the container starts all again."""
     signal.alarm(1)  # in case nobody reads our log either
     _LOG.error("ending at once: no parent (%s)", reason)
     os._exit(1)

@@ -1,8 +1,6 @@
-"""Sends publications to worker processes: decides what each worker lacks, and encodes it once for all that lack the
-same.
+"""Decides what is sent next to which worker: the fallback certificate, then the publications that it lacks.
 
-Decides what is sent next to which worker; the first message is the fallback certificate. Does not know what carries the
-messages.
+Workers that lack the same share its encoded frames. Does not know what carries the frames.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from balancer.workers.parts import PARTS
 
 NOTHING = Publication(generation=0, model=RoutingModel())
 """The publication of a worker that was never sent anything."""
-
 
 _OWNERS_NAMED = 5  # of a host with many owners, so that a log line stays one line
 
@@ -120,8 +117,9 @@ class Dispatch:
 
 
 class Consignee:
-    """One worker: what was sent to it, and what comes next. Until the worker serves the last publication it gets no
-    other one, and then the newest.
+    """One worker: what was sent to it, and what comes next.
+
+    A worker gets no other publication until it serves the last one, and then the newest.
     """
 
     __slots__ = ("_dispatch", "_is_new", "_next", "_refused", "_sent", "_served", "_shipment", "_unconfirmed")
@@ -178,8 +176,7 @@ class Consignee:
             del self._unconfirmed[: self._unconfirmed.index(self._served) + 1]
 
     def refuses(self, generation: int) -> bool:
-        """The worker reports that it cannot serve a publication and serves the one before. Returns whether that is
-        news.
+        """The worker reports that it serves the publication before instead. Returns whether that is news.
 
         Later pieces depend on what the worker lacks, so it refuses these as well.
         """

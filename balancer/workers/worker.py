@@ -13,13 +13,12 @@ import socket
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from balancer.connections.accepting import Reception
 from balancer.connections.auth_services import AuthClient
 from balancer.connections.client_making import ClientMaker
 from balancer.connections.configured_names import ConfiguredNames
-from balancer.connections.limit_stores import ValkeyStore
 from balancer.connections.listeners import BACKLOG, connection_bound, descriptor_limit, endpoint_bound
 from balancer.connections.mirrors import MirrorClient
 from balancer.connections.pools import ConnectionPools
@@ -71,6 +70,9 @@ from balancer.workers.failing_telling import FailingTelling
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.messages import SuspectRow
 from balancer.workers.worker_hooks import WorkerHooks
+
+if TYPE_CHECKING:
+    from balancer.connections.limit_stores import ValkeyStore
 
 _CHECKED_A_STEP = 128  # backends whose active checks are judged at once
 _CLOSED_A_STEP = 16  # endpoints whose idle connections are closed at once
@@ -127,7 +129,7 @@ class Worker:
         self._mirrors = MirrorClient(absences=absences)
         self._spans = SpanOutbox(recorder.spans_dropped)
         self._hooks = WorkerHooks(recorder, absences)
-        self._limit_store = ValkeyStore(limit_store, partial(_note_store, recorder)) if limit_store else None
+        self._limit_store = _made_store(limit_store, recorder) if limit_store else None
         tools = self._gate_tools(counting or memory_alone().counting)
         self.live = LiveTable(random_below, gate_maker(tools), others, absences)
         transports = TcpTransports(self._loop)
@@ -333,5 +335,7 @@ class Worker:
             self._proxy.serve(client, self._clients.has_ended)
 
 
-def _note_store(recorder: Recorder, outcome: str) -> None:
-    recorder.count(LIMIT_STORE_ANSWERS, (outcome,))
+def _made_store(url: str, recorder: Recorder) -> ValkeyStore:
+    from balancer.connections.limit_stores import ValkeyStore
+
+    return ValkeyStore(url, lambda outcome: recorder.count(LIMIT_STORE_ANSWERS, (outcome,)))

@@ -16,7 +16,9 @@ from ingress.admin.guarding import Handler
 
 _CONTENT_TYPES: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _FILES: Final = (
-    *("style.css", "icon.svg", "app.js", "dom.js", "model.js", "parts.js", "table.js", "charts.js", "route_table.js"),
+    *("icon.svg", "style.css", "zones.css", "tables.css", "widths.css"),
+    *("app.js", "dom.js", "parts.js", "table.js", "charts.js", "route_table.js"),
+    *("samples.js", "state.js", "figures.js", "verdict.js", "texts.js"),
     *("zones.js", "services.js", "service.js", "routes.js", "findings.js", "fleet.js", "explain.js", "replica.js"),
 )
 

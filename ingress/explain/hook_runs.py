@@ -5,7 +5,7 @@ A hook may wait as long as its timeout says. An isolated hook runs here as well,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ class RunCaller:
         self._settings = settings
         self.problem = ""
 
-    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict:
+    def call(self, phase: str, message: Message) -> Verdict:
         """The verdict, at once."""
         verdict = called(self._hook.functions[phase], message, self._settings)
         self.problem = f"{verdict.outcome}: {verdict.why}" if isinstance(verdict, Failed) else ""

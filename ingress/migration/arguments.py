@@ -44,11 +44,16 @@ def argument_reviews(controller: OtherController, tcp: Mapping[str, str] | None)
 
 
 def with_arguments(
-    context: TranslationContext, controller: OtherController, *, given: Collection[str] = ()
+    context: TranslationContext,
+    controller: OtherController,
+    tcp: Mapping[str, str] | None = None,
+    *,
+    given: Collection[str] = (),
 ) -> TranslationContext:
     """`context` with what the controller runs with; where the controller says nothing, `context` counts.
 
-    `given` are fields of `context` that a person has said, so they count in any case.
+    `tcp` are the ports of its tcp-services. Which of them will be bound, nobody has decided yet, so all are. `given`
+    are fields of `context` that a person has said, so they count in any case.
     """
     said: dict[str, object] = {
         "ingress_class": controller.get("ingress-class"),
@@ -58,6 +63,7 @@ def with_arguments(
         "watch_ingress_without_class": controller.get("watch-ingress-without-class") == "true",
         "enable_ssl_passthrough": controller.get(_PASSTHROUGH) == "true",
         "tcp_services_configmap": controller.get(_TCP),
+        "tcp_ports": tuple((int(port), port) for port in tcp or () if port.isascii() and port.isdigit()),
         "watch_namespaces": tuple(filter(None, (controller.get("watch-namespace"),))),
     }
     return msgspec.structs.replace(

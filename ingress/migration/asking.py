@@ -1,5 +1,7 @@
 """Checks a cluster: reads the API server once, as `zonal run` would at its start, and writes nothing.
 
+What ingress-nginx runs with is read first, because it says which objects count.
+
 Imported only for a cluster, because the Kubernetes client is heavy. Does not know flags.
 """
 
@@ -8,9 +10,15 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Collection
 from pathlib import Path
 
+import msgspec
+
 from ingress.migration.adopting import Adoption
+from ingress.migration.arguments import with_arguments
+from ingress.migration.checking import controller_review
+from ingress.migration.cluster_controllers import ask_controller
 from ingress.migration.judging import review
 from ingress.migration.verdicts import Review
 from ingress.settings.context import TranslationContext
@@ -26,24 +34,33 @@ from ingress.translation.assembly import Translation, translate
 _QUIET_SECONDS = 0.05
 
 
-async def check_cluster(kubeconfig: Path, context: TranslationContext, *, seconds: float) -> Review:
+async def check_cluster(
+    kubeconfig: Path, context: TranslationContext, *, seconds: float, given: Collection[str] = ()
+) -> Review:
     """The verdicts on a cluster. `context.ingress_class` is the class that is checked.
 
-    Raises `CannotFollow` if the kubeconfig is of no use, or the cluster is not known after `seconds`.
+    `given` are fields of `context` that count before the arguments of a controller in the cluster. Raises
+    `CannotFollow` if the kubeconfig is of no use, or the cluster is not known after `seconds`.
     """
     try:
         api = await ApiServer.connect(kubeconfig=kubeconfig)
     except CannotConnect as error:
         raise CannotFollow(f"--kubeconfig {kubeconfig}: {error}") from None
-    options = ClusterOptions(
-        configmap=context.configmap, namespaces=context.watch_namespaces, gateways=context.reads_gateways
-    )
     try:
+        asked = await ask_controller(api, context, seconds=seconds)
+        controller = asked.controller
+        if controller is not None:
+            context = with_arguments(context, controller, asked.tcp, given=given)
+        options = ClusterOptions(
+            configmap=context.configmap, namespaces=context.watch_namespaces, gateways=context.reads_gateways
+        )
         source = KubernetesSource(api, options, times=ReflectorTimes(), random=random.random)
         inventory, translation = await read_once(source, context, seconds=seconds)
     finally:
         await api.close()
-    return review(translation, inventory, context, origins={})
+    found = review(translation, inventory, context, origins={}, assumed=asked.unread)
+    reviewed = None if controller is None else controller_review(controller, asked.tcp, asked.service)
+    return msgspec.structs.replace(found, controller=reviewed)
 
 
 async def read_once(source: Source, context: TranslationContext, *, seconds: float) -> tuple[Inventory, Translation]:

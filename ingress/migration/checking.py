@@ -5,8 +5,9 @@ Reads the dump and supposes what it leaves out. Does not know flags, nor how the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -42,17 +43,28 @@ def check_dump(
     found = judged_dump(dump, known, now_epoch_seconds=now_epoch_seconds)
     if controller is None:
         return found
-    service = find_service(place, controller)
-    reviewed = ControllerReview(
+    reviewed = controller_review(controller, _tcp_services(dump, controller), find_service(place, controller))
+    return msgspec.structs.replace(found, controller=reviewed)
+
+
+def controller_review(
+    controller: OtherController, tcp: Mapping[str, str] | None, service: Mapping[str, Any] | None
+) -> ControllerReview:
+    """What becomes of a controller. `tcp` are the ports of its tcp-services, and `service` leads clients to it."""
+    return ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,
         name=controller.name,
         file=controller.file,
-        arguments=argument_reviews(controller, _tcp_services(dump, controller)),
+        arguments=argument_reviews(controller, tcp),
         service=name_of(service) if service is not None else "",
         service_fields=service_reviews(service) if service is not None else (),
     )
-    return msgspec.structs.replace(found, controller=reviewed)
+
+
+def serving(controllers: Iterable[OtherController], context: TranslationContext) -> OtherController | None:
+    """The first controller that serves the class of `context`."""
+    return next((each for each in controllers if each.get("ingress-class") in {"", context.ingress_class}), None)
 
 
 def as_today(
@@ -63,15 +75,10 @@ def as_today(
     The controller is None if `dump`, which was read at `place`, has none. `given` are fields of `context` that count
     before its arguments.
     """
-    serves = (each for each in find_controllers(place) if each.get("ingress-class") in {"", context.ingress_class})
-    controller = next(serves, None)
+    controller = serving(find_controllers(place), context)
     if controller is None:
         return context, None
-    known = with_arguments(context, controller, given=given)
-    tcp = _tcp_services(dump, controller) or {}
-    # Which ports will be bound, nobody has decided yet.
-    bound = tuple((int(port), port) for port in tcp if port.isascii() and port.isdigit())
-    return msgspec.structs.replace(known, tcp_ports=bound), controller
+    return with_arguments(context, controller, _tcp_services(dump, controller), given=given), controller
 
 
 def _tcp_services(dump: Dump, controller: OtherController) -> Mapping[str, str] | None:

@@ -35,7 +35,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `context.ingress_class` is the class of the other controller. `form` is text, json, sarif or junit. The exit status
     is 1 from the verdict `fail_on` on; None: never. What `baseline`, the JSON of an earlier check, has does not count.
-    `given` are fields of `context` that count before the arguments of a controller in the dump.
+    `given` are fields of `context` that count before the arguments of a controller.
     """
 
     source: Path | None = None
@@ -77,7 +77,8 @@ def _reviewed(options: CheckOptions) -> Review:
         if options.kubeconfig is not None:
             from ingress.migration.asking import check_cluster
 
-            return asyncio.run(check_cluster(options.kubeconfig, options.context, seconds=_CLUSTER_SECONDS))
+            checking = check_cluster(options.kubeconfig, options.context, seconds=_CLUSTER_SECONDS, given=options.given)
+            return asyncio.run(checking)
     except (CannotFollow, FolderUnreadable) as error:
         raise CannotCheck(str(error)) from None
     raise CannotCheck("what to check: give DIR, a folder of manifests or a dump, or --kubeconfig FILE, a cluster")

@@ -1,6 +1,6 @@
-"""Finds the controller of ingress-nginx in a dump, and reads the arguments that it runs with.
+"""Finds the controller of ingress-nginx among manifests, and reads the arguments that it runs with.
 
-Blocks on the disk. Does not know what zonal makes of an argument.
+`find_*` block on the disk. Does not know what zonal makes of an argument.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class OtherController(msgspec.Struct, frozen=True):
     """A workload that runs ingress-nginx. `arguments` are names without dashes and their values, the last one of each.
 
     A flag without a value has `true`. `$(POD_NAMESPACE)` stands for the namespace. `labels` are those of its pods.
+    `file` is empty for one that runs in a cluster.
     """
 
     kind: str
@@ -45,7 +46,7 @@ def find_controllers(source: Path) -> tuple[OtherController, ...]:
         data = _read(file)
         if _PROGRAM in data or any(image.encode() in data for image in _IMAGES):
             name = str(file.relative_to(source)) if source.is_dir() else file.name
-            found += _controllers(data, name, is_json=file.suffix == ".json")
+            found += controllers_in(_documents(data, is_json=file.suffix == ".json"), name)
     return tuple(found)
 
 
@@ -53,15 +54,22 @@ def find_service(source: Path, controller: OtherController) -> Mapping[str, Any]
     """The Service by which clients reach a controller: `publish-service`, or else the one in front of its pods that is
     no ClusterIP. None: the source has none.
     """
-    told = controller.get("publish-service")
     for file in _files(source):
         data = _read(file)
         if b"Service" not in data or controller.namespace.encode() not in data:
             continue
-        for document in _documents(data, is_json=file.suffix == ".json"):
-            if document.get("kind") == "Service" and _leads_to(document, controller, told):
-                return document
+        found = service_in(_documents(data, is_json=file.suffix == ".json"), controller)
+        if found is not None:
+            return found
     return None
+
+
+def service_in(documents: Iterable[Mapping[str, Any]], controller: OtherController) -> Mapping[str, Any] | None:
+    """The Service of `find_service` among `documents`."""
+    told = controller.get("publish-service")
+    return next(
+        (each for each in documents if each.get("kind") == "Service" and _leads_to(each, controller, told)), None
+    )
 
 
 def _leads_to(service: Mapping[str, Any], controller: OtherController, told: str) -> bool:
@@ -95,8 +103,9 @@ def _read(file: Path) -> bytes:
         return b""
 
 
-def _controllers(data: bytes, file: str, *, is_json: bool) -> Iterator[OtherController]:
-    for document in _documents(data, is_json=is_json):
+def controllers_in(documents: Iterable[Mapping[str, Any]], file: str = "") -> Iterator[OtherController]:
+    """The controllers among `documents`, which were read in `file`; empty for those of a cluster."""
+    for document in documents:
         if document.get("kind") in _KINDS:
             metadata = _mapping(document.get("metadata"))
             for container in _containers(document):

@@ -72,7 +72,8 @@ def _controller(review: Review) -> list[str]:
     controller = review.controller
     if controller is None:
         return []
-    name = f"{controller.kind} {controller.namespace}/{controller.name} ({controller.file})"
+    place = f" ({controller.file})" if controller.file else ""
+    name = f"{controller.kind} {controller.namespace}/{controller.name}{place}"
     lines = [f"{name}: the arguments of ingress-nginx", *_names(controller.arguments)]
     if controller.service:
         lines += [f"Service {controller.service}: how clients reach ingress-nginx", *_names(controller.service_fields)]

@@ -127,7 +127,7 @@ class RegexHostReview(msgspec.Struct, frozen=True, kw_only=True):
 class ControllerReview(msgspec.Struct, frozen=True, kw_only=True):
     """The workload that runs the other controller, and what becomes of its arguments and of the fields of its Service.
 
-    `service` is `namespace/name`, empty if none is known.
+    `service` is `namespace/name`, empty if none is known. `file` is empty for a workload of a cluster.
     """
 
     kind: str

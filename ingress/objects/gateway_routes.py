@@ -186,7 +186,6 @@ class SessionPersistence(Wire, frozen=True):
 
     session_name: str = ""
     absolute_timeout: str = ""
-    idle_timeout: str = ""
     type: str = "Cookie"
     cookie_config: CookieConfig = CookieConfig()
 

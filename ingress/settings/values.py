@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from balancer.model.endpoints import LoadBalancing
 
@@ -188,15 +188,18 @@ def retry_words(text: str) -> tuple[str, ...]:
     return tuple(sorted(words))
 
 
-def word(meanings: Mapping[str, _Meaning]) -> Callable[[str], _Meaning]:
+class Word(Generic[_Meaning]):
     """A parser that takes one of some words, in that case, and gives what it means; white space does not count."""
 
-    def parse(text: str) -> _Meaning:
-        if text.strip() not in meanings:
-            raise InvalidValue(f"use {' or '.join(meanings)}")
-        return meanings[text.strip()]
+    __slots__ = ("meanings",)
 
-    return parse
+    def __init__(self, meanings: Mapping[str, _Meaning]) -> None:
+        self.meanings = meanings
+
+    def __call__(self, text: str) -> _Meaning:
+        if text.strip() not in self.meanings:
+            raise InvalidValue(f"use {' or '.join(self.meanings)}")
+        return self.meanings[text.strip()]
 
 
 def matching(pattern: re.Pattern[str], hint: str) -> Callable[[str], str]:

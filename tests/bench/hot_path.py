@@ -25,8 +25,7 @@ from balancer.http1.fields import client_response_head, endpoint_request_head, l
 from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
 from balancer.logs.accesslines import AccessLogFormat, AccessRecord, line_format
-from balancer.matching.gates.hooks import HookGate, HookScene, asked_with
-from balancer.matching.gates.verdicts import Asked
+from balancer.matching.gates.hooks import HookAsked, HookGate, HookScene
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.metrics.recorder import Recorder, RequestLabels
 from balancer.metrics.slots import SlotTable
@@ -201,7 +200,7 @@ def hooking(body: str, request: RequestHead, origin: Origin) -> Step:
     if caller is None:
         raise RuntimeError("the hook must be loaded")
     gate = HookGate(HookRule("tenant", "digest", (HookPhase("request", 0.02),)), caller)
-    asked = asked_with(Asked(request, origin, False), HookScene("shop/web"))
+    asked = HookAsked(request, origin, False, scene=HookScene("shop/web"))
     return lambda: gate.judge(asked, _never)
 
 

@@ -20,7 +20,6 @@ from tests.features.deploying.rendering import (
     FINGERPRINT,
     MANIFESTS,
     VALUES,
-    CannotRender,
     Document,
     chart,
     documents,
@@ -53,55 +52,6 @@ def test_helm_renders_what_is_kept(choice: str) -> None:
 def test_the_service_asks_for_its_zone_by_the_name_that_the_version_knows(kubernetes: str, distribution: str) -> None:
     rendered = documents(helm_template(VALUES / "default.yaml", kubernetes=kubernetes))
     assert only(rendered, "Service")["spec"]["trafficDistribution"] == distribution
-
-
-@needs_helm
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("secrets: {clusterWide: true, namespaces: [shop]}", "leave secrets.namespaces and secrets.names empty"),
-        ("secrets: {namespaces: [shop], names: {shop: [a]}}", "shop is in secrets.namespaces and in secrets.names"),
-        ("secrets: {namespace: [shop]}", "namespace"),
-        (
-            "configMaps: {clusterWide: true, names: {shop: [a]}}",
-            "leave configMaps.namespaces",
-        ),
-        (
-            "configMaps: {namespaces: [shop], names: {shop: [a]}}",
-            "shop is in configMaps.namespaces",
-        ),
-        ("{nodes: false, status: {fromNodes: true}}", "status.fromNodes needs nodes: true"),
-        ("webhook: {enabled: true, caBundle: a, from: [192.0.2.1/32]}", "webhook.secretName"),
-        ("webhook: {enabled: true, secretName: a, caBundle: b}", "webhook.from"),
-        ("webhook: {enabled: true, secretName: a, from: [192.0.2.1/32]}", "webhook.caBundle"),
-        ("hostPorts: {enabled: true}", "hostPorts.enabled needs kind: DaemonSet"),
-        ("{kind: DaemonSet, autoscaling: {enabled: true}}", "autoscaling.enabled needs kind: Deployment"),
-        ("service: {type: ClusterIP, nodePorts: {http: 30080}}", "service.nodePorts need service.type"),
-        (
-            "{gateway: {ports: {first: 20000, last: 20000}}, tcpServices: {'5432': 'db/a:1', '5433': 'db/b:1'}}",
-            "gateway.ports has too few numbers",
-        ),
-        ("{gateway: {enabled: true}, status: {fromNodes: true}}", "use gateway.addresses: shared"),
-        ("{tcpServices: {'80': 'db/a:1'}}", "tcpServices"),
-        ("{tcpServices: {'5432': 'postgres'}}", "tcpServices"),
-        ("{kind: StatefulSet}", "kind"),
-        ("{workers: many}", "workers"),
-        ("{podLabels: {app.kubernetes.io/name: other}}", "app.kubernetes.io/name"),
-        ("{extraEnv: [{name: POD_ZONE, value: zone-a}]}", "extraEnv"),
-        ("{fleet: {enabled: true}, status: {fromNodes: true}}", "fleet.enabled: replicas find each other"),
-        ('settings: {zone-aware-ruting: "true"}', "zone-aware-ruting is no key: did you mean zone-aware-routing?"),
-        ('settings: {zoneAwareRouting: "true"}', "did you mean zone-aware-routing?"),
-        ('settings: {banana: "true"}', "settings.banana is no key: docs/settings.md lists the keys"),
-        ('settings: {zone-aware-routing: "yes"}', "settings.zone-aware-routing"),
-        ("settings: {zone-rollout: half}", "settings.zone-rollout"),
-        ("settings: {proxy-request-buffering: on}", "settings.proxy-request-buffering"),
-        ("tmpSizeLimit: much", "tmpSizeLimit"),
-    ],
-)
-def test_values_that_contradict_each_other_are_refused(tmp_path: Path, given: str, said: str) -> None:
-    (tmp_path / "values.yaml").write_text(given)
-    with pytest.raises(CannotRender, match=re.escape(said)):
-        helm_template(tmp_path / "values.yaml")
 
 
 def test_the_manifests_are_what_the_chart_installs_by_default() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ingress.settings.table.option import NGINX_PREFIX
+from tests.fakes.endpoints import ScriptedEndpoint, answering
 from tests.features.hooks.serving import HOST, hooked, sent
 from tests.integration.wire import Connection, request_bytes
 
@@ -77,6 +78,17 @@ async def test_a_later_hook_sees_what_an_earlier_one_did() -> None:
         fields = sent(await served.ask("/", "X-A: client", "X-B: client"))
         assert fields["x-seen"] == "first None"
         assert fields["x-a"] == "first third"
+
+
+async def test_a_hook_reads_what_gates_say_and_not_what_clients_claim() -> None:
+    text = "@hook\ndef request(r):\n    return Reply(200, body=','.join(r.headers.all('x-user')))\n"
+    yes = answering(b"HTTP/1.1 200 OK\r\nX-User: alice\r\nContent-Length: 0\r\n\r\n")
+    async with ScriptedEndpoint(yes) as auth:
+        url = f"http://{auth.address}:{auth.port}/check"
+        said = {NGINX_PREFIX + "auth-url": url, NGINX_PREFIX + "auth-response-headers": "X-User"}
+        async with hooked(text, annotations=said) as served:
+            assert served.findings == ()
+            assert (await served.ask("/", "X-User: root")).body == b"alice"
 
 
 async def test_nothing_of_a_hook_stays_with_the_connection() -> None:

@@ -123,7 +123,8 @@ async def test_the_phases_of_the_demo_are_seen_within_two_seconds() -> None:
 
 STEADY = """
 (async () => {
-  const { State, matrix, serviceFigures } = await import("/ui/model.js");
+  const { State } = await import("/ui/state.js");
+  const { matrix, serviceFigures } = await import("/ui/figures.js");
   const state = new State();
   const rates = [];
   for (const at of %s) {
@@ -235,7 +236,9 @@ async def test_each_replica_shows_the_traffic_of_all(tmp_path: Path) -> None:
 
 DRY_RUN = """
 (async () => {
-  const { State, serviceFigures, verdict } = await import("/ui/model.js");
+  const { State } = await import("/ui/state.js");
+  const { serviceFigures } = await import("/ui/figures.js");
+  const { verdict } = await import("/ui/verdict.js");
   const state = new State();
   const row = { namespace: "shop", name: "cart", mode: "zonal", reason: "zone_local", dry_run: true, zones: [] };
   row.tried_text = "dry run: would keep 81 % in the zone, saving $412.00 a month";

@@ -347,5 +347,6 @@ def test_nothing_of_the_control_plane_is_even_imported() -> None:
     assert "cryptography" not in packages, "a worker makes no certificate, and starts sooner without"
     # What most workers never need takes memory in each of them.
     rare = {"balancer.explain.explaining", "balancer.workers.hook_callers", "zonal_hooks.limits", "ctypes", "pathlib"}
+    rare |= {"re2", "tempfile", "email.utils"}
     assert not modules & rare
     assert not packages & {"ngh2", "h2", "hpack"}, "nobody speaks HTTP/2 yet"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+import msgspec
+
 from balancer.errors import ErrorKind
 from balancer.matching.gates.verdicts import About, Asked, Deny, Gate, Go, NewPath, Reply, Resume, Verdict, Waiting
 
@@ -92,7 +94,7 @@ class _Asking:
             fields, withheld = self._asked.request.fields, self._withheld
             # An endpoint may read a name with `_` as the same name with `-`, as CGI does.
             odd = [name for name, _ in fields if b"_" in name and name.replace(b"_", b"-") in withheld]
-            return verdict._replace(removed=verdict.removed | withheld.union(odd))
+            return msgspec.structs.replace(verdict, removed=verdict.removed | withheld.union(odd))
         if isinstance(verdict, NewPath) or not _refuses(verdict):
             return verdict
         if _says_what_to_do(verdict) or not _says_what_to_do(self._refusal):

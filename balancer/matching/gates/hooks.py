@@ -8,59 +8,66 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.leading import onward_target
 from balancer.matching.gates.verdicts import PASSED, About, Asked, Deny, Gate, Go, Reply, Resume, Waiting
 from balancer.matching.gates.verdicts import Verdict as GateVerdict
-from balancer.model.hooks import HookPhase, HookRule
+from balancer.model.hooks import HookRule
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from zonal_hooks.messages import NO_CHOICE, Choice, Message, Request
 from zonal_hooks.verdicts import PASSED as HOOK_PASSED
 from zonal_hooks.verdicts import Denied, Failed, Passed, Replied, Verdict
 
 _NO_NAMES: Final[frozenset[bytes]] = frozenset()
-_VERDICTS: Final = (Passed, Denied, Replied, Failed)
+VERDICTS: Final = (Passed, Denied, Replied, Failed)
+"""All that a call may come to at once."""
+
 _POLICIES = {name.value: ZonePolicy(name) for name in (ZonePolicyName.OFF, ZonePolicyName.PREFER_ZONE)}
+
+
+class HookCall(Waiting, Protocol):
+    """A call that waits."""
+
+    def tell_to(self, tell: Callable[[Verdict], None]) -> None:
+        """Lets `tell` hear the verdict, once, after this call. Comes at once, unless the call is cancelled instead."""
 
 
 class HookCaller(Protocol):
     """Calls one hook with the settings of one route. It bounds the time of each call."""
 
-    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict | Waiting:
-        """The verdict, or what is waited for: then `tell` is called later, never before this call returns."""
+    def call(self, phase: str, message: Message) -> Verdict | HookCall:
+        """The verdict, or what is waited for."""
 
 
-class HookScene:
+class HookScene(msgspec.Struct, eq=False):
     """What hooks learn and leave behind about one request, beside the verdicts of gates.
 
-    `removed` are names in lower case that hooks took away or set, `body` is the whole body if a hook asks for it,
-    `choice` is what `pick` hooks chose, and `answered_by` the hook that answered. `route` is the object whose rules
-    hold, as namespace and name.
+    `route` is the object whose rules hold, as namespace and name. `said` is what gates and hooks have changed so far,
+    and `removed` are names in lower case that hooks took away or set. `body` is the whole body if a hook asks for it,
+    `choice` is what `pick` hooks chose, and `answered_by` the hook that answered.
     """
 
-    __slots__ = ("answered_by", "body", "choice", "removed", "route")
+    route: str = ""
+    said: Go = PASSED
+    removed: frozenset[bytes] = _NO_NAMES
+    body: bytes | None = None
+    choice: Choice = NO_CHOICE
+    answered_by: str = ""
 
-    def __init__(self, route: str = "") -> None:
-        self.route = route
-        self.removed = _NO_NAMES
-        self.body: bytes | None = None
-        self.choice: Choice = NO_CHOICE
-        self.answered_by = ""
+    def take(self, verdict: Go) -> None:
+        """Takes what a hook changes. It may set fields that earlier gates and hooks have added."""
+        self.said = changed(self.said, verdict.removed, verdict.added)
+        self.removed = self.removed | verdict.removed if self.removed else verdict.removed
 
 
-class HookAsked(Asked):
-    """A request at the hooks of its route."""
+class HookAsked(Asked, frozen=True, kw_only=True):
+    """A request at the gates and hooks of its route."""
 
     scene: HookScene
-
-
-def asked_with(asked: Asked, scene: HookScene) -> HookAsked:
-    """`asked` for hooks, which leave behind what they say in `scene`."""
-    made = HookAsked(*asked)
-    made.scene = scene
-    return made
 
 
 class HookGate:
@@ -86,56 +93,57 @@ class HookGate:
 
     def judge(self, asked: Asked, resume: Resume) -> GateVerdict | Waiting:
         """What the hook says before an endpoint is picked."""
-        if not self._before:
-            return PASSED
         scene = asked.scene if isinstance(asked, HookAsked) else HookScene()
-        return _HookTurn(self, self._before, asked, scene, resume).go_on()
+        return self.ask(asked, scene, resume, 0, PASSED)
+
+    def ask(self, asked: Asked, scene: HookScene, resume: Resume, at: int, said: Go) -> Go | Deny | Reply | HookTurn:
+        """Calls the functions from place `at` on, until one answers or waits. `said` is what those before changed."""
+        before, caller = self._before, self.caller
+        while at < len(before):
+            phase = before[at]
+            message = request_of(asked, scene, said)
+            if phase.name == "pick":
+                message.allow_choice()
+            told = caller.call(phase.name, message)
+            at += 1
+            if told is HOOK_PASSED:
+                continue
+            if not isinstance(told, VERDICTS):
+                return HookTurn(self, asked, scene, resume, at, said, told)
+            heard = self.hear(at, told, scene, said)
+            if not isinstance(heard, Go):
+                return heard
+            said = heard
+        return said
+
+    def hear(self, at: int, verdict: Verdict, scene: HookScene, said: Go) -> Go | Deny | Reply:
+        """What the verdict of the function before place `at` comes to. `Go`: what the hook changes so far."""
+        if isinstance(verdict, Passed):
+            if verdict.choice is not NO_CHOICE:
+                scene.choice = merged(scene.choice, verdict.choice)
+            return changed(said, verdict.edits.removed, verdict.edits.added)
+        if isinstance(verdict, Failed) and self._before[at - 1].passes_on_error:
+            return said
+        scene.answered_by = self.name
+        return answer_of(verdict)
 
 
-def about_hook(rule: HookRule) -> About:
-    """What an explanation says of a hook that it does not run."""
-    return About((f"Hook {rule.name} is asked. It is not run here, so the request is taken to pass.",))
+class HookTurn:
+    """A hook that waits about one request. `at` is the place of the function that comes next."""
 
+    __slots__ = ("_asked", "_at", "_calling", "_gate", "_resume", "_said", "_scene")
 
-class _HookTurn:
-    """The calls of one hook about one request. It is what is waited for while a call waits."""
-
-    __slots__ = ("_added", "_asked", "_at", "_calling", "_gate", "_phases", "_removed", "_resume", "_scene")
-
-    def __init__(
-        self, gate: HookGate, phases: tuple[HookPhase, ...], asked: Asked, scene: HookScene, resume: Resume
+    def __init__(  # noqa: PLR0917 -- the state of `HookGate.ask`
+        self, gate: HookGate, asked: Asked, scene: HookScene, resume: Resume, at: int, said: Go, calling: HookCall
     ) -> None:
         self._gate = gate
-        self._phases = phases
         self._asked = asked
         self._scene = scene
         self._resume = resume
-        self._at = 0
-        self._added: Fields = ()
-        self._removed = _NO_NAMES
-        self._calling: Waiting | None = None
-
-    def go_on(self) -> GateVerdict | Waiting:
-        """Calls what is left of the hook, until it answers, waits, or lets the request pass."""
-        caller, phases = self._gate.caller, self._phases
-        while self._at < len(phases):
-            phase = phases[self._at]
-            self._at += 1
-            message = request_of(self._asked, self._scene, self._removed, self._added)
-            if phase.name == "pick":
-                message.allow_choice()
-            told = caller.call(phase.name, message, self._heard)
-            if told is HOOK_PASSED:
-                continue
-            if not isinstance(told, _VERDICTS):
-                self._calling = told
-                return self
-            answer = self._take(phase, told)
-            if answer is not None:
-                return answer
-        if not self._added and not self._removed:
-            return PASSED
-        return Go(self._added, self._removed)
+        self._at = at
+        self._said = said
+        self._calling: Waiting | None = calling
+        calling.tell_to(self._heard)
 
     def cancel(self) -> None:
         """The client has left."""
@@ -148,27 +156,19 @@ class _HookTurn:
         if self._calling is None:
             return
         self._calling = None
-        answer: GateVerdict | Waiting | None = self._take(self._phases[self._at - 1], verdict)
-        if answer is None:
-            answer = self.go_on()
-        if isinstance(answer, Go | Deny | Reply):
-            self._resume(answer)
+        gate, scene, at = self._gate, self._scene, self._at
+        heard: Go | Deny | Reply | HookTurn = gate.hear(at, verdict, scene, self._said)
+        if isinstance(heard, Go):
+            heard = gate.ask(self._asked, scene, self._resume, at, heard)
+        if isinstance(heard, HookTurn):
+            self._calling = heard  # which resumes
+        else:
+            self._resume(heard)
 
-    def _take(self, phase: HookPhase, verdict: Verdict) -> Deny | Reply | None:
-        """Takes the verdict of one call. None: the request goes on."""
-        if isinstance(verdict, Passed):
-            (removed, added), choice = verdict.edits, verdict.choice
-            if self._added and removed:
-                self._added = tuple(field for field in self._added if field[0].lower() not in removed)
-            self._added += added
-            self._removed = self._removed | removed if self._removed else removed
-            if choice is not NO_CHOICE:
-                self._scene.choice = merged(self._scene.choice, choice)
-            return None
-        if isinstance(verdict, Failed) and phase.passes_on_error:
-            return None
-        self._scene.answered_by = self._gate.name
-        return answer_of(verdict)
+
+def about_hook(rule: HookRule) -> About:
+    """What an explanation says of a hook that it does not run."""
+    return About((f"Hook {rule.name} is asked. It is not run here, so the request is taken to pass.",))
 
 
 def answer_of(verdict: Verdict) -> Deny | Reply:
@@ -180,29 +180,34 @@ def answer_of(verdict: Verdict) -> Deny | Reply:
     return Reply(verdict.status, verdict.fields, verdict.body)
 
 
+def changed(said: Go, removed: frozenset[bytes], added: Fields) -> Go:
+    """`said` and then edits of a hook: `removed` are names in lower case, also of fields that were added before."""
+    if said is PASSED:
+        return Go(added, removed) if added or removed else PASSED
+    kept = tuple(field for field in said.added if field[0].lower() not in removed)
+    return Go(kept + added, said.removed | removed, said.editors)
+
+
 def merged(first: Choice, second: Choice) -> Choice:
     """What two hooks choose; the second one has the last word."""
     return first._replace(**{name: value for name, value in second._asdict().items() if value is not None})
 
 
-def request_of(asked: Asked, scene: HookScene, removed: frozenset[bytes] = _NO_NAMES, added: Fields = ()) -> Request:
-    """The request as a hook sees it: with what earlier gates and hooks have changed."""
+def request_of(asked: Asked, scene: HookScene, said: Go = PASSED) -> Request:
+    """The request as a hook sees it: with what earlier gates and hooks have changed, and the hook itself (`said`)."""
     request, origin = asked.request, asked.origin
-    fields = request.fields
-    if removed or scene.removed:
-        gone = removed | scene.removed
-        fields = tuple(field for field in fields if field[0] not in gone)
-    if added or asked.added:
-        fields += tuple(
-            (name.lower(), value)
-            for name, value in (*(field for field in asked.added if field[0].lower() not in removed), *added)
-        )
+    fields, before = request.fields, scene.said
+    if said is not PASSED:
+        before = changed(before, said.removed, said.added)
+    if before is not PASSED:
+        fields = tuple(field for field in fields if field[0] not in before.removed)
+        fields += tuple((name.lower(), value) for name, value in before.added)
     return Request(
+        fields,
         request.method,
         origin.host or request.authority,
         request.path,
         onward_target(request),
-        fields,
         origin.peer,
         origin.https,
         asked.request_id,

@@ -53,7 +53,7 @@ def led_to(request: RequestHead, verdict: NewPath, before: Go) -> LedHead:
 
 def onward_target(request: RequestHead) -> bytes:
     """The target that goes on to the endpoint if the route does not rewrite it."""
-    return request.onward if isinstance(request, LedHead) else request.target
+    return request.onward if type(request) is LedHead else request.target
 
 
 def sent_on(led: LedHead) -> RequestHead:
@@ -63,7 +63,7 @@ def sent_on(led: LedHead) -> RequestHead:
 
 def said_before(request: RequestHead) -> Go:
     """What gates have said of `request` on its way here."""
-    return request.before if isinstance(request, LedHead) else PASSED
+    return request.before if type(request) is LedHead else PASSED
 
 
 def is_led(request: RequestHead) -> bool:

@@ -22,7 +22,6 @@ from balancer.matching.gates.policy_preflight import PolicyPreflightGate
 from balancer.matching.gates.preflight import PreflightGate
 from balancer.matching.gates.redirects import AppRootGate, NameRedirectGate, TargetRedirectGate
 from balancer.matching.gates.route_redirect import RouteRedirectGate
-from balancer.matching.gates.scripts import ScriptGate
 from balancer.matching.gates.source_ranges import SourceGate
 from balancer.matching.gates.stored_limiting import LimitStore, StoredRateGate
 from balancer.matching.gates.tracing import RandomBits, TracingGate
@@ -130,7 +129,7 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
         case HookRule():
             return _hook_gate(rule, tools)
         case Tracing() | Script() | HostScript():
-            return TracingGate(rule, tools.random_bits) if isinstance(rule, Tracing) else ScriptGate(rule, tools.now)
+            return TracingGate(rule, tools.random_bits) if isinstance(rule, Tracing) else _script_gate(rule, tools)
         case PassedTls() | BlockedClients():
             return BlockingGate(rule) if isinstance(rule, BlockedClients) else PassedTlsGate()
         case (
@@ -161,6 +160,12 @@ def make_gate(rule: GateRule, tools: GateTools = _NO_TOOLS) -> Gate:
             return RefusingGate(about_users(rule.logins)) if sign_in is None else BasicAuthGate(rule, sign_in)
         case ExternalAuth() | BackendAuth():
             return _auth_gate(rule, tools)
+
+
+def _script_gate(rule: Script | HostScript, tools: GateTools) -> Gate:
+    from balancer.matching.gates.scripts import ScriptGate
+
+    return ScriptGate(rule, tools.now)
 
 
 def _auth_gate(rule: ExternalAuth | BackendAuth, tools: GateTools) -> Gate:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
+import msgspec
+
 from balancer.errors import ErrorKind
 from balancer.http.edits import ResponseEditor
 from balancer.http.messages import Fields, RequestHead
@@ -16,7 +18,7 @@ from balancer.http.target import host_name
 from balancer.logs.tracing.spans import SpanContext
 
 
-class Asked(NamedTuple):
+class Asked(msgspec.Struct, frozen=True):
     """A request at the gates of its route.
 
     `origin` says who the client is. `secure` says that the connection is TLS. `captures` are what the groups of the
@@ -39,7 +41,7 @@ class Asked(NamedTuple):
         return host_name(self.origin.host) if self.origin.host else self.request.host_name
 
 
-class Go(NamedTuple):
+class Go(msgspec.Struct, frozen=True):
     """The request goes on. Its endpoint gets the `added` fields, and none of the client's fields named in `removed`.
 
     Names in `removed` are in lower case. Added fields of an earlier gate are not removed. `editors` change the response

@@ -77,26 +77,6 @@ EXPIRY: Final = Definition(
     "Unix time when the certificate of a host expires.",
 )
 
-TOLD: Final = (
-    UPSTREAM_LATENCY,
-    CONNECTIONS,
-    REQUESTS_TOTAL,
-    PROCESSES,
-    CPU_SECONDS,
-    MEMORY,
-    VIRTUAL_MEMORY,
-    OLDEST_START,
-    BUILD,
-    CONFIG_HASH,
-    RELOAD_WELL,
-    RELOADED_AT,
-    SUCCESS,
-    FAILURES,
-    ORPHANS,
-    EXPIRY,
-)
-"""The metrics that a scrape derives from zonal's own counters and facts."""
-
 # Far from the numbers of zonal's own metrics, which count from 0.
 _FIRST_NUMBER: Final = 1000
 NUMBERS: Final = {definition.name: _FIRST_NUMBER + place for place, definition in enumerate(COUNTED)}

@@ -63,6 +63,13 @@ that it selects, and its ports say which port of tcpServices stands on which num
 {{- end }}
 {{- end }}
 
+{{- /* A value of the settings as text. Helm reads whole numbers as floats, and would write 1000000 as 1e+06. */ -}}
+{{- define "zonal.settingText" -}}
+{{- $text := toString . }}
+{{- if kindIs "float64" . }}{{ if eq . (floor .) }}{{ $text = printf "%.0f" . }}{{ end }}{{ end }}
+{{- $text }}
+{{- end }}
+
 {{- /* How zonal has to ask for the Secrets that it may read. */ -}}
 {{- define "zonal.secretScope" -}}
 {{- if .Values.secrets.clusterWide }}cluster{{ else if .Values.secrets.names }}name{{ else }}namespace{{ end }}

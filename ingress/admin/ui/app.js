@@ -3,13 +3,14 @@
 
 import { el, replace, shown, text } from "./dom.js";
 import { ExplainView } from "./explain.js";
+import { serviceFigures } from "./figures.js";
 import { FindingsView } from "./findings.js";
 import { FleetView } from "./fleet.js";
 import { ReplicaView } from "./replica.js";
 import { RoutesView } from "./routes.js";
 import { ServiceView } from "./service.js";
 import { ServicesView } from "./services.js";
-import { State, serviceFigures } from "./model.js";
+import { State } from "./state.js";
 import { ZonesView } from "./zones.js";
 
 const SILENT_MS = 4000;

@@ -1,15 +1,15 @@
 // Charts of the last minutes, drawn as SVG. They share one time axis and one cross-hair.
 
 import { el, replace, svg, text } from "./dom.js";
-import { NOTHING, rateText, secondsText } from "./model.js";
+import { NOTHING, rateText, secondsText } from "./texts.js";
 
 // In pixels at the usual size of letters; everything grows with them.
 const LETTERS = 15;
-let [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [132, 48, 10, 10, 20];
+const USUAL = { height: 132, left: 48, right: 10, top: 10, bottom: 20 };
 
-function measure() {
+function measured() {
   const grown = parseFloat(getComputedStyle(document.documentElement).fontSize) / LETTERS;
-  [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [132, 48, 10, 10, 20].map((length) => length * grown);
+  return Object.fromEntries(Object.entries(USUAL).map(([name, length]) => [name, length * grown]));
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
@@ -17,7 +17,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 // The span that is shown: as short as the data allows, and at most the one that was chosen.
 export const SPANS = [900, 3600];
 
-export function spanOf(points, now, most = SPANS[0]) {
+function spanOf(points, now, most = SPANS[0]) {
   const seconds = points.length ? now - points[0].at_epoch_seconds + points[0].seconds : 0;
   return Math.min(most, [60, 120, 300, 600, 900, 1800].find((span) => seconds <= span + 5) ?? 3600);
 }
@@ -44,7 +44,7 @@ const logarithmic = (low, high) => {
 };
 
 // One chart. `series` are {name, label, read, kind: area | line, dash}; areas are stacked in their order.
-export class Chart {
+class Chart {
   constructor({ title, series, format, scale, empty }) {
     Object.assign(this, { title, series, format, scale, empty });
     this.values = series.map((each) => el("b", null, NOTHING));
@@ -65,22 +65,22 @@ export class Chart {
   draw(all, now, cross, most) {
     this.now = now;
     this.cross = cross;
-    measure();
+    this.edges = measured();
     this.width = Math.max(this.plot.clientWidth, 240);
     this.span = spanOf(all, now, most);
     this.points = within(all, now, this.span);
-    this.plot.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
+    this.plot.setAttribute("viewBox", `0 0 ${this.width} ${this.edges.height}`);
     const scale = this.scale === "log" ? this.#log() : linear(this.#most());
     replace(this.plot, this.#axes(scale), this.#areas(scale), this.#lines(scale), this.#crossLine());
     this.#tell();
   }
 
   #x(at) {
-    return LEFT + (1 - (this.now - at) / this.span) * (this.width - LEFT - RIGHT);
+    return this.edges.left + (1 - (this.now - at) / this.span) * (this.width - this.edges.left - this.edges.right);
   }
 
   #y(scale, value) {
-    return TOP + (1 - Math.min(1, scale.place(value))) * (HEIGHT - TOP - BOTTOM);
+    return this.edges.top + (1 - Math.min(1, scale.place(value))) * (this.edges.height - this.edges.top - this.edges.bottom);
   }
 
   #most() {
@@ -99,8 +99,8 @@ export class Chart {
     const marks = scale.ticks.map((tick) => {
       const y = this.#y(scale, tick);
       return [
-        svg("line", { class: "grid", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }),
-        svg("text", { class: "tick", x: LEFT - 8, y: y + 4, "text-anchor": "end" }, this.format(tick)),
+        svg("line", { class: "grid", x1: this.edges.left, x2: this.width - this.edges.right, y1: y, y2: y }),
+        svg("text", { class: "tick", x: this.edges.left - 8, y: y + 4, "text-anchor": "end" }, this.format(tick)),
       ];
     });
     const steps = this.span <= 120 ? 30 : this.span / 5;
@@ -108,7 +108,7 @@ export class Chart {
       const label = back === 0 ? "now" : back < 120 ? `−${back} s` : `−${Math.round(back / 60)} min`;
       const x = this.#x(this.now - back);
       const anchor = back === 0 ? "end" : back === this.span ? "start" : "middle";
-      marks.push([svg("text", { class: "tick", x, y: HEIGHT - 4, "text-anchor": anchor }, label)]);
+      marks.push([svg("text", { class: "tick", x, y: this.edges.height - 4, "text-anchor": anchor }, label)]);
     }
     return marks;
   }
@@ -132,7 +132,7 @@ export class Chart {
     const parts = this.points.map((point, index) => {
       const [from, to] = [this.#x(point.at_epoch_seconds - point.seconds), this.#x(point.at_epoch_seconds)];
       const y = yOf(index).toFixed(1);
-      const [first, second] = [Math.max(LEFT, from).toFixed(1), Math.max(LEFT, to).toFixed(1)];
+      const [first, second] = [Math.max(this.edges.left, from).toFixed(1), Math.max(this.edges.left, to).toFixed(1)];
       return backwards ? `L${second} ${y}L${first} ${y}` : `L${first} ${y}L${second} ${y}`;
     });
     return (backwards ? parts.reverse() : parts).join("");
@@ -150,7 +150,7 @@ export class Chart {
             isOpen = false;
             continue;
           }
-          const x = Math.max(LEFT, this.#x(point.at_epoch_seconds - point.seconds / 2)).toFixed(1);
+          const x = Math.max(this.edges.left, this.#x(point.at_epoch_seconds - point.seconds / 2)).toFixed(1);
           path += `${isOpen ? "L" : "M"}${x} ${this.#y(scale, value).toFixed(1)}`;
           isOpen = true;
         }
@@ -161,7 +161,7 @@ export class Chart {
   #crossLine() {
     if (this.cross === null || this.cross === undefined) return [];
     const x = this.#x(this.cross);
-    return x < LEFT ? [] : svg("line", { class: "cross", x1: x, x2: x, y1: TOP, y2: HEIGHT - BOTTOM });
+    return x < this.edges.left ? [] : svg("line", { class: "cross", x1: x, x2: x, y1: this.edges.top, y2: this.edges.height - this.edges.bottom });
   }
 
   // What the cross-hair points at, or the newest values.
@@ -181,8 +181,8 @@ export class Chart {
 
   #point(offset) {
     if (!this.points) return;
-    const inside = this.width - LEFT - RIGHT;
-    const at = offset === null ? null : this.now - this.span * (1 - (offset - LEFT) / inside);
+    const inside = this.width - this.edges.left - this.edges.right;
+    const at = offset === null ? null : this.now - this.span * (1 - (offset - this.edges.left) / inside);
     this.onCross(at !== null && at <= this.now && at >= this.now - this.span ? at : null);
   }
 

@@ -1,10 +1,10 @@
 // What is wrong with objects of the cluster, and how it is repaired.
 
 import { el, replace, text } from "./dom.js";
-import * as m from "./model.js";
-import { Asked, heading, load, searchBox } from "./parts.js";
+import { Asked, heading, load, matching, searchBox } from "./parts.js";
+import * as texts from "./texts.js";
 
-export const SEVERITIES = {
+const SEVERITIES = {
   closed: ["bad", "Closed", "Answers 503, or is not served at all"],
   misrouted: ["bad", "Misrouted", "Another backend answers than meant"],
   unprotected: ["warn", "Unprotected", "A protection is missing"],
@@ -52,8 +52,8 @@ export class FindingsView {
   }
 
   #show() {
-    const rows = m.matching(this.findings, this.words, (each) => Object.values(each).join(" "));
-    text(this.count, this.findings.length ? `${m.number(rows.length)} of ${m.number(this.findings.length)}` : "");
+    const rows = matching(this.findings, this.words, (each) => Object.values(each).join(" "));
+    text(this.count, this.findings.length ? `${texts.number(rows.length)} of ${texts.number(this.findings.length)}` : "");
     if (!this.findings.length) {
       replace(this.list, el("div", { class: "calm-state" }, el("strong", null, "Nothing is wrong."), el("p", null, "Every object is served as its author asks. A mistake in an Ingress, a Service or the ConfigMap appears here within a second, with its repair.")));
       return;

@@ -1,9 +1,10 @@
 // All replicas together, as this one knows them: who there is, and the traffic of all of them from zone to zone.
 
 import { el, replace, text } from "./dom.js";
-import * as m from "./model.js";
+import { MONTH_SECONDS } from "./figures.js";
 import { heading, load, pill } from "./parts.js";
 import { Table } from "./table.js";
+import * as texts from "./texts.js";
 
 const EVERY_MS = 2000;
 const KEPT_MS = 15000;
@@ -25,10 +26,10 @@ export class FleetView {
       columns: [
         { title: "From", sort: (row) => row.from_zone, cell: (row) => el("span", { class: "zone-name" }, row.from_zone), class: "name" },
         { title: "To", sort: (row) => row.to_zone, cell: (row) => [el("span", { class: "zone-name" }, row.to_zone), " ", row.from_zone === row.to_zone ? pill("good", "same zone") : null] },
-        { title: "Req/s", sort: (row) => row.rate, number: true, cell: (row) => m.rateText(row.rate) },
-        { title: "5xx/s", sort: (row) => row.failing, number: true, level: 2, cell: (row) => m.rateText(row.failing) },
-        { title: "Requests", sort: (row) => row.requests ?? 0, number: true, level: 2, cell: (row) => m.number(row.requests ?? 0) },
-        { title: "$ a month", sort: (row) => row.dollars, number: true, cell: (row) => (row.from_zone === row.to_zone ? "free" : m.dollars(row.dollars)) },
+        { title: "Req/s", sort: (row) => row.rate, number: true, cell: (row) => texts.rateText(row.rate) },
+        { title: "5xx/s", sort: (row) => row.failing, number: true, level: 2, cell: (row) => texts.rateText(row.failing) },
+        { title: "Requests", sort: (row) => row.requests ?? 0, number: true, level: 2, cell: (row) => texts.number(row.requests ?? 0) },
+        { title: "$ a month", sort: (row) => row.dollars, number: true, cell: (row) => (row.from_zone === row.to_zone ? "free" : texts.dollars(row.dollars)) },
       ],
     });
     this.replicas = new Table({
@@ -39,8 +40,8 @@ export class FleetView {
         { title: "Replica", sort: (row) => row.name, cell: (row) => [row.name, " ", row.own ? pill("own", "this one") : null], class: "name" },
         { title: "Zone", sort: (row) => row.zone ?? "", cell: (row) => row.zone || el("span", { class: "muted" }, "unknown") },
         { title: "State", sort: (row) => row.state ?? "up", cell: (row) => [pill((row.state ?? "up") === "up" ? "good" : "bad", row.state ?? "up"), row.away ? [" ", pill("warn", "not ready: its links are sick")] : null] },
-        { title: "Heard", sort: (row) => row.age_seconds ?? 0, number: true, cell: (row) => (row.own ? el("span", { class: "muted" }, m.NOTHING) : m.secondsText(row.age_seconds ?? 0)) },
-        { title: "Requests", sort: (row) => row.requests ?? 0, number: true, level: 2, cell: (row) => m.number(row.requests ?? 0) },
+        { title: "Heard", sort: (row) => row.age_seconds ?? 0, number: true, cell: (row) => (row.own ? el("span", { class: "muted" }, texts.NOTHING) : texts.secondsText(row.age_seconds ?? 0)) },
+        { title: "Requests", sort: (row) => row.requests ?? 0, number: true, level: 2, cell: (row) => texts.number(row.requests ?? 0) },
       ],
     });
     this.node = el(
@@ -82,8 +83,8 @@ export class FleetView {
     const rows = this.#rates(fleet.flows ?? []);
     const all = sum(rows, (row) => row.rate);
     const stay = all ? sum(rows.filter((row) => row.from_zone === row.to_zone), (row) => row.rate) / all : null;
-    const stays = stay === null ? "" : `, ${m.percent(stay)} stay in their zone`;
-    text(this.count, `${m.number(replicas.length)} ${replicas.length === 1 ? "replica" : "replicas"} in ${zones.size} ${zones.size === 1 ? "zone" : "zones"}, ${m.rateText(all)} requests a second${stays}`);
+    const stays = stay === null ? "" : `, ${texts.percent(stay)} stay in their zone`;
+    text(this.count, `${texts.number(replicas.length)} ${replicas.length === 1 ? "replica" : "replicas"} in ${zones.size} ${zones.size === 1 ? "zone" : "zones"}, ${texts.rateText(all)} requests a second${stays}`);
     replace(this.notes, this.#notes(fleet));
     this.flows.show(rows);
     this.replicas.show(replicas);
@@ -97,7 +98,7 @@ export class FleetView {
     const rate = (flow, read) => (seconds > 0 ? Math.max(0, ((read(flow) ?? 0) - (read(before.get(pair(flow)) ?? {}) ?? 0)) / seconds) : 0);
     return flows.map((flow) => {
       const dollars = rate(flow, (each) => each.sent_bytes) * (flow.sent_price ?? 0) + rate(flow, (each) => each.received_bytes) * (flow.received_price ?? 0);
-      return { ...flow, name: pair(flow), rate: rate(flow, (each) => each.requests), failing: rate(flow, (each) => each.errors), dollars: (dollars / 1e9) * m.MONTH_SECONDS };
+      return { ...flow, name: pair(flow), rate: rate(flow, (each) => each.requests), failing: rate(flow, (each) => each.errors), dollars: (dollars / 1e9) * MONTH_SECONDS };
     });
   }
 

@@ -1,7 +1,7 @@
 // What several pages show in the same way.
 
 import { el } from "./dom.js";
-import * as m from "./model.js";
+import * as texts from "./texts.js";
 
 const MODES = {
   zonal: ["good", "zonal"],
@@ -19,10 +19,10 @@ export function modePill(row) {
 }
 
 export function shareBar(share, kind = "") {
-  if (share === null) return el("span", { class: "muted" }, m.NOTHING);
+  if (share === null) return el("span", { class: "muted" }, texts.NOTHING);
   const bar = el("i", { class: "bar-fill", "aria-hidden": "true" });
   bar.style.width = `${share * 100}%`;
-  return el("span", { class: `share ${kind}` }, el("span", { class: "bar-ground" }, bar), m.percent(share));
+  return el("span", { class: `share ${kind}` }, el("span", { class: "bar-ground" }, bar), texts.percent(share));
 }
 
 export function zoneChips(zones, own) {
@@ -52,6 +52,16 @@ export async function load(parts, service) {
 
 export function searchBox(label, onInput, value = "") {
   return el("input", { type: "search", placeholder: label, "aria-label": label, autocomplete: "off", spellcheck: "false", value, oninput: (event) => onInput(event.target.value) });
+}
+
+// The rows whose text has every one of `words`.
+export function matching(rows, words, textOf) {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!wanted.length) return rows;
+  return rows.filter((row) => {
+    const whole = textOf(row).toLowerCase();
+    return wanted.every((word) => whole.includes(word));
+  });
 }
 
 export function choices(label, options, chosen, choose) {

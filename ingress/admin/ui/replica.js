@@ -1,9 +1,9 @@
 // This replica: how it stands, its processes, its settings and its peers.
 
 import { el, replace } from "./dom.js";
-import * as m from "./model.js";
-import { Asked, pill, heading, load, searchBox, facts } from "./parts.js";
+import { Asked, facts, heading, load, matching, pill, searchBox } from "./parts.js";
 import { Table } from "./table.js";
+import * as texts from "./texts.js";
 
 const ZONE_SOURCES = { node: () => "the label of its node", pod: () => "the label of its pod", flag: () => ["the option ", el("code", { class: "whole" }, "--zone")], none: () => "nothing" };
 
@@ -66,7 +66,7 @@ export class ReplicaView {
   #show() {
     if (!this.all) return;
     const kept = this.only && !this.words ? this.all.filter((row) => (row.source ?? "default") !== "default") : this.all;
-    this.settings.show(m.matching(kept, this.words, (row) => `${row.name} ${row.value}`));
+    this.settings.show(matching(kept, this.words, (row) => `${row.name} ${row.value}`));
   }
 
   update(state) {
@@ -87,13 +87,13 @@ export class ReplicaView {
           ["Pod", it.pod],
           ["Version", it.build ? `${it.version}, ${it.build}` : it.version],
           ["State", it.problem ? pill("bad", it.problem) : pill("good", "ready")],
-          ["Up for", m.age(state.at - it.started_at_epoch_seconds)],
-          ["Configuration", `generation ${it.generation ?? 0}, ${m.age(state.at - it.published_at_epoch_seconds)} old, made in ${m.secondsText(it.translation_seconds)}`],
+          ["Up for", texts.age(state.at - it.started_at_epoch_seconds)],
+          ["Configuration", `generation ${it.generation ?? 0}, ${texts.age(state.at - it.published_at_epoch_seconds)} old, made in ${texts.secondsText(it.translation_seconds)}`],
           ["Source", it.source],
           ["Leader", it.leading === undefined || it.leading === null ? "no election" : it.leading ? "this replica writes status and Events" : "another replica"],
           ["API server", ages.length ? (it.api_problem ? pill("bad", it.api_problem) : pill("good", "answers")) : null],
-          ["Last news", ages.length ? ages.map(([kind, seconds]) => `${kind} ${m.age(seconds)}`).join(", ") : null],
-          ["Loop lag", m.secondsText(it.loop_lag_seconds ?? 0)],
+          ["Last news", ages.length ? ages.map(([kind, seconds]) => `${kind} ${texts.age(seconds)}`).join(", ") : null],
+          ["Loop lag", texts.secondsText(it.loop_lag_seconds ?? 0)],
         ]),
       ),
     );
@@ -104,9 +104,9 @@ export class ReplicaView {
   #processes(state) {
     const it = state.replica;
     const rows = [["parent", it.cpu_seconds, it.memory_bytes, it.started_at_epoch_seconds], ...(it.workers ?? []).map((each) => [`worker ${each.number ?? 0}`, each.cpu_seconds, each.memory_bytes, each.started_at_epoch_seconds])];
-    const open = (state) => m.number(it.connections?.[state] ?? 0);
+    const open = (kind) => texts.number(it.connections?.[kind] ?? 0);
     return [
-      el("table", { class: "small" }, el("thead", null, el("tr", null, ["Process", "CPU", "Memory", "Up for"].map((title) => el("th", { scope: "col" }, title)))), el("tbody", null, rows.map(([name, cpu, memory, started]) => el("tr", null, el("th", { scope: "row" }, name), el("td", null, m.secondsText(cpu ?? 0)), el("td", null, m.bytesText(memory ?? 0)), el("td", null, m.age(state.at - started)))))),
+      el("table", { class: "small" }, el("thead", null, el("tr", null, ["Process", "CPU", "Memory", "Up for"].map((title) => el("th", { scope: "col" }, title)))), el("tbody", null, rows.map(([name, cpu, memory, started]) => el("tr", null, el("th", { scope: "row" }, name), el("td", null, texts.secondsText(cpu ?? 0)), el("td", null, texts.bytesText(memory ?? 0)), el("td", null, texts.age(state.at - started)))))),
       el("p", { class: "muted" }, it.workers?.length ? "" : "This process serves requests itself. ", `Connections of clients: ${open("client_active")} at work, ${open("client_idle")} idle, ${open("http2_connections")} of them HTTP/2 with ${open("http2_streams")} streams. To endpoints: ${open("endpoint_active")} at work, ${open("endpoint_idle")} idle. `, it.worker_restarts ? `${it.worker_restarts} workers were replaced.` : ""),
     ];
   }

@@ -1,9 +1,9 @@
 // The table of routes, of all or of one Service.
 
 import { el } from "./dom.js";
-import * as m from "./model.js";
 import { pill, serviceHref } from "./parts.js";
 import { Table } from "./table.js";
+import * as texts from "./texts.js";
 
 export function routesTable(caption, empty, certificates = () => new Map()) {
   return new Table({
@@ -22,10 +22,10 @@ export function routesTable(caption, empty, certificates = () => new Map()) {
   });
 }
 
-const rate = (value) => (value === null ? m.NOTHING : m.rateText(value));
+const rate = (value) => (value === null ? texts.NOTHING : texts.rateText(value));
 
 function certificate(name, known) {
-  if (!name) return el("span", { class: "muted" }, m.NOTHING);
+  if (!name) return el("span", { class: "muted" }, texts.NOTHING);
   const days = known.get(name)?.days;
   if (days === undefined) return name;
   const tone = days < 7 ? "bad" : days < 21 ? "warn" : "good";

@@ -1,9 +1,10 @@
 // All routes.
 
 import { el, text } from "./dom.js";
-import * as m from "./model.js";
-import { Asked, heading, load, searchBox } from "./parts.js";
+import { Asked, heading, load, matching, searchBox } from "./parts.js";
 import { routesTable } from "./route_table.js";
+import { RouteRates } from "./samples.js";
+import * as texts from "./texts.js";
 
 const LOAD_MILLISECONDS = 5000; // a document of thousands of routes takes the server tens of milliseconds
 
@@ -14,7 +15,7 @@ export class RoutesView {
     this.asked = new Asked(query, {});
     this.words = this.asked.get("q");
     this.rows = [];
-    this.rates = new m.RouteRates();
+    this.rates = new RouteRates();
     this.certificates = new Map();
     this.count = el("p", { class: "muted", role: "status" });
     this.table = routesTable("Routes", "No route fits.", () => this.certificates);
@@ -41,7 +42,7 @@ export class RoutesView {
     try {
       const told = await load("routes,certificates");
       const now = told.at_epoch_seconds;
-      this.certificates = new Map((told.certificates ?? []).map((row) => [`${row.namespace}/${row.secret}`, { days: m.daysLeft(row.expires_at_epoch_seconds, now) }]));
+      this.certificates = new Map((told.certificates ?? []).map((row) => [`${row.namespace}/${row.secret}`, { days: texts.daysLeft(row.expires_at_epoch_seconds, now) }]));
       this.rows = this.rates.rows(told);
       this.#show();
     } catch (error) {
@@ -58,8 +59,8 @@ export class RoutesView {
   }
 
   #show() {
-    const rows = m.matching(this.rows, this.words, (row) => `${row.host}${row.path} ${row.namespace}/${row.ingress} ${row.backend} ${(row.features ?? []).join(" ")} ${row.certificate ?? ""}`);
-    text(this.count, rows.length === this.rows.length ? `${m.number(rows.length)} in all` : `${m.number(rows.length)} of ${m.number(this.rows.length)}`);
+    const rows = matching(this.rows, this.words, (row) => `${row.host}${row.path} ${row.namespace}/${row.ingress} ${row.backend} ${(row.features ?? []).join(" ")} ${row.certificate ?? ""}`);
+    text(this.count, rows.length === this.rows.length ? `${texts.number(rows.length)} in all` : `${texts.number(rows.length)} of ${texts.number(this.rows.length)}`);
     this.table.show(rows);
   }
 }

@@ -1,9 +1,9 @@
 // All Services.
 
 import { el, text } from "./dom.js";
-import * as m from "./model.js";
-import { Asked, choices, modePill, shareBar, zoneChips, heading, serviceHref, searchBox } from "./parts.js";
+import { Asked, choices, heading, matching, modePill, searchBox, serviceHref, shareBar, zoneChips } from "./parts.js";
 import { Table } from "./table.js";
+import * as texts from "./texts.js";
 
 const FILTERS = [
   ["all", "All", () => true],
@@ -33,11 +33,11 @@ export class ServicesView {
         { title: "Mode", sort: (each) => each.row.mode ?? "empty", cell: (each) => el("span", { title: each.row.tried_text || each.row.reason_text }, modePill(each.row)), class: "mode" },
         { title: "Own zone", sort: (each) => each.localShare, number: true, cell: (each) => shareBar(each.localShare) },
         { title: "Ready endpoints by zone", sort: (each) => each.endpoints, level: 3, cell: (each) => zoneChips(each.row.zones, this.own) },
-        { title: "Req/s", sort: (each) => each.requests, number: true, cell: (each) => m.rateText(each.requests) },
-        { title: "5xx/s", sort: (each) => each.errors, number: true, level: 2, cell: (each) => (each.errors ? el("span", { class: "text-bad" }, m.rateText(each.errors)) : el("span", { class: "muted" }, "0")) },
-        { title: "p99", sort: (each) => each.p99, number: true, level: 2, cell: (each) => m.secondsText(each.p99) },
-        { title: "Spill", sort: (each) => each.spill, number: true, level: 3, cell: (each) => m.percent(each.spill) },
-        { title: "$ a month", sort: (each) => each.dollars, number: true, level: 3, cell: (each) => m.dollars(each.dollars) },
+        { title: "Req/s", sort: (each) => each.requests, number: true, cell: (each) => texts.rateText(each.requests) },
+        { title: "5xx/s", sort: (each) => each.errors, number: true, level: 2, cell: (each) => (each.errors ? el("span", { class: "text-bad" }, texts.rateText(each.errors)) : el("span", { class: "muted" }, "0")) },
+        { title: "p99", sort: (each) => each.p99, number: true, level: 2, cell: (each) => texts.secondsText(each.p99) },
+        { title: "Spill", sort: (each) => each.spill, number: true, level: 3, cell: (each) => texts.percent(each.spill) },
+        { title: "$ a month", sort: (each) => each.dollars, number: true, level: 3, cell: (each) => texts.dollars(each.dollars) },
       ],
     });
     this.node = el("div", { class: "listing" }, heading("Services", this.count), el("div", { class: "tools" }, searchBox("Search Services, policies, reasons", (words) => this.#search(words), this.words), choices("Filter", FILTERS, this.filter, (name) => this.#choose(name))), this.table.node);
@@ -48,9 +48,9 @@ export class ServicesView {
     this.own = state.replica.own_zone;
     this.total = figures.length;
     const fits = FILTERS.find(([name]) => name === this.filter)[2];
-    const rows = m.matching(figures.filter(fits), this.words, (each) => `${each.name} ${each.row.policy ?? "off"} ${each.row.mode ?? "empty"} ${each.row.reason ?? ""}`);
+    const rows = matching(figures.filter(fits), this.words, (each) => `${each.name} ${each.row.policy ?? "off"} ${each.row.mode ?? "empty"} ${each.row.reason ?? ""}`);
     this.state = state;
-    text(this.count, rows.length === this.total ? `${m.number(this.total)} in all` : `${m.number(rows.length)} of ${m.number(this.total)}`);
+    text(this.count, rows.length === this.total ? `${texts.number(this.total)} in all` : `${texts.number(rows.length)} of ${texts.number(this.total)}`);
     this.table.show(rows);
   }
 

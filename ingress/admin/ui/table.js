@@ -1,7 +1,6 @@
 // A table of any length: sorted by its headings, and only the rows that can be seen are in the document.
 
 import { el, replace } from "./dom.js";
-import { sorted } from "./model.js";
 
 const AROUND = 8; // rows beyond the edge, so that scrolling shows no gap
 
@@ -89,6 +88,18 @@ export class Table {
     event.preventDefault();
     this.node.scrollTop += rows * this.rowHeight;
   }
+}
+
+const order = (one, other) => (one < other ? -1 : one > other ? 1 : 0);
+
+// Sorted by what `read` returns; rows without a value come last in both directions, and equal ones by name.
+function sorted(rows, read, direction) {
+  const compared = (a, b) => {
+    const [left, right] = [read(a) ?? null, read(b) ?? null];
+    if (left === null || right === null) return (left === null) - (right === null);
+    return order(left, right) * direction;
+  };
+  return [...rows].sort((a, b) => compared(a, b) || order(a.name, b.name));
 }
 
 const classOf = (column) => [column.number ? "number" : "", column.level ? `level-${column.level}` : "", column.class ?? ""].filter(Boolean).join(" ") || null;

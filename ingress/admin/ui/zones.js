@@ -1,12 +1,14 @@
 // Zones: what a first look should tell.
 
-import { el, replace, text } from "./dom.js";
-import * as m from "./model.js";
-import { Asked, choices, modePill, pill, serviceHref } from "./parts.js";
 import { SPANS, timelineCharts } from "./charts.js";
+import { el, replace, text } from "./dom.js";
+import { matrix, summary } from "./figures.js";
+import { Asked, choices, modePill, pill, serviceHref } from "./parts.js";
+import * as texts from "./texts.js";
+import { sickText, verdict } from "./verdict.js";
 
 function tile(label) {
-  const value = el("strong", null, m.NOTHING);
+  const value = el("strong", null, texts.NOTHING);
   const note = el("small");
   return { node: el("div", { class: "tile" }, el("span", null, label), value, note), value, note };
 }
@@ -40,9 +42,9 @@ export class ZonesView {
 
   update(state, figures) {
     this.state = state;
-    const verdict = m.verdict(state, figures);
-    this.verdict.className = `verdict tone-${verdict.tone}`;
-    text(this.verdict, verdict.text);
+    const { tone, text: sentence } = verdict(state, figures);
+    this.verdict.className = `verdict tone-${tone}`;
+    text(this.verdict, sentence);
     this.#tell(state);
     replace(this.sick, this.#sick(figures));
     replace(this.matrix, this.#matrix(state));
@@ -70,26 +72,26 @@ export class ZonesView {
   }
 
   #tell(state) {
-    const now = m.summary(state);
+    const now = summary(state);
     const [requests, local, errors, latency, cost] = this.tiles;
-    text(requests.value, m.rateText(now.requests));
-    text(requests.note, `to ${m.number(state.services.size)} ${state.services.size === 1 ? "Service" : "Services"}`);
-    text(local.value, m.percent(now.localShare));
-    text(local.note, now.spillShare > 0 ? `${m.percent(now.spillShare)} spilled by load or health` : state.replica.own_zone ? `in ${state.replica.own_zone}` : "own zone unknown");
+    text(requests.value, texts.rateText(now.requests));
+    text(requests.note, `to ${texts.number(state.services.size)} ${state.services.size === 1 ? "Service" : "Services"}`);
+    text(local.value, texts.percent(now.localShare));
+    text(local.note, now.spillShare > 0 ? `${texts.percent(now.spillShare)} spilled by load or health` : state.replica.own_zone ? `in ${state.replica.own_zone}` : "own zone unknown");
     local.node.dataset.tone = now.localShare === null ? "" : now.localShare > 0.5 ? "good" : "warn";
-    text(errors.value, m.rateText(now.errors));
-    text(errors.note, now.errors ? `${m.percent(now.errorShare)} of requests` : "5xx a second");
+    text(errors.value, texts.rateText(now.errors));
+    text(errors.note, now.errors ? `${texts.percent(now.errorShare)} of requests` : "5xx a second");
     errors.node.dataset.tone = now.errors > 0 ? "bad" : "";
-    text(latency.value, `${m.secondsText(now.p99Local)} / ${m.secondsText(now.p99Remote)}`);
+    text(latency.value, `${texts.secondsText(now.p99Local)} / ${texts.secondsText(now.p99Remote)}`);
     text(latency.note, "of the last seconds");
     const saved = now.blind - now.dollars;
-    text(cost.value, m.dollars(now.dollars));
-    text(cost.note, saved >= 0 ? `saves ${m.dollars(saved)} against zone\u2011blind` : `${m.dollars(-saved)} more than zone\u2011blind`);
+    text(cost.value, texts.dollars(now.dollars));
+    text(cost.note, saved >= 0 ? `saves ${texts.dollars(saved)} against zone\u2011blind` : `${texts.dollars(-saved)} more than zone\u2011blind`);
     cost.node.dataset.tone = saved > 0 ? "good" : "";
   }
 
   #matrix(state) {
-    const { own, order, flows, total, zones } = m.matrix(state);
+    const { own, order, flows, total, zones } = matrix(state);
     if (!order.length) return el("p", { class: "empty" }, "No zone is known yet.");
     const head = el("tr", null, el("th", { scope: "col" }, el("span", { class: "corner" }, "from ↓ to →")), order.map((zone) => el("th", { scope: "col" }, this.#zone(zones.get(zone), zone, own))));
     const rows = order.map((from) => this.#row(from, order, flows, total, own, state));
@@ -120,10 +122,10 @@ export class ZonesView {
     return el(
       "td",
       { class: `flow ${isLocal ? "local" : "remote"}` },
-      el("strong", null, m.percent(share)),
-      el("span", null, `${m.rateText(flow.requests)} req/s`),
-      el("span", null, `${m.bytesText(flow.bytes)}/s`),
-      el("span", null, isLocal ? "free" : `${m.dollars(flow.dollars)} a month`),
+      el("strong", null, texts.percent(share)),
+      el("span", null, `${texts.rateText(flow.requests)} req/s`),
+      el("span", null, `${texts.bytesText(flow.bytes)}/s`),
+      el("span", null, isLocal ? "free" : `${texts.dollars(flow.dollars)} a month`),
       fillBar,
     );
   }
@@ -137,7 +139,7 @@ export class ZonesView {
   #sick(figures) {
     const sick = figures.filter((each) => each.sick.length);
     if (!sick.length) return null;
-    const rows = sick.slice(0, 8).flatMap((each) => each.sick.map((zone) => el("li", null, el("a", { href: serviceHref(each.name) }, each.name), el("span", null, m.sickText(zone)))));
+    const rows = sick.slice(0, 8).flatMap((each) => each.sick.map((zone) => el("li", null, el("a", { href: serviceHref(each.name) }, each.name), el("span", null, sickText(zone)))));
     return el("section", { class: "card", "aria-labelledby": "sick-title" }, el("h2", { id: "sick-title" }, "Sick zones"), el("ol", { class: "changes" }, rows));
   }
 
@@ -146,7 +148,7 @@ export class ZonesView {
     all.sort((a, b) => b.at_epoch_seconds - a.at_epoch_seconds);
     if (!all.length) return el("li", { class: "empty" }, "No Service has changed its mode since this replica began to watch.");
     return all.slice(0, 8).map((change) =>
-      el("li", null, el("time", null, `${m.age(state.at - change.at_epoch_seconds)} ago`), el("a", { href: serviceHref(change.name) }, change.name), modePill(change), el("code", null, change.reason || "")),
+      el("li", null, el("time", null, `${texts.age(state.at - change.at_epoch_seconds)} ago`), el("a", { href: serviceHref(change.name) }, change.name), modePill(change), el("code", null, change.reason || "")),
     );
   }
 }

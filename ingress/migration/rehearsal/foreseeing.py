@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from balancer.errors import Refusal
 from balancer.http.messages import Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
@@ -18,7 +20,7 @@ from balancer.matching.gates.verdicts import PASSED, Asked, Deny, Gate, NewPath,
 from balancer.matching.routing import compile_routes
 from balancer.matching.served import Match, Served
 from balancer.model.entry_points import HTTP, HTTPS
-from balancer.model.gates import CorsPreflight, protecting
+from balancer.model.gates import CorsPreflight
 from balancer.model.publication import RoutingModel
 from balancer.model.routes import Branch
 from balancer.proxy.answers import ANSWERS
@@ -32,14 +34,13 @@ class Foreseen(NamedTuple):
 
     `status` is that of an answer of zonal itself, 0 if the request goes on. `names` are those under which ingress-nginx
     would log the backends of the route, `place` says the route in words. `unknown`: gates judge whose verdict nobody
-    can foresee. `protects`: a gate of the route may keep a client out. `preflights`: the route answers for CORS.
+    can foresee. `preflights`: the route answers for CORS.
     """
 
     status: int = 0
     names: frozenset[str] = frozenset()
     place: str = ""
     unknown: bool = False
-    protects: bool = False
     preflights: bool = False
 
 
@@ -87,7 +88,7 @@ class Oracle:
         gates = match.served.secure_gates if asked.secure else match.served.plain_gates
         if match.served.closed or not gates:
             return facts
-        return self._judged(asked._replace(request=led, captures=match.captures), gates, facts)
+        return self._judged(msgspec.structs.replace(asked, request=led, captures=match.captures), gates, facts)
 
     def _judged(self, asked: Asked, gates: Collection[Gate], facts: Foreseen) -> Foreseen:
         unknown = False
@@ -132,7 +133,6 @@ class Oracle:
                 status,
                 names,
                 "the default backend" if is_default else f"{route.path} of {route.owner.full_name}",
-                protects=bool(protecting(route.gates)),
                 preflights=any(isinstance(rule, CorsPreflight) for rule in route.gates),
             )
             known = self._facts[id(served)] = served, made

@@ -18,7 +18,7 @@ from ingress.objects.names import LABEL, SUBDOMAIN
 from ingress.settings.table.option import CLUSTER, INGRESS, Option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean, path_prefixes, word
+from ingress.settings.values import InvalidValue, Word, go_boolean, path_prefixes
 
 # Each request is compared with every expression of a list.
 _BLOCKED_MOST = 500
@@ -218,7 +218,7 @@ ACCESS_OPTIONS = (
         name="path-parameters",
         sources=CLUSTER,
         fills=(AccessSettings, "path_parameters"),
-        grammar=word({each.value: each for each in PathParameters}),
+        grammar=Word({each.value: each for each in PathParameters}),
         default="refuse",
         doc="what a `;` in a path means, where servlet containers read parameters. `refuse`: 400 where the path without"
         " its parameters has a gate that the path as it stands has not; elsewhere the `;` is a part of its segment."

@@ -14,7 +14,7 @@ from balancer.model.policies import Affinity
 from ingress.findings import Severity
 from ingress.settings.table.option import INGRESS, ROUTE, Option
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, integer, matching, word
+from ingress.settings.values import COOKIE_NAME, InvalidValue, Word, go_boolean, integer, matching
 
 # No name is longer (RFC 1035 2.3.4). The model repeats it for every path of an Ingress.
 _DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
@@ -74,21 +74,21 @@ AFFINITY_OPTIONS = (
         name="affinity",
         sources=INGRESS,
         fills=(AffinityOptions, "by_cookie"),
-        grammar=word({"cookie": True}),
+        grammar=Word({"cookie": True}),
         doc="`cookie`: a client stays with its endpoint, see [canary](canary.md)",
     ),
     Option(
         name="affinity-mode",
         sources=INGRESS,
         fills=(Affinity, "persistent"),
-        grammar=word({"balanced": False, "persistent": True}),
+        grammar=Word({"balanced": False, "persistent": True}),
         doc="`balanced` (a key that a consistent hash leads to an endpoint) or `persistent` (the endpoint itself)",
     ),
     Option(
         name="affinity-canary-behavior",
         sources=INGRESS,
         fills=(AffinityOptions, "sticky"),
-        grammar=word({"sticky": True, "legacy": False}),
+        grammar=Word({"sticky": True, "legacy": False}),
         doc="on a canary: `sticky` (a client that came to the canary stays there) or `legacy` (the rules decide for"
         " each request)",
     ),

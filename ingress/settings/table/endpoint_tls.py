@@ -15,7 +15,7 @@ from ingress.settings.near_names import near
 from ingress.settings.table.listener_tls import CIPHERS, versions
 from ingress.settings.table.option import INGRESS, Option
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import HarmlessValue, InvalidValue, integer, matching, word
+from ingress.settings.values import HarmlessValue, InvalidValue, Word, integer, matching
 
 _SECURE = frozenset({"https", "grpcs"})
 _OTHER_PROTOCOLS = frozenset({"FCGI"})
@@ -73,7 +73,7 @@ def backend_protocol(text: str) -> EndpointScheme:
         raise HarmlessValue("use HTTP, HTTPS, GRPC or GRPCS") from None
 
 
-on_off = word({"on": True, "off": False})
+on_off = Word({"on": True, "off": False})
 """`on` or `off`, case-sensitive as in ingress-nginx."""
 
 

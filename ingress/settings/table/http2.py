@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from balancer.model.settings import Http2Engine, Http2Settings
 from ingress.settings.table.option import CLUSTER, Option
-from ingress.settings.values import InvalidValue, go_boolean, integer, size, word
+from ingress.settings.values import InvalidValue, Word, go_boolean, integer, size
 
 _HEAD_BYTES_LEAST, _HEAD_BYTES_MOST = 4 * 1024, 1024 * 1024
 _UNREAD_BYTES_LEAST = 1024 * 1024
@@ -50,7 +50,7 @@ HTTP2_OPTIONS = (
         name="http2-engine",
         sources=CLUSTER,
         fills=(Http2Settings, "engine"),
-        grammar=word({engine.value: engine for engine in Http2Engine}),
+        grammar=Word({engine.value: engine for engine in Http2Engine}),
         default="ngh2",
         doc="the library that does the frames: `ngh2` (nghttp2, fast) or `h2` (hyper-h2, pure Python). New connections"
         " have it",

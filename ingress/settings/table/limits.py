@@ -16,7 +16,7 @@ from ingress.findings import Severity
 from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import closing
-from ingress.settings.values import InvalidValue, integer, word
+from ingress.settings.values import InvalidValue, Word, integer
 
 _UNLIMITED = closing(Severity.UNPROTECTED, "clients may send as much as they like")
 _APART = closing(Severity.UNPROTECTED, "each replica lets the whole rate pass")
@@ -133,7 +133,7 @@ LIMIT_OPTIONS = (
         sources=ROUTE,
         prefix=OWN_PREFIX,
         fills=(LimitSettings, "scope"),
-        grammar=word(_SCOPES),
+        grammar=Word(_SCOPES),
         default="replica",
         doc="who counts requests of `limit-rps` and `limit-rpm` together: `replica`, its workers; `fleet`, all replicas"
         " that tell each other, or exactly with `--limit-store` ([fleet.md](fleet.md)); without other replicas as"

@@ -13,6 +13,7 @@ from ingress.settings.request_values import virtual_host
 from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import (
+    Word,
     go_boolean,
     integer,
     on_or_off,
@@ -20,7 +21,6 @@ from ingress.settings.values import (
     retry_words,
     seconds,
     size,
-    word,
 )
 
 # A tenant's connection may be idle for an hour at most. The ConfigMap, which belongs to the operator, may allow more.
@@ -148,7 +148,7 @@ ROUTE_OPTIONS = (
         name="proxy-http-version",
         sources=ROUTE,
         fills=(RoutePolicy, "http_1_0"),
-        grammar=word({"1.1": False, "1.0": True}),
+        grammar=Word({"1.1": False, "1.0": True}),
         default="1.1",
         doc="`1.0` or `1.1`: the version that endpoints are spoken to in. In 1.0 each request has a connection of its"
         " own, nothing may become a tunnel, and a body without a length is collected first; one of more than 1 MiB is"

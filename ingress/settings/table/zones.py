@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.model.zones import ClientNetwork, FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
 from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
-from ingress.settings.values import boolean, duration_or_none, integer, percent, word
+from ingress.settings.values import Word, boolean, duration_or_none, integer, percent
 from ingress.settings.zone_values import (
     PolicyChoice,
     Toll,
@@ -97,7 +97,7 @@ def _of_backend(name: str, field: str, *, grammar: Callable[[str], Any], default
 def _of_fleet(name: str, field: str, *, doc: str, default: str = "on") -> Option:
     """A row about what replicas make of what they tell each other, which fills a field of `ZoneFactSettings`."""
     fills = (ZoneFactSettings, field)
-    return Option(name=name, sources=CLUSTER, fills=fills, grammar=word(_FLEET_USES), default=default, doc=doc)
+    return Option(name=name, sources=CLUSTER, fills=fills, grammar=Word(_FLEET_USES), default=default, doc=doc)
 
 
 ZONE_OPTIONS = (
@@ -166,7 +166,7 @@ ZONE_OPTIONS = (
     _of_backend(
         "zone-evacuation",
         "asked_evacuation",
-        grammar=word(_EVACUATIONS),
+        grammar=Word(_EVACUATIONS),
         default="auto",
         doc='`"true"`: requests leave a zone whose answers fail more often than those of other zones, and return'
         ' when it is well. `"dry-run"`: that is judged and told, and no request leaves. `"false"`: no zone is left'

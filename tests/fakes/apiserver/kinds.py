@@ -116,7 +116,9 @@ RESOURCES = (
         has_generation=True,
         empty={"spec": {}},
     ),
+    Resource("apps", "v1", "daemonsets", "DaemonSet", ("ds",), has_status=True, has_generation=True),
     Resource("apps", "v1", "deployments", "Deployment", ("deploy",), has_status=True, has_generation=True),
+    Resource("apps", "v1", "statefulsets", "StatefulSet", ("sts",), has_status=True, has_generation=True),
     Resource(
         "coordination.k8s.io",
         "v1",

@@ -56,7 +56,7 @@ def _outcome(engine: Engine, step: Step) -> object:
     counted = engine.budgets.errors, engine.budgets.heard, engine.budgets.ours, engine.budgets.opened
     done = _in_one_order(done) if isinstance(done, list) else done
     may_say, kept = engine.has_bytes(), [engine.queued(stream) for stream in (1, 3, 5, 7, 9)]
-    return done, may_say, kept, engine.queued_in_all(), engine.open_streams, engine.peer_max_streams, counted
+    return done, may_say, kept, engine.queued_in_all(), engine.peer_max_streams, counted
 
 
 def _in_one_order(events: list[Event]) -> list[Event]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from tests.unit.zonal_hooks.test_messages import request
-from zonal_hooks.calling import UNWATCHED, Running, Watch, begin
+from zonal_hooks.calling import Running, Watch, begin
 from zonal_hooks.loading import load_text
+from zonal_hooks.messages import Edits
 from zonal_hooks.verdicts import PASSED, Denied, Failed, Passed, Verdict
 
 START = "import asyncio\nfrom zonal_hooks import Deny, hook\n@hook(timeout='50ms')\n"
@@ -20,7 +22,7 @@ async def called(body: str, *, is_async: bool = True, seconds: float = 5.0) -> t
     kind = "async def" if is_async else "def"
     function = load_text("x", f"{START}{kind} request(r):\n{lines}").functions["request"]
     asked = request()
-    told = begin(function, asked, None, UNWATCHED)
+    told = begin(function, asked, None, Watch())
     if not isinstance(told, Running):
         return told, False
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
@@ -37,9 +39,26 @@ async def test_a_coroutine_without_anything_to_await_answers_at_once() -> None:
     assert await called("return Deny(401)") == (Denied(401), False)
 
 
+async def test_a_coroutine_that_waits_unseen_is_closed() -> None:
+    """A decorator hides from the loader that there is something to await."""
+    text = "import functools, types\nfrom zonal_hooks import hook\nCLOSED = []\n@types.coroutine\ndef odd():\n"
+    text += "    try:\n        yield 7\n    finally:\n        CLOSED.append(1)\n@hook\nasync def request(r): pass\n"
+    function = load_text("x", text).functions["request"]
+    odd = function.call.__globals__["odd"]
+    function.call = lambda _: _awaiting(odd)
+    asked = request()
+    told = begin(function, asked, None, Watch())
+    assert isinstance(told, Failed)
+    assert (told.outcome, odd.__globals__["CLOSED"]) == ("invalid", [1])
+
+
+async def _awaiting(what: Callable[[], Awaitable[None]]) -> None:
+    await what()
+
+
 async def test_a_coroutine_that_awaits_answers_later() -> None:
     assert await called("await asyncio.sleep(0)\nr.set_header('x-a', '1')") == (
-        Passed(edits=(frozenset({b"x-a"}), ((b"x-a", b"1"),))),  # type: ignore[arg-type]
+        Passed(Edits(frozenset({b"x-a"}), ((b"x-a", b"1"),))),
         True,
     )
 
@@ -119,11 +138,11 @@ async def test_generators_are_no_answers() -> None:
 async def test_the_time_of_each_step_is_told() -> None:
     text = "import asyncio, time\nfrom zonal_hooks import hook\n@hook\nasync def request(r):\n"
     text += "    time.sleep(0.02)\n    await asyncio.sleep(0)\n    time.sleep(0.02)\n"
-    held: list[float] = []
+    held: list[tuple[str, float]] = []
 
     class Noting(Watch):
-        def leave(self, seconds: float) -> None:
-            held.append(seconds)
+        def tell(self, name: str, seconds: float) -> None:
+            held.append((name, seconds))
 
     asked = request()
     told = begin(load_text("x", text).functions["request"], asked, None, Noting())
@@ -131,13 +150,13 @@ async def test_the_time_of_each_step_is_told() -> None:
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
     told.wait(5, asked, answer.set_result)
     assert await answer is PASSED
-    assert len([each for each in held if each >= 0.02]) == 2
+    assert len([name for name, seconds in held if (name, seconds >= 0.02) == ("x", True)]) == 2
 
 
 async def test_a_call_that_is_cancelled_tells_nothing() -> None:
     text = START + "async def request(r):\n    await asyncio.sleep(3600)\n"
     asked = request()
-    told = begin(load_text("x", text).functions["request"], asked, None, UNWATCHED)
+    told = begin(load_text("x", text).functions["request"], asked, None, Watch())
     assert isinstance(told, Running)
     said: list[Verdict] = []
     told.wait(5, asked, said.append)
@@ -150,7 +169,7 @@ async def test_a_call_that_is_cancelled_tells_nothing() -> None:
 async def test_a_call_may_get_more_time_when_its_time_is_over() -> None:
     text = START + "async def request(r):\n    await asyncio.sleep(3600)\n"
     asked = request()
-    told = begin(load_text("x", text).functions["request"], asked, None, UNWATCHED)
+    told = begin(load_text("x", text).functions["request"], asked, None, Watch())
     assert isinstance(told, Running)
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
     more = [0.0, 0.001, 0.001]

@@ -20,7 +20,7 @@ from zonal_hooks.talking import (
 )
 from zonal_hooks.verdicts import Denied, Failed, Passed, Replied
 
-CALL = Call(7, "tenant", "request", "{}", b"GET", b"a.test", b"/", b"/", ((b"x-a", b"\xff"),))
+CALL = Call(7, "tenant", "request", "{}", ((b"x-a", b"\xff"),), b"GET", b"a.test", b"/", b"/")
 
 
 def test_messages_arrive_however_they_are_cut() -> None:

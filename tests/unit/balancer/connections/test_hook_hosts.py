@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,8 +57,11 @@ class Host:
 
     async def ask(self, path: str = "/") -> Verdict:
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        told = self.caller.call("request", request(path=path.encode()), answer.set_result)
-        return told if isinstance(told, Denied | Failed) else await answer
+        told = self.caller.call("request", request(path=path.encode()))
+        if not isinstance(told, IsolatedCall):
+            return told
+        told.tell_to(answer.set_result)
+        return await answer
 
     async def asked_until_it_runs(self) -> Verdict:
         verdict = await self.ask()
@@ -78,9 +82,8 @@ async def hosting(absences: Absences = NEVER_ABSENT) -> AsyncIterator[Host]:
 
 async def test_a_namespace_with_many_calls_leaves_others_room() -> None:
     async with hosting() as host:
-        asked = Request(b"GET", b"shop.test", b"/", b"/", (), route="greedy/x")
-        told: list[Verdict] = []
-        greedy = [host.caller.call("request", asked, told.append) for _ in range(2000)]
+        asked = Request((), b"GET", b"shop.test", b"/", b"/", route="greedy/x")
+        greedy = [host.caller.call("request", asked) for _ in range(2000)]
         refused = [each for each in greedy if isinstance(each, Failed)]
         assert len(refused) == 2000 - 512
         assert await host.ask() == Denied(451)
@@ -88,12 +91,30 @@ async def test_a_namespace_with_many_calls_leaves_others_room() -> None:
 
 async def test_what_is_too_long_to_be_told_fails_and_takes_no_room() -> None:
     async with hosting() as host:
-        long = Request(b"GET", b"shop.test", b"/", b"/", ((b"x-a", bytes(MESSAGE_BYTES_MOST)),), route="shop/x")
-        told = [host.caller.call("request", long, lambda _: None) for _ in range(512)]
+        long = Request(((b"x-a", bytes(MESSAGE_BYTES_MOST)),), b"GET", b"shop.test", b"/", b"/", route="shop/x")
+        told = [host.caller.call("request", long) for _ in range(512)]
         assert {each.outcome for each in told if isinstance(each, Failed)} == {"invalid"}
         assert host.ended == [("x", each) for each in told]
-        short = Request(b"GET", b"shop.test", b"/", b"/", (), route="shop/x")
-        assert isinstance(host.caller.call("request", short, lambda _: None), IsolatedCall)
+        short = Request((), b"GET", b"shop.test", b"/", b"/", route="shop/x")
+        assert isinstance(host.caller.call("request", short), IsolatedCall)
+
+
+async def test_a_call_of_a_process_that_has_just_ended_fails_at_once() -> None:
+    """The loop has not heard of the end yet, so nobody waits for an answer that never comes."""
+    async with hosting() as host:
+        await host.asked_until_it_runs()
+        pid = host.host.pid
+        assert pid is not None
+        _kill(pid)
+        told = host.caller.call("request", request())
+        assert isinstance(told, Failed)
+        assert (told.outcome, host.ended[-1]) == ("unavailable", ("x", told))
+
+
+def _kill(pid: int) -> None:
+    """Ends a process of ours, and returns when it is over; it can still be waited for."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
 async def test_calls_that_come_before_the_process_are_answered() -> None:
@@ -133,8 +154,9 @@ def test_a_process_that_is_being_started_ends_although_its_loop_is_over() -> Non
 async def test_a_call_that_is_cancelled_tells_nothing() -> None:
     async with hosting() as host:
         told: list[Verdict] = []
-        call = host.caller.call("request", request(), told.append)
+        call = host.caller.call("request", request())
         assert isinstance(call, IsolatedCall)
+        call.tell_to(told.append)
         call.cancel()
         assert await host.ask() == Denied(451)
         assert told == []
@@ -163,7 +185,7 @@ def test_a_call_says_what_the_message_is() -> None:
     asked = request()
     call = call_of(RULE, "request", asked)
     assert (call.method, call.path, call.client, call.is_tls) == (b"GET", b"/cart", "192.0.2.1", True)
-    answered = call_of(RULE, "response", Response(404, ((b"a", b"b"),), asked))
+    answered = call_of(RULE, "response", Response(((b"a", b"b"),), 404, asked))
     assert (answered.status, answered.answered, answered.target) == (404, ((b"a", b"b"),), b"/cart?id=7")
 
 

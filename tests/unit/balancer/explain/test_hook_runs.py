@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from balancer.errors import ErrorKind
 from balancer.explain.hook_runs import RunHookGate, run_hooks
 from balancer.http.origin import Origin
@@ -27,7 +25,7 @@ class Says:
         self.problem = verdict.why if isinstance(verdict, Failed) else ""
         self.seen: list[Message] = []
 
-    def call(self, phase: str, message: Message, tell: Callable[[Verdict], None]) -> Verdict:
+    def call(self, phase: str, message: Message) -> Verdict:
         self.seen.append(message)
         return self.verdict
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from balancer.http.calls import (
     alike_from_start,
     alike_to_end,
+    begins_with,
+    ends_with,
     is_value,
     last_line_end,
     line_ends,
@@ -35,6 +37,12 @@ def test_bytes_are_alike_up_to_the_first_that_differs(one: bytes, before: bytes,
 def test_bytes_are_alike_back_to_the_last_that_differs(one: bytes, other: bytes, most: int) -> None:
     most = min(most, len(one), len(other))
     assert alike_to_end(one, other, most) == min(most, first_difference(one[::-1], other[::-1]))
+
+
+@given(FEW_BYTES, FEW_BYTES)
+def test_how_bytes_begin_and_end(one: bytes, other: bytes) -> None:
+    assert begins_with(one, other) is one.startswith(other)
+    assert ends_with(one, other) is one.endswith(other)
 
 
 LINE_BYTES = st.text("a\r\n", max_size=9).map(str.encode)

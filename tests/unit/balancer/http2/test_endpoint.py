@@ -221,8 +221,11 @@ async def test_a_long_call_is_kept_alive_by_a_ping() -> None:
         (connection,) = made.connections
         connection.pulse.ping_after_seconds = 0.0
         connection.expire()
+        assert connection.pulse.is_asked
         connection.pulse.ping_after_seconds = 1000.0
-        await until(lambda: connection.deadline > connection.now() + 500.0)  # the answer came
+        await until(lambda: not connection.pulse.is_asked)  # the answer came
+        connection.expire()
+        assert connection.deadline > connection.now() + 500.0
         call.answer(b"late")
         await taker.end()
         assert taker.body == b"late"

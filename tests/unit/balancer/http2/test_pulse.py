@@ -13,6 +13,13 @@ def test_an_endpoint_is_asked_so_long_after_it_was_heard_last() -> None:
     assert pulse.ping_at == 130.0
 
 
+def test_whatever_comes_answers_a_ping() -> None:
+    pulse = Pulse()
+    pulse.is_asked = True
+    pulse.heard(100.0)
+    assert not pulse.is_asked
+
+
 def test_an_endpoint_that_was_silent_under_a_request_that_is_given_up_may_be_gone() -> None:
     pulse = Pulse()
     pulse.silent_seconds = 1.0

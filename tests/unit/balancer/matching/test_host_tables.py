@@ -48,6 +48,13 @@ def test_a_prefix_with_a_trailing_slash_alone_takes_the_path_without_it(path: st
     assert matched(of_one_host(build.route("/foo/bar/")), path) == "/foo/bar/"
 
 
+@pytest.mark.parametrize("path", ["/", "/foo", "/foo/bar/"])
+def test_the_root_alone_serves_every_path_and_beside_others_the_rest(path: str) -> None:
+    assert matched(of_one_host(build.route("/")), path) == "/"
+    beside = of_one_host(build.route("/"), build.route("/foo", exact=True), build.route("/foo/bar"))
+    assert matched(beside, path) == {"/foo/bar/": "/foo/bar"}.get(path, path)
+
+
 def test_paths_are_compared_as_bytes() -> None:
     routes = of_one_host(build.route("/käse"))
     assert matched(routes, "/käse/alt") == "/käse"

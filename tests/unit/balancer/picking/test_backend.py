@@ -14,6 +14,7 @@ from balancer.model.zones import ZONES_OFF, OwnZone, Zone, ZoneFacts, ZonePolicy
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.balancers import Balancer
 from balancer.picking.members import Member, Pick, label_of
+from balancer.picking.outcomes import Outcome
 from balancer.zones.locality import Locality
 from balancer.zones.reasons import Reason
 from balancer.zones.verdicts import Surroundings
@@ -272,3 +273,16 @@ def test_across_changes_nobody_is_served_twice_while_another_of_its_pool_waits(
             if known_past or number >= len(serving):
                 assert waiting_since[member] == min(waiting_since.values())
             waiting_since[member] = now
+
+
+def test_whoever_answers_was_heard_also_with_an_error() -> None:
+    runtime = runtime_of("ab")
+    pick = must(runtime.balancer().pick())
+    heard = []
+    for now, outcome in enumerate(
+        (Outcome.ANSWERED, Outcome.FAILED, Outcome.ANSWERED_5XX, Outcome.UNREACHED, Outcome.UNKNOWN, Outcome.ANSWERED),
+        start=1,
+    ):
+        runtime.report(pick, outcome, float(now), 0.01)
+        heard.append(pick.member.health.heard_at)
+    assert heard == [1.0, 1.0, 3.0, 3.0, 3.0, 6.0]

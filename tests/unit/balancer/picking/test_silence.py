@@ -12,6 +12,7 @@ from balancer.picking.endpoint_health import Change
 from balancer.picking.health import BackendHealth
 from balancer.picking.members import Member
 from balancer.picking.silence import (
+    ASKING_MOST_SECONDS,
     LEAST_SECONDS,
     UNKNOWN_SECONDS,
     ZONE_LEAST_SECONDS,
@@ -40,7 +41,7 @@ class Site:
             for number, letter in enumerate(zones)
         ]
         self.health = BackendHealth(rules or Ejection(), [member.health for member in self.members])
-        self.silence = BackendSilence(self.health, absences)
+        self.silence = BackendSilence(self.health, self.members, absences)
         if is_known:
             self.connects(self.members[0], at=0.0)
 
@@ -176,6 +177,57 @@ def test_patience_is_relative_to_what_connects_usually_take(usual: float, patien
     assert site.silence.patience(site.members[0], 0.0) == UNKNOWN_SECONDS
     site.connects(site.members[0], at=5.0, seconds=usual)
     assert site.silence.patience(site.members[1], 5.0) == pytest.approx(patience)
+
+
+@pytest.mark.parametrize(("usual", "patience"), [(0.001, 0.25), (0.08, 0.32), (0.3, 0.4), (0.6, 0.6), (3.0, 3.0)])
+def test_a_connection_that_only_asks_needs_one_round_trip(usual: float, patience: float) -> None:
+    site = Site(is_known=False)
+    assert site.silence.patience(site.members[0], 0.0, asks=True) == ASKING_MOST_SECONDS
+    site.connects(site.members[0], at=5.0, seconds=usual)
+    assert site.silence.patience(site.members[1], 5.0, asks=True) == pytest.approx(patience)
+
+
+def test_what_asks_teaches_nothing_about_connects_of_requests() -> None:
+    site = Site(is_known=False)
+    site.silence.began(site.members[0], 1.0, asks=True)
+    site.silence.ended(site.members[0], 1.0, asks=True)
+    site.silence.reached(site.members[0], 1.001)
+    assert site.silence.patience(site.members[0], 2.0) == UNKNOWN_SECONDS
+
+
+def test_answers_that_are_only_noted_count_for_whoever_gave_them_and_against_the_others() -> None:
+    site = Site("abcd")
+    first, second, third, _ = site.members
+    site.silence.began(second, 10.0)
+    site.silence.began(third, 10.0)
+    third.health.heard_at = 10.2
+    assert site.silence.judge(10.3) == ((second, Change.FELL_SILENT),)
+    first.health.heard_at = 10.4
+    assert site.silence.judge(10.2 + LEAST_SECONDS - 0.01) == ()
+    assert site.silence.judge(10.2 + LEAST_SECONDS + 0.01) == ((third, Change.FELL_SILENT),), (
+        "it said nothing from then on"
+    )
+
+
+def test_members_that_come_later_are_heard_as_well() -> None:
+    site = Site("ab")
+    _, second = site.members
+    new = Member(builders.endpoint("10.0.0.9", zone="zone-c"))
+    site.health.follow(Ejection(), [each.health for each in (*site.members, new)], checked=False)
+    site.silence.follow([*site.members, new])
+    site.silence.began(second, 10.0)
+    new.health.heard_at = 10.2
+    assert site.silence.judge(10.3) == ((second, Change.FELL_SILENT),)
+
+
+def test_a_neighbour_that_answers_speaks_for_its_zone() -> None:
+    site = Site("aabb")
+    first, _, silent, neighbour = site.members
+    site.silence.began(silent, 10.0)
+    neighbour.health.heard_at = 10.1
+    site.silence.heard(first, 10.3)
+    assert site.silent == [silent]
+    assert site.silence.patience(neighbour, 10.31) == LEAST_SECONDS
 
 
 def test_one_slow_connect_among_many_changes_little() -> None:

@@ -80,9 +80,9 @@ class Site:
         self.runtime.silence.connected(self.other, 0.0001, 0.0)
         recorder = Recorder(SlotTable(self._slots))
         self.absences = Absences()
-        self._forwarder = Forwarder(
-            pools=MemoryPools(lambda _: None), recorder=recorder, health_log=HealthLog(), absences=self.absences
-        )
+        self.pools = MemoryPools(lambda _: None)
+        self.pools.error = ConnectionRefusedError()  # who is asked whether it is there refuses, which says nothing
+        self._forwarder = Forwarder(pools=self.pools, recorder=recorder, health_log=HealthLog(), absences=self.absences)
 
     @property
     def ejections(self) -> float:
@@ -168,6 +168,17 @@ async def test_an_endpoint_that_is_silent_while_another_answers_is_ejected_and_i
     assert site.ejections == 1
     site.pool.pending[0].set_result(MemoryEndpointStream(lambda _: None, reused=False))
     await until(lambda: site.member.health.is_well)
+
+
+async def test_if_nobody_is_heard_others_are_asked_and_the_request_waits_for_what_they_say(site: Site) -> None:
+    site.pools.error = None
+    request = Request()
+    site.connect(request, site.pick())
+    await until(lambda: request.asked > 0)
+    assert site.member.is_silent
+    assert site.other.health.heard_at > site.member.health.heard_at
+    assert site.ejections == 1
+    site.pool.pending[0].cancel()
 
 
 async def test_a_connect_that_fails_after_its_request_has_left_is_a_failure_of_the_endpoint(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""What connects have shown is told once: ejections are counted, and each change has its line."""
+"""What connects have shown is told once: ejections are counted, and each change has its line. Who is gone is left."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from balancer.metrics.slots import SlotTable, read
 from balancer.picking.backend import BackendRuntime
 from balancer.picking.endpoint_health import Change
 from balancer.picking.healthlog import HealthLog
-from balancer.proxy.forwarder import Sight
+from balancer.proxy.forwarder import Forwarder, Sight
 from tests import builders
+from tests.fakes.sockets import until
+from tests.fakes.streams import MemoryPools
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,20 @@ def test_a_change_has_its_line(caplog: pytest.LogCaptureFixture) -> None:
         "endpoint 10.0.0.1:80 (zone-a) of shop/cart:80 is ejected for 0 s: it failed too often in a row, last with "
         "endpoint_closed"
     ]
+
+
+async def test_whoever_is_known_to_be_silent_need_not_be_asked() -> None:
+    runtime = BackendRuntime.fresh(
+        builders.backend(of=builders.endpoints("ab")), own_zone=builders.own_zone(None), random_below=lambda _: 0
+    )
+    member, _ = runtime.members.values()
+    pools = MemoryPools(lambda _: None)
+    recorder = Recorder(SlotTable(bytearray(64 * 1024)))
+    forwarder = Forwarder(pools=pools, recorder=recorder, health_log=HealthLog())
+    member.is_silent = True
+    assert forwarder.look_in(runtime, member, None, True, 0.5) == 0.0
+    assert pools.asked_in_http2 == [True], "idle connections of this pool end"
+    assert not pools.coming
+    member.is_silent = False
+    assert forwarder.look_in(runtime, member, None, True, 0.5) > 0.0
+    await until(lambda: not pools.coming)

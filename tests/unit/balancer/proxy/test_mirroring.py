@@ -48,7 +48,7 @@ def post(length: int | None) -> Asked:
     head: RequestHead = RequestHeadReader(ProxySettings()).read(
         b"POST /a HTTP/1.1\r\nHost: shop.test\r\n" + framing + b"\r\n\r\n"
     )
-    return asked(b"/")._replace(request=head)
+    return msgspec.structs.replace(asked(b"/"), request=head)
 
 
 def requests(**changes: bool) -> MirrorRequests:

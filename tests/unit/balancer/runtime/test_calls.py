@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,3 +58,17 @@ def test_a_full_socket_takes_a_part_and_then_nothing() -> None:
     with pair() as (one, _):
         assert 0 < calls.send(one.fileno(), data, 0) < len(data)
         assert calls.send(one.fileno(), data, 0) == -errno.EAGAIN
+
+
+def test_sockets_that_are_ready_are_found_at_most_so_many() -> None:
+    room = calls.room_for(1)
+    with select.epoll() as epoll, pair() as (one, other), pair() as (another, far):
+        for each in (one, another):
+            epoll.register(each.fileno(), select.EPOLLIN)
+        assert calls.ready(epoll, room, 1) == 0
+        other.send(b"abc")
+        assert calls.ready(epoll, room, 1) == 1
+        assert calls.descriptor_at(room, 0) == one.fileno()
+        assert calls.events_at(room, 0) == select.EPOLLIN
+        far.send(b"abc")
+        assert calls.ready(epoll, room, 1) == 1

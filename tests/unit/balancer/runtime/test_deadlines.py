@@ -324,6 +324,34 @@ def test_who_waits_looks_now_and_then_until_the_time_is_over() -> None:
         assert waiting.expirations == 1
 
 
+def test_a_look_may_come_sooner_and_the_time_that_is_allowed_stays() -> None:
+    with Bench() as bench:
+        alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
+        alarm.owner = waiting
+        alarm.set_looking(3.0)
+        bench.clock.advance(0.7)
+        alarm.look_sooner(0.05)
+        bench.clock.advance(0.2)
+        assert waiting.looked == 2
+        alarm.look_sooner(5.0)
+        bench.clock.advance(LOOK_SECONDS + 0.2)
+        assert waiting.looked == 3, "later than it would be is not sooner"
+        bench.clock.advance(1.2)
+        assert waiting.expirations == 0
+        bench.clock.advance(0.6)
+        assert waiting.expirations == 1
+
+
+def test_who_looks_no_more_cannot_look_sooner() -> None:
+    with Bench() as bench:
+        alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()
+        alarm.owner = waiting
+        alarm.set(3.0)
+        alarm.look_sooner(0.1)
+        bench.clock.advance(2.9)
+        assert (waiting.looked, waiting.expirations) == (0, 0)
+
+
 def test_who_looks_around_is_not_late_because_the_loop_stood_still() -> None:
     with Bench() as bench:
         alarm, waiting = Alarm(bench.wheel, bench.clock), Waiting()

@@ -13,10 +13,9 @@ from balancer.matching.gates.hooks import HookCaller
 from balancer.metrics.definitions import HOOK_ERRORS, HOOK_SECONDS
 from balancer.metrics.recorder import SUM
 from balancer.model.hooks import HookCode, HookPhase, HookRule
-from balancer.workers.hook_callers import HookCounts, LocalHooks, LoopWatch, NamedWatch
+from balancer.workers.hook_callers import HookCounts, LocalCall, LocalHooks, LoopWatch
 from tests.unit.balancer.metrics.test_recorder import Counted
 from tests.unit.zonal_hooks.test_messages import request
-from zonal_hooks.calling import Running
 from zonal_hooks.loading import NotAHook, digest_of
 from zonal_hooks.verdicts import PASSED, Denied, Failed, Verdict
 
@@ -49,7 +48,7 @@ class Loaded:
         return found
 
     def verdict(self, text: str) -> object:
-        return self.caller(text).call("request", request(), lambda _: None)
+        return self.caller(text).call("request", request())
 
 
 def test_a_hook_is_called_and_counted() -> None:
@@ -68,7 +67,9 @@ def test_a_hook_is_called_and_counted() -> None:
 async def test_a_call_that_waits_is_counted_when_it_ends() -> None:
     loaded = Loaded(WAITS)
     answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-    loaded.caller(WAITS).call("request", request(), answer.set_result)
+    waiting = loaded.caller(WAITS).call("request", request())
+    assert isinstance(waiting, LocalCall)
+    waiting.tell_to(answer.set_result)
     assert await answer == Denied(401)
     loaded.hooks.stop()
     assert sum(loaded.counted.of(HOOK_SECONDS)["x",][:SUM]) == 1
@@ -76,8 +77,8 @@ async def test_a_call_that_waits_is_counted_when_it_ends() -> None:
 
 async def test_a_call_that_ends_before_its_first_step_holds_no_loop() -> None:
     loaded = Loaded(WAITS)
-    waiting = loaded.caller(WAITS).call("request", request(), lambda _: None)
-    assert isinstance(waiting, Running)
+    waiting = loaded.caller(WAITS).call("request", request())
+    assert isinstance(waiting, LocalCall)
     assert loaded.hooks.watch.holder == "", "the loop has it back"
     waiting.cancel()
     loaded.hooks.stop()
@@ -115,12 +116,12 @@ def test_isolated_hooks_are_not_loaded_here() -> None:
 
 
 def test_a_step_that_holds_the_loop_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    watch = NamedWatch(LoopWatch(), "slow")
+    watch = LoopWatch()
     with caplog.at_level(logging.WARNING):
         for seconds in (0.004, 0.0123, 0.0123):
-            watch.enter()
-            watch.leave(seconds)
-            assert watch.seconds == seconds
+            watch.holder = "slow"
+            watch.end(seconds)
+            assert (watch.seconds, watch.holder) == (seconds, "")
     assert [record.getMessage() for record in caplog.records] == [
         "hook slow held the event loop of this worker for 12.3 ms"
     ]
@@ -129,7 +130,8 @@ def test_a_step_that_holds_the_loop_is_told(caplog: pytest.LogCaptureFixture) ->
 def test_a_step_that_does_not_end_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     watch = LoopWatch()
     watch.look()
-    NamedWatch(watch, "endless").enter()
+    watch.step += 1
+    watch.holder = "endless"
     with caplog.at_level(logging.WARNING):
         for _ in range(4):
             watch.look()

@@ -25,7 +25,7 @@ def test_the_hooks_of_a_publication_are_those_that_are_called() -> None:
         hooks.load((code(REFUSES),))
         caller = hooks.caller(rule(REFUSES))
         assert caller is not None
-        assert caller.call("request", request(), lambda _: None) == Denied(451)
+        assert caller.call("request", request()) == Denied(451)
         assert hooks.caller(rule(FAILS)) is None, "it is not one of them"
         hooks.load(())
         assert hooks.caller(rule(REFUSES)) is None

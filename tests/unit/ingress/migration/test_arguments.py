@@ -53,3 +53,5 @@ def test_zonal_is_asked_with_what_the_controller_runs_with() -> None:
     assert with_arguments(TranslationContext(), controller()) == TranslationContext()
     kept = with_arguments(TranslationContext(configmap="a/b"), said, given=["configmap"])
     assert (kept.configmap, kept.ingress_class) == ("a/b", "inner")
+    bound = with_arguments(TranslationContext(), said, {"5432": "db/postgres:5432", "x": "a/b:1"})
+    assert bound.tcp_ports == ((5432, "5432"),)

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 
 from ingress.migration.asking import check_cluster, read_once
+from ingress.migration.texts import as_text
 from ingress.migration.verdicts import IngressOutcome, NameStanding
 from ingress.sources.contract import CannotFollow, Wanted
 from ingress.sources.events import Event, SourceFindings
 from tests.fakes.apiserver import ApiServer
 from tests.integration.manifests import endpoint_slice, ingress_class, service
-from tests.unit.ingress.migration.dumped import CONTEXT, PlacedEndpoint, nginx, of, settings
+from tests.unit.ingress.migration.dumped import CONTEXT, PlacedEndpoint, controller, nginx, of, settings
 
 pytestmark = pytest.mark.large
 
@@ -37,6 +38,28 @@ async def test_a_cluster_is_read_once_with_its_configmap_and_secrets(tmp_path: P
     assert of(found, "secured").verdict is IngressOutcome.CLOSED
     assert [(key.name, key.standing) for key in found.config_map.keys] == [("keep-alive", NameStanding.SAME)]
     assert found.assumed == ()
+
+
+async def test_what_ingress_nginx_runs_with_counts_before_its_defaults(tmp_path: Path) -> None:
+    """The ConfigMap, the namespaces and the ports that its arguments name, unless a person says others."""
+    mine = settings(keep_alive="60") | {"metadata": {"name": "nginx", "namespace": "infra"}}
+    tcp = settings() | {"metadata": {"name": "tcp", "namespace": "infra"}, "data": {"5432": "db/postgres:5432"}}
+    arguments = ("--configmap=infra/nginx", "--watch-namespace=shop", "--tcp-services-configmap=infra/tcp")
+    elsewhere = nginx("elsewhere", "/x")
+    elsewhere["metadata"]["namespace"] = "apart"
+    async with ApiServer() as server:
+        place = (service("cart"), endpoint_slice(PlacedEndpoint("cart")))
+        for document in (*place, nginx("web"), elsewhere, settings(keep_alive="70"), mine, tcp, controller(*arguments)):
+            server.put(document)
+        kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
+        found = await check_cluster(kubeconfig, LOCAL, seconds=30.0)
+        said = await check_cluster(kubeconfig, LOCAL, seconds=30.0, given=["configmap"])
+    assert (found.config_map.name, [key.value for key in found.config_map.keys]) == ("infra/nginx", ["60"])
+    assert [each.full_name for each in found.ingresses] == ["shop/web"]
+    assert found.controller is not None
+    assert "5432 to db/postgres:5432" in found.controller.arguments[1].how
+    assert "Deployment ingress-nginx/ingress-nginx-controller: the arguments of ingress-nginx" in as_text(found)
+    assert (said.config_map.name, [key.value for key in said.config_map.keys]) == (CONTEXT.configmap, ["70"])
 
 
 async def test_a_kubeconfig_that_is_of_no_use_is_said(tmp_path: Path) -> None:

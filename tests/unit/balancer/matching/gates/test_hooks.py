@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from balancer.errors import ErrorKind
 from balancer.http.origin import Origin
 from balancer.matching.gates.hooks import (
+    HookAsked,
     HookGate,
     HookScene,
     answer_of,
-    asked_with,
     merged,
     request_of,
     route_hooks,
@@ -32,9 +33,16 @@ ASKED = Asked(question_of("http://shop.test/a?b=c").request, Origin(peer="192.0.
 class Waits:
     """A call that waits until the test answers it."""
 
-    def __init__(self, tell: Callable[[HookVerdict], None]) -> None:
-        self.tell = tell
+    def __init__(self) -> None:
+        self._tell: Callable[[HookVerdict], None] | None = None
         self.is_cancelled = False
+
+    def tell_to(self, tell: Callable[[HookVerdict], None]) -> None:
+        self._tell = tell
+
+    def tell(self, verdict: HookVerdict) -> None:
+        assert self._tell is not None
+        self._tell(verdict)
 
     def cancel(self) -> None:
         self.is_cancelled = True
@@ -48,13 +56,17 @@ class Calls:
         self.seen: list[tuple[str, Message]] = []
         self.waiting: Waits | None = None
 
-    def call(self, phase: str, message: Message, tell: Callable[[HookVerdict], None]) -> HookVerdict | Waits:
+    def call(self, phase: str, message: Message) -> HookVerdict | Waits:
         self.seen.append((phase, message))
         verdict = self.verdicts.pop(0)
         if verdict is None:
-            self.waiting = Waits(tell)
+            self.waiting = Waits()
             return self.waiting
         return verdict
+
+
+def asked_in(scene: HookScene) -> HookAsked:
+    return HookAsked(ASKED.request, ASKED.origin, ASKED.secure, scene=scene)
 
 
 def gate(calls: Calls, *phases: HookPhase) -> HookGate:
@@ -106,7 +118,7 @@ def test_a_call_ends_with_its_client() -> None:
 
 def test_pick_follows_request_and_sees_its_edits() -> None:
     calls = Calls(edits(b"x-a"), Passed(choice=Choice(canary=True)))
-    asked = asked_with(ASKED, HookScene("ns/name"))
+    asked = asked_in(HookScene("ns/name"))
     both = gate(calls, HookPhase("request", 0.02), HookPhase("pick", 0.02), HookPhase("response", 0.02))
     assert both.judge(asked, never) == Go(((b"x-a", b"1"),), frozenset({b"x-a"}))
     assert [phase for phase, _ in calls.seen] == ["request", "pick"]
@@ -114,8 +126,33 @@ def test_pick_follows_request_and_sees_its_edits() -> None:
     assert asked.scene.choice == Choice(canary=True)
 
 
+def test_a_function_that_waits_follows_one_that_waits() -> None:
+    calls, heard = Calls(None, None), list[Verdict]()
+    both = gate(calls, HookPhase("request", 0.02), HookPhase("pick", 0.02))
+    waiting = both.judge(ASKED, heard.append)
+    assert not isinstance(waiting, Verdict)
+    first = calls.waiting
+    assert first is not None
+    first.tell(edits(b"x-a"))
+    second = calls.waiting
+    assert second is not None
+    assert second is not first
+    assert calls.seen[1][1].headers.get("x-a") == "1"
+    waiting.cancel()
+    assert second.is_cancelled
+    second.tell(HOOK_PASSED)
+    assert heard == []
+
+
+def test_a_later_hook_takes_the_place_of_what_an_earlier_one_added() -> None:
+    scene = HookScene(said=Go(((b"X-A", b"gate"), (b"X-B", b"gate")), frozenset({b"x-b"})))
+    scene.take(Go(((b"X-A", b"hook"),), frozenset({b"x-a"})))
+    assert scene.said == Go(((b"X-B", b"gate"), (b"X-A", b"hook")), frozenset({b"x-a", b"x-b"}))
+    assert scene.removed == {b"x-a"}, "of hooks only"
+
+
 def test_who_answers_is_noted() -> None:
-    asked = asked_with(ASKED, HookScene())
+    asked = asked_in(HookScene())
     gate(Calls(Denied(403))).judge(asked, never)
     assert asked.scene.answered_by == "tenant"
 
@@ -125,13 +162,14 @@ def test_a_hook_with_a_response_only_judges_nothing() -> None:
 
 
 def test_a_request_is_what_earlier_gates_made_of_it() -> None:
-    scene = HookScene("ns/name")
-    scene.removed = frozenset({b"user-agent"})
-    scene.body = b"x"
-    seen = request_of(ASKED._replace(added=((b"X-User", b"me"),)), scene)
+    scene = HookScene("ns/name", Go(((b"X-User", b"me"),), frozenset({b"user-agent", b"x-user"})), body=b"x")
+    asked = msgspec.structs.replace(
+        asked_in(scene), request=question_of("http://shop.test/a?b=c", ("User-Agent: x", "X-User: root")).request
+    )
+    seen = request_of(asked, scene)
     assert isinstance(seen, Request)
     assert (seen.target, seen.client, seen.route, seen.body) == ("/a?b=c", "192.0.2.1", "ns/name", b"x")
-    assert (seen.headers.get("x-user"), seen.headers.get("user-agent")) == ("me", None)
+    assert (seen.headers.all("x-user"), seen.headers.get("user-agent")) == (("me",), None)
 
 
 def test_the_last_choice_counts() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from balancer.metrics.definitions import DEFINITIONS
-from balancer.metrics.kinds import MetricKind
+from balancer.metrics.kinds import Definition, MetricKind
+from balancer.metrics.nginx import series
 from balancer.metrics.nginx.counting import width_of
-from balancer.metrics.nginx.series import COUNTED, NUMBERS, REQUEST_LABELS, TOLD
+from balancer.metrics.nginx.series import COUNTED, NUMBERS, REQUEST_LABELS
 from balancer.metrics.slots import WIDTH_MAX
 
 
 def test_names_are_those_of_ingress_nginx_and_each_is_there_once() -> None:
-    names = [definition.name for definition in (*COUNTED, *TOLD)]
+    names = [each.name for each in vars(series).values() if isinstance(each, Definition)]
     assert len(names) == len(set(names))
     assert all(name.startswith("nginx_ingress_controller_") for name in names)
     assert {name.removeprefix("nginx_ingress_controller_") for name in names} >= {

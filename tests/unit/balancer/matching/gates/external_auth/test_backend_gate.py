@@ -23,7 +23,7 @@ RULE = BackendAuth(KEY, "/check", ("x-a",), ("X-User",), "infra")
 
 def question(*fields: tuple[bytes, bytes], target: bytes = b"/x?y=1") -> Asked:
     head = msgspec.structs.replace(request_head(b"POST", fields=fields), target=target, authority=b"shop.test:80")
-    return asked()._replace(request=head)
+    return msgspec.structs.replace(asked(), request=head)
 
 
 def ask(
@@ -99,7 +99,10 @@ def test_nobody_is_asked_where_nobody_can_be() -> None:
     assert ask(BackendAuth(None), AuthAnswer(200)) == (None, UNAVAILABLE)
     assert ask(RULE, AuthAnswer(200), endpoint=None) == (None, UNAVAILABLE)
     assert ask(RULE, AuthAnswer(200), question((b"x-zonal-auth-depth", b"3"))) == (None, UNAVAILABLE)
-    assert ask(RULE, AuthAnswer(200), asked()._replace(is_servable=lambda: False)) == (None, UNAVAILABLE)
+    assert ask(RULE, AuthAnswer(200), msgspec.structs.replace(asked(), is_servable=lambda: False)) == (
+        None,
+        UNAVAILABLE,
+    )
 
 
 def test_it_tells_people_who_is_asked() -> None:

@@ -82,9 +82,9 @@ def test_a_service_with_too_many_waiting_lets_nobody_pass(stage: Stage) -> None:
 
 
 def test_nobody_is_asked_about_a_request_that_no_endpoint_could_serve(stage: Stage) -> None:
-    assert stage.ask(PLAIN, asked()._replace(is_servable=lambda: False)) == UNAVAILABLE
+    assert stage.ask(PLAIN, msgspec.structs.replace(asked(), is_servable=lambda: False)) == UNAVAILABLE
     assert stage.services.asked == []
-    assert stage.ask(PLAIN, asked()._replace(is_servable=lambda: True), AuthAnswer(200)) == Go()
+    assert stage.ask(PLAIN, msgspec.structs.replace(asked(), is_servable=lambda: True), AuthAnswer(200)) == Go()
 
 
 def test_a_loop_ends(stage: Stage) -> None:

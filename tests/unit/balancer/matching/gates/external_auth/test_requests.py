@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,9 +70,9 @@ def test_a_method_of_its_own_brings_two_more_fields() -> None:
 
 
 def test_the_service_gets_the_request_id_that_the_endpoint_gets() -> None:
-    question = asked(b"/")._replace(request_id=b"made")
+    question = msgspec.structs.replace(asked(b"/"), request_id=b"made")
     assert (b"X-Request-ID", b"made") in AuthRequests(PLAIN).about(question).fields
-    stated = asked(b"/", fields=((b"x-request-id", b"sent"),))._replace(request_id=b"sent")
+    stated = msgspec.structs.replace(asked(b"/", fields=((b"x-request-id", b"sent"),)), request_id=b"sent")
     assert [value for name, value in AuthRequests(PLAIN).about(stated).fields if name.lower() == b"x-request-id"] == [
         b"sent"
     ]
@@ -79,7 +80,9 @@ def test_the_service_gets_the_request_id_that_the_endpoint_gets() -> None:
 
 def test_the_service_hears_what_the_handshake_has_shown() -> None:
     added = ((b"ssl-client-verify", b"SUCCESS"), (b"X-Other", b"1"))
-    request = AuthRequests(PLAIN).about(asked(fields=((b"ssl-client-verify", b"forged"),))._replace(added=added))
+    request = AuthRequests(PLAIN).about(
+        msgspec.structs.replace(asked(fields=((b"ssl-client-verify", b"forged"),)), added=added)
+    )
     assert [value for name, value in request.fields if name == b"ssl-client-verify"] == [b"SUCCESS"]
     assert b"x-other" not in names(request)
 
