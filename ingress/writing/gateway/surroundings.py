@@ -117,7 +117,8 @@ class PlanSurroundings:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return
         found = definitions_of(annotations)
-        self.bundles, self.channel = (found.version,), found.channel
+        self.bundles = (found.version,)
+        self.channel = found.channel
 
     async def _read(self, path: str, query: Mapping[str, str]) -> bytes | None:
         """The answer; None if there is none, or another one than a document."""
