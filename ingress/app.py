@@ -22,10 +22,11 @@ from aiohttp import web
 from balancer.connections.limit_stores import url_in
 from balancer.connections.listeners import Port, descriptor_limit
 from balancer.connections.tls import self_signed
-from balancer.http2.engines import shortfall
+from balancer.http2 import engines
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.metrics.totals import Totals
 from balancer.model.entry_points import HTTP, HTTPS
+from balancer.runtime import tls_sessions
 from balancer.runtime.build import build, build_told, is_checkout
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.signals import ENDING, tell_unheeded
@@ -84,7 +85,12 @@ class App:
         self._trust = trust
         key_secret = trust.credentials.row_secret if trust.credentials is not None else None
         self._fleet = _fleet(options, self._log_pipes, key_secret)
-        own = findings_of_build(build(), is_checkout=is_checkout(), shortfall=shortfall())
+        own = findings_of_build(
+            build(),
+            is_checkout=is_checkout(),
+            shortfall=engines.shortfall(),
+            shortfall_of_tls=tls_sessions.shortfall(),
+        )
         self._published = Published(self._fleet.publish, own=own)
         self._cluster: Cluster | None = None
         self._controller: Controller | None = None

@@ -37,7 +37,11 @@ class ListenerSession(ssl.SSLObject):
         try:
             super().do_handshake()
         finally:
-            self._cost.add(time.thread_time() - started, self.chosen_by)
+            self.took(time.thread_time() - started)
+
+    def took(self, seconds: float) -> None:
+        """A step of the handshake took so much CPU time."""
+        self._cost.add(seconds, self.chosen_by)
 
     def read(self, len: int = 1024, buffer: bytearray | memoryview | None = None) -> bytes | int:  # type: ignore[override]
         """As that of the base class. It asks OpenSSL only if there is something to read.

@@ -14,7 +14,8 @@ HEAD = 0
 INTERIM = 1
 """(INTERIM, stream, fields): the head of a 1xx response (client)."""
 DATA = 2
-"""(DATA, stream, data, ends): a piece of a body, which may be empty. Each of its bytes must be given back once."""
+"""(DATA, stream, data, ends): a piece of a body, which may be empty. Each of its bytes must be given back once.
+What came at once may be one piece or several."""
 TRAILERS = 3
 """(TRAILERS, stream, fields): they end the message."""
 RESET = 4

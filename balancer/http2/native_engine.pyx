@@ -141,7 +141,10 @@ cdef class NativeEngine(NativeSession):
         return True
 
     cpdef list take_events(self):
-        cdef list events = self._events
+        cdef list events
+        if self._run is not None:
+            self._end_run()
+        events = self._events
         if events:
             self._events = []
         return events
@@ -348,6 +351,8 @@ cdef class NativeEngine(NativeSession):
                 raise MemoryError
 
     cdef list _flooded(self, str why):
+        self._run = None
+        self._run_rest = None
         self._events.clear()
         self._break_off(ENHANCE_YOUR_CALM, why)
         return self.take_events()

@@ -32,7 +32,7 @@ from balancer.http2.nghttp2 cimport (
 )
 from balancer.http2.uploads cimport Uploads
 
-from balancer.http2.events import CLOSED, DATA, GOAWAY, HEAD, INTERIM, PING_ACK, RESET, SETTINGS, TRAILERS, WINDOW
+from balancer.http2.events import CLOSED, GOAWAY, HEAD, INTERIM, PING_ACK, RESET, SETTINGS, TRAILERS, WINDOW
 
 cdef enum:
     MAX_CONCURRENT_STREAMS = 3
@@ -59,7 +59,7 @@ cdef _take_frame(NativeSession session, const Frame *frame):
     elif kind == FRAME_HEADERS:
         _take_block(session, number, frame.headers.cat, frame.hd.flags & FLAG_END_STREAM != 0)
     elif kind == FRAME_WINDOW_UPDATE:
-        session._events.append((WINDOW, number))
+        session._report((WINDOW, number))
     elif kind == FRAME_RST_STREAM:
         _take_reset(session, number, frame.rst_stream.error_code)
     elif kind == FRAME_SETTINGS:
@@ -67,11 +67,11 @@ cdef _take_frame(NativeSession session, const Frame *frame):
             _take_settings(session, &frame.settings)
     elif kind == FRAME_PING:
         if frame.hd.flags & FLAG_ACK:
-            session._events.append((PING_ACK, 0, (<const char *>frame.ping.opaque_data)[:8]))
+            session._report((PING_ACK, 0, (<const char *>frame.ping.opaque_data)[:8]))
     elif kind == FRAME_GOAWAY:
         session._note_goaway(&frame.goaway)
         session._is_left = True
-        session._events.append((GOAWAY, frame.goaway.last_stream_id, frame.goaway.error_code))
+        session._report((GOAWAY, frame.goaway.last_stream_id, frame.goaway.error_code))
 
 
 cdef _take_block(NativeSession session, int32_t number, int category, bint ends):
@@ -83,16 +83,16 @@ cdef _take_block(NativeSession session, int32_t number, int category, bint ends)
         session._last = number
         streams.begin(number)
         session._counts.heard += 1
-        session._events.append((HEAD, number, fields, ends))
+        session._report((HEAD, number, fields, ends))
         return
     status = _status(fields)
     if status.startswith(b"1"):
-        session._events.append((INTERIM, number, fields))
+        session._report((INTERIM, number, fields))
     elif status:
-        session._events.append((HEAD, number, fields, ends))
+        session._report((HEAD, number, fields, ends))
     else:
         session._counts.heard += 1
-        session._events.append((TRAILERS, number, fields))
+        session._report((TRAILERS, number, fields))
 
 
 cdef _take_data(NativeSession session, int32_t number, bint ends):
@@ -106,7 +106,7 @@ cdef _take_data(NativeSession session, int32_t number, bint ends):
         streams.came(number, len(data))
     elif not ends:
         session._counts.count_empty()
-    session._events.append((DATA, number, data, ends))
+    session._report_data(number, data, ends)
 
 
 cdef int _take_piece(NativeSession session, int32_t number, const uint8_t *data, size_t size) except -1:
@@ -131,7 +131,7 @@ cdef _take_reset(NativeSession session, int32_t number, uint32_t code):
         if stream.state == OPEN and session._is_server:
             session._counts.count_reset()
         stream.state = BROKEN
-        session._events.append((RESET, number, code))
+        session._report((RESET, number, code))
 
 
 cdef _take_settings(NativeSession session, const SettingsFrame *settings):
@@ -145,7 +145,7 @@ cdef _take_settings(NativeSession session, const SettingsFrame *settings):
             uploads.first_room = settings.iv[at].value
     session.peer_max_streams = streams
     session._is_known = True
-    session._events.append((SETTINGS, 0))
+    session._report((SETTINGS, 0))
 
 
 cdef _take_close(NativeSession session, int32_t number, uint32_t code):
@@ -161,7 +161,7 @@ cdef _take_close(NativeSession session, int32_t number, uint32_t code):
         session._counts.count_error(code)
     if stream is not None:
         session._queued -= stream.size
-        session._events.append((CLOSED, number, code))
+        session._report((CLOSED, number, code))
 
 
 cdef bytes _status(tuple fields):

@@ -1,9 +1,10 @@
 # One buffer for all connections: it is filled and handed on in one call.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport uint8_t
 
 cdef struct Held:
-    char *memory
+    PyObject *object
     size_t size
     size_t used
 

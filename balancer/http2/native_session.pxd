@@ -24,9 +24,17 @@ cdef class NativeSession(Engine):
     # The frame of data that comes.
     cdef object _piece
     cdef int32_t _piece_of
+    # The frames of data of one stream that came one after the other: what is in the first, and in the others if any.
+    cdef bytes _run
+    cdef list _run_rest
+    cdef int32_t _run_of
+    cdef bint _run_ends
     cdef uint32_t _code
     cdef bytes _why
     cdef int _say_first(self, dict settings, long window) except -1
+    cdef _report(self, tuple event)
+    cdef _report_data(self, int32_t number, bytes data, bint ends)
+    cdef _end_run(self)
     cdef _note_goaway(self, const GoawayFrame *frame)
     cdef _look_for_end(self)
     cdef _drop_bodies(self)

@@ -20,7 +20,7 @@ from balancer.http2.nghttp2 cimport (
 )
 
 from balancer.http2.engine import SERVER
-from balancer.http2.events import FAULT
+from balancer.http2.events import DATA, FAULT
 from balancer.http2.frames import PREFACE, Frames, goaway_frame
 from balancer.http2.ngh2_settings import WINDOW_BYTES, settings_of
 
@@ -69,6 +69,35 @@ cdef class NativeSession(Engine):
         if self._session != NULL:
             session_del(self._session)
 
+    cdef _report(self, tuple event):
+        if self._run is not None:
+            self._end_run()
+        self._events.append(event)
+
+    cdef _report_data(self, int32_t number, bytes data, bint ends):
+        """A frame of data came. Those that follow each other are one event: a message of gRPC takes 100 bytes."""
+        if self._run is not None:
+            if self._run_of == number:
+                if self._run_rest is None:
+                    self._run_rest = []
+                self._run_rest.append(data)
+                self._run_ends = ends
+                return
+            self._end_run()
+        self._run = data
+        self._run_of = number
+        self._run_ends = ends
+
+    cdef _end_run(self):
+        cdef bytes data = self._run
+        cdef list rest = self._run_rest
+        self._run = None
+        if rest is not None:
+            self._run_rest = None
+            rest.insert(0, data)
+            data = b"".join(rest)
+        self._events.append((DATA, self._run_of, data, self._run_ends))
+
     cdef _note_goaway(self, const GoawayFrame *frame):
         """Somebody ends the connection: from now on its end is looked for."""
         self._is_closing = True
@@ -82,9 +111,9 @@ cdef class NativeSession(Engine):
         self._over = True
         self._drop_bodies()
         if self._is_left:
-            self._events.append((FAULT, 0, 0, ""))
+            self._report((FAULT, 0, 0, ""))
         else:
-            self._events.append((FAULT, 0, self._code, self._why.decode("latin-1")))
+            self._report((FAULT, 0, self._code, self._why.decode("latin-1")))
 
     cdef _drop_bodies(self):
         cdef Streams streams = self._streams
@@ -111,7 +140,7 @@ cdef class NativeSession(Engine):
         """End a connection of which the library is done. A GOAWAY needs no state, so it is written here."""
         self._over = True
         self._said += goaway_frame(self._last, code)
-        self._events.append((FAULT, 0, code, why))
+        self._report((FAULT, 0, code, why))
 
 
 cdef int failed(NativeSession session, error) noexcept:

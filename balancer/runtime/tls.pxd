@@ -1,6 +1,5 @@
 cimport cython
 
-from balancer.runtime.reading cimport taken
 from balancer.runtime.tcp cimport TcpTransport
 from balancer.runtime.tls_sessions cimport TlsSession
 
@@ -8,7 +7,6 @@ cdef int _SHAKING
 cdef int _OPEN
 cdef int _ENDING
 cdef int _ENDED
-cdef Py_ssize_t _FEW_BYTES
 cdef Py_ssize_t _ENCRYPTED_AT_ONCE
 
 
@@ -35,7 +33,7 @@ cdef class TlsTransport:
     @cython.locals(more=bint, is_at_end=bint, size=Py_ssize_t, count=Py_ssize_t, got=Py_ssize_t)
     cpdef _hand_on(self)
     cpdef _end_input(self)
-    @cython.locals(size=Py_ssize_t, start=Py_ssize_t)
+    @cython.locals(size=Py_ssize_t, start=Py_ssize_t, count=Py_ssize_t)
     cpdef bint _encrypt(self, bytes data) except -1
     cpdef _write_rest(self)
     @cython.locals(data=bytes)

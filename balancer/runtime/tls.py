@@ -12,12 +12,11 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from balancer.runtime.reading import PIECE, ReadsPieces, taken
+from balancer.runtime.reading import PIECE, ReadsPieces
 from balancer.runtime.tcp import TcpTransport, TcpTransports
-from balancer.runtime.tls_sessions import TlsSession
+from balancer.runtime.tls_sessions import TlsSession, make_session
 
 _SHAKING, _OPEN, _ENDING, _ENDED = range(4)
-_FEW_BYTES = 1024  # up to here, a copy costs less than a view
 _ENCRYPTED_AT_ONCE = 32 * 1024
 _GOODBYE_SECONDS = 30.0  # for a peer to take what was written and to say goodbye; as many as uvloop gives
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
@@ -83,7 +82,7 @@ class TlsTransport:
     ) -> None:
         """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
         self._loop = loop
-        self._tls = TlsSession(tls)
+        self._tls = make_session(tls)
         transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
         self._timer = loop.call_later(seconds, self.abort)
 
@@ -171,8 +170,7 @@ class TlsTransport:
 
     def buffer_updated(self, nbytes: int) -> None:
         session = self._tls
-        put = session.put
-        put(PIECE[:nbytes] if nbytes > _FEW_BYTES else taken(nbytes))
+        session.hear(nbytes)
         self._go_on()
 
     def eof_received(self) -> bool:
@@ -253,22 +251,18 @@ class TlsTransport:
     def _hand_on(self) -> None:
         """Hands on what can be decrypted."""
         session = self._tls
-        pending, incoming, read = session.pending, session.incoming, session.read
-        more = incoming.pending > 0 or pending() > 0
+        more = session.has_input()
         while more and self._is_reading and self._phase == _OPEN:
             protocol = self._protocol
-            buffer = protocol.get_buffer(-1)
-            size, count, is_at_end = len(buffer), 0, False
+            size, count, is_at_end = len(protocol.get_buffer(-1)), 0, False
             try:
                 while more and count < size:
-                    got = read(size - count, buffer[count:] if count else buffer)
-                    if not got:
-                        is_at_end, more = True, False
+                    got = session.read_into(count, size - count)
+                    if got <= 0:
+                        is_at_end, more = got == 0, False
                         break
                     count += got
-                    more = incoming.pending > 0 or pending() > 0
-            except ssl.SSLWantReadError:
-                more = False
+                    more = session.has_input()
             except ssl.SSLError:
                 self._fail()
                 return
@@ -278,7 +272,7 @@ class TlsTransport:
                 self._end_input()
         if self._unwritten:
             self._write_rest()
-        if session.outgoing.pending:
+        if session.has_output():
             self._flush_or_hold()
 
     def _end_input(self) -> None:
@@ -291,18 +285,13 @@ class TlsTransport:
     def _encrypt(self, data: bytes) -> bool:
         """Sends `data`. False: OpenSSL first wants the rest of a message of the peer."""
         session, size, start = self._tls, len(data), 0
-        write = session.write
         try:
-            if size <= _ENCRYPTED_AT_ONCE:
-                start = write(data)
+            while start < size:
+                count = session.encrypt(data, start, min(size - start, _ENCRYPTED_AT_ONCE))
+                if count < 0:
+                    return False
+                start += count
                 self._flush()
-            if start < size:
-                view = memoryview(data)
-                while start < size:
-                    start += write(view[start : start + _ENCRYPTED_AT_ONCE])
-                    self._flush()
-        except ssl.SSLWantReadError:
-            return False
         except ssl.SSLError:
             self._fail()
         return True
@@ -315,8 +304,7 @@ class TlsTransport:
 
     def _flush(self) -> None:
         session, tcp = self._tls, self._tcp
-        take = session.take
-        data = take()
+        data = session.take()
         if data:
             tcp.write(data)
 
@@ -359,7 +347,7 @@ class TlsTransport:
         except ssl.SSLError:
             self._fail()
             return
-        if session.outgoing.pending:
+        if session.has_output():
             self._flush_or_hold()
         if is_at_end:
             tcp.close()

@@ -49,17 +49,19 @@ _SCOPES = "Follow Secrets of namespaces with TLS Ingresses, of the whole cluster
 
 
 def _say_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
-    """Prints the version, which build of the data plane runs, and what its engine of HTTP/2 lacks."""
+    """Prints the version, which build of the data plane runs, and what its HTTP/2 and its TLS lack."""
     if not is_asked or context.resilient_parsing:
         return
     from importlib.metadata import version
 
-    from balancer.http2.engines import shortfall
+    from balancer.http2 import engines
+    from balancer.runtime import tls_sessions
     from balancer.runtime.build import build_told
 
     click.echo(f"zonal, version {version('zonal-ingress')} ({build_told()})")
-    if lacking := shortfall():
-        click.echo(f"HTTP/2 takes more CPU than it has to: {lacking}")
+    for name, shortfall in (("HTTP/2", engines.shortfall()), ("TLS", tls_sessions.shortfall())):
+        if shortfall:
+            click.echo(f"{name} takes more CPU than it has to: {shortfall}")
     context.exit()
 
 

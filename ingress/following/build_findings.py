@@ -7,13 +7,16 @@ from ingress.findings import Finding, Severity
 
 REASON = "PureBuild"
 SLOW_ENGINE = "SlowHttp2Engine"
+SLOW_TLS = "SlowTls"
 
 
-def findings_of_build(build: str, *, is_checkout: bool, shortfall: str) -> tuple[Finding, ...]:
-    """A finding if an installation runs the plain source, and one if HTTP/2 has a slower engine than it could have.
+def findings_of_build(
+    build: str, *, is_checkout: bool, shortfall: str, shortfall_of_tls: str = ""
+) -> tuple[Finding, ...]:
+    """A finding if an installation runs the plain source, and one each if HTTP/2 or TLS is slower than it could be.
 
-    A checkout is meant to run the plain source. `shortfall` says why the engine is slower, and is empty if it is not.
-    Requests get the same answers, so no alert watches for the severity.
+    A checkout is meant to run the plain source. `shortfall` says why the engine of HTTP/2 is slower, and is empty if it
+    is not; `shortfall_of_tls` says so of TLS. Requests get the same answers, so no alert watches for the severity.
     """
     findings: tuple[Finding, ...] = ()
     if build == PLAIN and not is_checkout:
@@ -32,6 +35,15 @@ def findings_of_build(build: str, *, is_checkout: bool, shortfall: str) -> tuple
                 SLOW_ENGINE,
                 f"{shortfall}. Install the version of ngh2 that zonal's wheel requires.",
                 "requests over HTTP/2 take a third more CPU, or more",
+            ),
+        )
+    if shortfall_of_tls:
+        findings += (
+            _finding(
+                "tls",
+                SLOW_TLS,
+                f"{shortfall_of_tls}. Run a Python whose ssl uses the OpenSSL of the system, as those of Debian do.",
+                "requests over TLS take more CPU than they have to",
             ),
         )
     return findings

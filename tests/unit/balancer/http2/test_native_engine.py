@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 import pytest
 
 from balancer.http.messages import Fields
 from balancer.http2.engines import BINDING, NGH2
 from balancer.http2.events import DATA, HEAD
 from tests.unit.balancer.http2.pairs import GET, IS_COMPILED, OK, POST, Pair
+from tests.unit.balancer.http2.wire import frame
 
 compiled_only = pytest.mark.skipif(not IS_COMPILED, reason="the plain source asks nghttp2 by its binding")
 
@@ -62,3 +65,37 @@ def test_a_body_is_whole_in_whatever_pieces_it_leaves(library: str, most: int | 
         heard += b"".join(event[2] for event in pair.client.receive(said, 0.0) if event[0] == DATA)
     assert bytes(heard) == body
     assert pair.server.queued_in_all() == 0
+
+
+@pytest.mark.parametrize("server", [NGH2, BINDING])
+def test_frames_of_data_that_come_together_are_whole_and_in_their_order(server: str) -> None:
+    """Two streams take turns, and one of them ends amid the frames of the other. The own engine joins what it can."""
+    pair = Pair(server=server)
+    one, other = (pair.client.request(POST, False) for _ in range(2))
+    pair.pump()
+    said = bytearray()
+    for stream, data, ends in (
+        (one, b"a", False),
+        (one, b"", False),
+        (one, b"b", False),
+        (other, b"1", False),
+        (other, b"2", True),
+        (one, b"c", False),
+        (one, b"d", True),
+    ):
+        said += frame(0, int(ends), data, stream)
+    events = pair.server.receive(bytes(said), 0.0)
+    assert {event[0] for event in events} == {DATA}
+    joined = [(stream, list(those)) for stream, those in groupby(events, lambda event: event[1])]
+    assert [(stream, b"".join(event[2] for event in those)) for stream, those in joined] == [
+        (one, b"ab"),
+        (other, b"12"),
+        (one, b"cd"),
+    ]
+    assert [[event[3] for event in those][-1] for _, those in joined] == [False, True, True]
+    if IS_COMPILED and server == NGH2:
+        assert len(events) == 3
+    for stream in (one, other):
+        pair.server.received(stream, 4 if stream == one else 2)
+        with pytest.raises(ValueError, match=r"more|exceeds"):
+            pair.server.received(stream, 1)
