@@ -145,6 +145,7 @@ CORE = (
     "balancer.sharing.flight_table",
     "balancer.sharing.guards",
     "balancer.sharing.layout",
+    "balancer.sharing.namesakes",
     "balancer.sharing.spending",
     "balancer.sharing.peer_table",
     "balancer.sharing.peers",
