@@ -57,6 +57,7 @@ CORE = (
     "balancer.logs.tracing.spans",
     "balancer.matching.addresses",
     "balancer.matching.affinity",
+    "balancer.matching.basic_credentials",
     "balancer.matching.branches",
     "balancer.matching.cors",
     "balancer.matching.cors_policy",
