@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -90,6 +90,13 @@ def _untold(_: Verdict) -> None:
     """Nobody waits for the verdict."""
 
 
+class _Hearers(NamedTuple):
+    """Who is told of ends of calls, and of lost processes."""
+
+    ended: CallEnded
+    lost: ProcessLost
+
+
 class HookHost:
     """One set of isolated hooks, and the process that runs them. Made inside a running loop."""
 
@@ -97,14 +104,13 @@ class HookHost:
         "_absences",
         "_begin",
         "_calls",
-        "_ended",
         "_fails",
         "_frames",
+        "_hearers",
         "_is_closed",
         "_is_open",
         "_launch",
         "_loop",
-        "_lost",
         "_next",
         "_room",
         "_socket",
@@ -123,11 +129,10 @@ class HookHost:
     ) -> None:
         """`absences` are those of the loop: what the process says during one is read before it counts as overrun."""
         self._absences = absences
-        self._lost = lost
+        self._hearers = _Hearers(ended, lost)
         self._loop = asyncio.get_running_loop()
         asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in codes)
         self._begin = framed(Begin(asked, limits))
-        self._ended = ended
         self._calls: dict[int, IsolatedCall] = {}
         self._room = FairShares(_PENDING_MOST)
         self._waiting: list[bytes] | None = []  # until the process has begun for the first time
@@ -152,7 +157,7 @@ class HookHost:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
         tenant = call.route.partition("/")[0]
         if (not self._is_open and self._waiting is None) or not self._room.has_room(tenant):
-            self._ended(name, 0.0, _UNAVAILABLE)
+            self._hearers.ended(name, 0.0, _UNAVAILABLE)
             return _UNAVAILABLE
         self._next += 1
         number = self._next
@@ -160,10 +165,10 @@ class HookHost:
             data = framed(msgspec.structs.replace(call, number=number))
         except Garbled as problem:
             failed = Failed("invalid", str(problem))
-            self._ended(name, 0.0, failed)
+            self._hearers.ended(name, 0.0, failed)
             return failed
         self._room.take(tenant)
-        made = self._calls[number] = IsolatedCall(name, tenant, self._ended)
+        made = self._calls[number] = IsolatedCall(name, tenant, self._hearers.ended)
         if self._is_open:
             self._send(data)
             if made.is_over:
@@ -242,7 +247,7 @@ class HookHost:
         suspect = next(iter(self._calls.values()), None) if self._is_open else None
         self._end(verdict)
         if suspect is not None:
-            self._lost(suspect.tenant)
+            self._hearers.lost(suspect.tenant)
         first, most = _PAUSE_SECONDS
         self._fails += 1
         self._loop.call_later(min(first * 2 ** min(self._fails - 1, 8), most), self._start_again)
