@@ -193,6 +193,7 @@ CORE = (
     "ingress.replicas.facts",
     "ingress.replicas.failures",
     "ingress.replicas.limiting",
+    "ingress.replicas.links",
     "ingress.replicas.members",
     "ingress.replicas.messages",
     "ingress.replicas.other_replica",
