@@ -92,9 +92,10 @@ typed: $(READY)
 wheels: $(WHEELS_READY)
 	@.venv-wheels/bin/python -m typed.wheels $(ARGS)
 
-# Without what is large: that takes as long as all the others together.
+# Without what is large: that takes as long as all the others together. What is left does not wait, so two processes fill two
+# cores, and a third one would only import all sources once more.
 unit: $(READY)
-	@$(BIN)/python -m tests.processes 3 tests/unit -- --hypothesis-profile=unit -m 'not slow and not alone and not large' $(ARGS)
+	@$(BIN)/python -m tests.processes 2 tests/unit -- --hypothesis-profile=unit -m 'not slow and not alone and not large' $(ARGS)
 
 test-typed: $(READY)
 	@$(BIN)/python -m typed --run $(ON_TYPED) --numprocesses 3

@@ -58,7 +58,7 @@ from ingress.following.telling import ModeTelling
 from ingress.replicas.facts import FleetFacts
 from ingress.replicas.members import places_of
 from ingress.replicas.messages import FlowRow
-from ingress.replicas.picks import answers_by_namespace, picks_by_service
+from ingress.replicas.picks import OwnCounts
 from ingress.settings.options import RunOptions
 from ingress.sources.contract import Source
 from ingress.sources.folder import FolderSource
@@ -244,14 +244,15 @@ class App:
         from ingress.replicas.conversation import Conversation, ConversationOptions
         from ingress.replicas.sharing import Ends
 
+        counts = OwnCounts(self._totals, self._fleet.tables)
         conversation = Conversation(
             ConversationOptions(
                 options.bind_address, options.peer_port, options.peers, options.cluster.pod_name or gethostname()
             ),
             credentials,
             Ends(
-                totals=self._picks,
-                answers=lambda: answers_by_namespace(self._totals, self._fleet.tables()),
+                totals=counts.picks,
+                answers=counts.answers,
                 model=lambda: self._published.model,
                 use=self._published.use_fleet,
                 memory=self._fleet.among_replicas,
@@ -262,6 +263,7 @@ class App:
                 flows=self._flows,
                 places=self._places,
                 crowded=self._observed.crowded,
+                expired=self._observed.expired,
             ),
         )
         await conversation.start()
@@ -281,9 +283,6 @@ class App:
     def _places(self) -> tuple[str, ...]:
         """Where other replicas are, as the Service of all of them tells."""
         return places_of(self._objects(), self._options.context.own_service, port=self._options.peer_port or 0)
-
-    def _picks(self, services: frozenset[str]) -> dict[str, int]:
-        return picks_by_service(self._totals, self._fleet.tables(), services)
 
     def _watch(self, number: signal.Signals) -> None:
         asyncio.get_running_loop().add_signal_handler(number, self._signals.put_nowait, number)

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
@@ -17,8 +17,10 @@ from tests.processes import RULES
 # each time; `--hypothesis-profile=explore` takes others.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("gate", settings.get_profile("explore"), derandomize=True)
-# What a programmer runs after each change looks at few examples.
-settings.register_profile("unit", settings.get_profile("gate"), max_examples=5)
+# What a programmer runs after each change looks at few examples, and makes none of them simpler before it is told.
+settings.register_profile(
+    "unit", settings.get_profile("gate"), max_examples=5, phases=(Phase.explicit, Phase.generate), database=None
+)
 settings.load_profile("gate")
 
 # Whoever starts the tests in the background of a script, or with nohup, has signals ignored, and every process that a

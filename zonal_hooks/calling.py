@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, final
 
 from zonal_hooks.loading import Function
 from zonal_hooks.messages import Message
@@ -48,9 +48,11 @@ Tell = Callable[[Verdict], None]
 Left = Callable[[float], float]
 """How many seconds of a wait are left, at a time of the loop; 0: it is over."""
 
+_COROUTINE: Final = types.CoroutineType
 _TIMEOUT: Final = Failed("timeout", "it had no answer in time")
 
 
+@final
 class Running:
     """A call that waits. `tell` is called once with its verdict, never before `begin` has returned this object.
 
@@ -143,8 +145,8 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
     started = perf_counter()
     try:
         returned = function.call(message, settings) if function.takes_settings else function.call(message)
-        if type(returned) is types.CoroutineType:
-            if function.may_wait or not function.is_async:
+        if type(returned) is _COROUTINE:
+            if not function.answers_at_once:
                 watch.end(perf_counter() - started)  # its steps come later, and may never begin
                 running = Running(function.hook, returned, message, watch, started)
                 return running if running.verdict is None else running.verdict
@@ -153,7 +155,12 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
     except BaseException as error:
         end(message)
         verdict = failure_of(error)
-    watch.end(perf_counter() - started)
+    seconds = perf_counter() - started
+    if seconds > HELD_SECONDS:
+        watch.end(seconds)
+    else:  # what `end` does, without a call
+        watch.holder = ""
+        watch.seconds = seconds
     return verdict
 
 

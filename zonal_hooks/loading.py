@@ -29,16 +29,17 @@ class NotAHook(Exception):
 
 
 class Function:
-    """One function of the hook called `hook`. `may_wait`: it is a coroutine function with something to await."""
+    """One function of the hook called `hook`. `answers_at_once`: its coroutines have nothing to await."""
 
-    __slots__ = ("call", "declared", "hook", "is_async", "may_wait", "takes_settings")
+    __slots__ = ("answers_at_once", "call", "declared", "hook", "takes_settings")
 
     def __init__(self, hook: str, call: Callable[..., Any], declared: Declared, *, takes_settings: bool) -> None:
         self.hook = hook
         self.call = call
         self.declared = declared
-        self.is_async = inspect.iscoroutinefunction(call)
-        self.may_wait = self.is_async and any(each.opname in _AWAITING for each in dis.get_instructions(call))
+        self.answers_at_once = inspect.iscoroutinefunction(call) and not any(
+            each.opname in _AWAITING for each in dis.get_instructions(call)
+        )
         self.takes_settings = takes_settings
 
 

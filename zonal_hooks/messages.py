@@ -57,7 +57,11 @@ class Editable(msgspec.Struct, kw_only=True, eq=False):
 
         Raises ValueError for what cannot stand in a field, and for names that frame a message.
         """
-        self._record("set", written_name(name), checked_value(value))
+        edits, written, kept = self._edits, written_name(name), checked_value(value)
+        if edits or edits is None:
+            return self._record("set", written, kept)
+        self._bytes = len(written.written) + len(kept)  # the first edit has room
+        edits.append(("set", written, kept))
 
     def add_header(self, name: str, value: str) -> None:
         """Adds a field beside others of its name. Raises as `set_header` does."""

@@ -1,5 +1,7 @@
 cimport cython
 
+from balancer.connections.arrivals cimport Arrival
+from balancer.connections.client_making cimport ClientMaker
 from balancer.connections.places cimport ClientPlaces
 from balancer.http.current cimport CurrentSettings
 from balancer.model.layouts cimport ProxySettingsLayout
@@ -8,7 +10,8 @@ from balancer.runtime.tcp cimport TcpTransports
 
 cdef class Reception:
     cdef public Py_ssize_t _bound
-    cdef public object _clients, _entrances, _hand_over, _loop, _names, _note, _places, _relays, _unfinished
+    cdef public ClientMaker _client_maker
+    cdef public object _entrances, _hand_over, _loop, _names, _note, _places, _relays, _unfinished
     cdef public double _handshake_seconds
     cdef public dict _hellos
     cdef public CurrentSettings _settings
@@ -19,8 +22,10 @@ cdef class Reception:
     cpdef _take(self, accepted, entry_point)
     @cython.locals(places=ClientPlaces)
     cdef bint _makes_room(self, str peer) except -1
-    cpdef _plain(self, arrival, bint http2=*)
+    cpdef _plain(self, Arrival arrival, bint http2=*)
     @cython.locals(transports=TcpTransports)
     cdef _open(self, connection, protocol)
+    @cython.locals(maker=ClientMaker)
+    cpdef _client(self, Arrival arrival, bint http2)
     @cython.locals(places=ClientPlaces)
-    cpdef _arrived(self, arrival, client)
+    cpdef _arrived(self, Arrival arrival, client)

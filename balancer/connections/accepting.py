@@ -100,7 +100,7 @@ class Reception:
 
     __slots__ = (
         "_bound",
-        "_clients",
+        "_client_maker",
         "_entrances",
         "_hand_over",
         "_handshake_seconds",
@@ -140,7 +140,7 @@ class Reception:
         self._hand_over = hand_over
         self._note = note
         self._handshake_seconds = handshake_seconds
-        self._clients = clients
+        self._client_maker = clients
         self._relays = relays
         self._transports = transports
         self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds)
@@ -368,7 +368,8 @@ class Reception:
         self._open(connection, self._plain(arrival, http2))
 
     def _client(self, arrival: Arrival, http2: bool) -> ClientConnection | Http2Connection:
-        return self._clients.make(arrival, http2, partial(self._arrived, arrival))
+        maker = self._client_maker
+        return maker.make(arrival, http2, partial(self._arrived, arrival))
 
     def _relay(self, arrival: Arrival, _: bool = False) -> RawConnection:
         return self._relays.make(arrival, partial(self._arrived, arrival))

@@ -1,3 +1,4 @@
+from balancer.connections.arrivals cimport Arrival
 from balancer.http.current cimport CurrentSettings
 from balancer.http1.first_heads cimport FirstHeads
 from balancer.runtime.deadlines cimport Deadlines
@@ -8,5 +9,5 @@ cdef class ClientMaker:
     cdef public Deadlines _deadlines
     cdef public FirstHeads _first_heads
     cdef public object _flusher, _names, _tally
-    cpdef make(self, arrival, bint http2, on_open)
-    cdef _deciding_name(self, arrival)
+    cpdef make(self, Arrival arrival, bint http2, on_open)
+    cdef _deciding_name(self, Arrival arrival)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from balancer.http.messages import RequestHead
+from balancer.matching.basic_credentials import basic_credentials
 
 TextOf = Callable[[RequestHead, str], bytes]
 """Returns the value of a text for a request and the address of its client."""
@@ -84,9 +85,9 @@ class Cookies:
 def compile_text(text: str) -> TextOf:
     """A function that evaluates `text` with its variables, `$name` or `${name}`. Raises `UnknownVariable`.
 
-    Supported are $remote_addr, $binary_remote_addr (the same text here), $request_uri, $uri, $host, $http_NAME,
-    $cookie_NAME and $arg_NAME. A value that the request lacks is empty (nginx ngx_http_core_module, "Embedded
-    Variables").
+    Supported are $remote_addr, $binary_remote_addr (the same text here), $remote_user, $request_uri, $uri, $host,
+    $http_NAME, $cookie_NAME and $arg_NAME. A value that the request lacks is empty (nginx ngx_http_core_module,
+    "Embedded Variables").
     """
     if not _TEXT.fullmatch(text):
         raise UnknownVariable("use letters, digits, -, _ and variables")
@@ -129,10 +130,17 @@ def _literal(text: str) -> list[TextOf]:
 _PLAIN: Mapping[str, TextOf] = {
     "remote_addr": lambda request, peer: peer.encode(),
     "binary_remote_addr": lambda request, peer: peer.encode(),
+    "remote_user": lambda request, peer: _remote_user(request),
     "request_uri": lambda request, peer: request.raw_target,
     "uri": lambda request, peer: request.path,
     "host": lambda request, peer: request.host_name,
 }
+
+
+def _remote_user(request: RequestHead) -> bytes:
+    """Who the client says that it is, whether or not anybody has asked (nginx ngx_http_variable_remote_user)."""
+    given = basic_credentials(request.fields)
+    return b"" if given is None else given.user
 
 
 def _argument(target: bytes, name: bytes) -> bytes:

@@ -22,7 +22,7 @@ FLEET_REFUSED: Final = Definition(
     name="zonal_fleet_refused_total",
     kind=MetricKind.COUNTER,
     labels=("reason",),
-    help="Messages of other replicas that were refused, by what was wrong.",
+    help="Messages of other replicas that were refused, and connections of whoever is none, by what was wrong.",
 )
 FLEET_BYTES: Final = Definition(
     name="zonal_fleet_bytes_total",

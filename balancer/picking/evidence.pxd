@@ -2,6 +2,7 @@ cdef class AnswerRecord:
     cdef public Py_ssize_t counted
     cdef public double bad, blame, blamed_at, doubted_until, good
     cdef public list bad_by, good_by
+    cdef public object failed_for
     cpdef double burden(self, double now)
 
 

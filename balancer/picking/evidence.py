@@ -13,6 +13,7 @@ from typing import Final
 from balancer.matching.clients import peer_key
 from balancer.picking.comparing import Comparison, Score, row_least
 from balancer.picking.ejections import NO_TESTIMONY, Testimony
+from balancer.sharing.namesakes import Namesakes
 from balancer.sharing.peers import NO_OTHERS
 from balancer.sharing.zone_peers import PLACES
 
@@ -29,6 +30,7 @@ _ALONE_SECONDS = 1.0  # in which others would have come
 _OTHERS_MOST = 5.0  # good answers of other clients, as of one that looks by now and then, leave a single one believed
 
 _NOBODY: Final[list[float]] = []  # one for all: lists of clients are replaced, not filled
+_NO_CALLERS: Final = Namesakes()  # one for all, and nobody is noted there
 
 
 class AnswerRecord:
@@ -36,11 +38,11 @@ class AnswerRecord:
 
     Only `Witness` changes it. `counted` is how many of the endpoint's `answers` are in `good`. `good` and `bad` answers
     fade. `good_by` and `bad_by` know which client met what, if this endpoint failed, or if another worker told so
-    before `doubted_until`; else they are empty. `blame` are the failures that count in a choice, as they were at
-    `blamed_at`.
+    before `doubted_until`; else they are empty. `failed_for` knows who met the failures; None as long as nobody did.
+    `blame` are the failures that count in a choice, as they were at `blamed_at`.
     """
 
-    __slots__ = ("bad", "bad_by", "blame", "blamed_at", "counted", "doubted_until", "good", "good_by")
+    __slots__ = ("bad", "bad_by", "blame", "blamed_at", "counted", "doubted_until", "failed_for", "good", "good_by")
 
     def __init__(self, counted: int) -> None:
         self.counted = counted
@@ -51,6 +53,7 @@ class AnswerRecord:
         self.doubted_until = 0.0
         self.good_by = _NOBODY
         self.bad_by = _NOBODY
+        self.failed_for: Namesakes | None = None
 
     def burden(self, now: float) -> float:
         """`blame` at `now`: it fades."""
@@ -90,7 +93,7 @@ class Experience:
 class Witness:
     """What is known about the endpoints of one backend, since the first of the present failures."""
 
-    __slots__ = ("_bad", "_everyone", "_good", "_good_by", "_is_open", "_looked_at", "_place_of")
+    __slots__ = ("_bad", "_callers", "_everyone", "_good", "_good_by", "_is_open", "_looked_at", "_place_of")
 
     def __init__(self, everyone: Collection[Experience], place_of: Callable[[bytes], int] = NO_OTHERS.place_of) -> None:
         """`everyone` does not change. `place_of` says where a client is counted, by its name: one of `PLACES`, the same
@@ -103,6 +106,7 @@ class Witness:
         self._good = 0.0
         self._bad = 0.0
         self._good_by = _NOBODY  # of all endpoints
+        self._callers = _NO_CALLERS
 
     def follow(self, everyone: Collection[Experience]) -> None:
         """These are the endpoints from now on."""
@@ -120,7 +124,7 @@ class Witness:
         met = one.met
         if met is None:
             return  # the last failures have just faded
-        place = self._place(client)
+        place = self._place(client, now)
         self._good_by[place] += 1.0
         if met.good_by:
             met.good_by[place] += 1.0
@@ -137,7 +141,10 @@ class Witness:
         _tell_clients_apart(met)
         met.bad += 1.0
         self._bad += 1.0
-        met.bad_by[self._place(client)] += 1.0
+        place = self._place(client, now)
+        met.bad_by[place] += 1.0
+        met.failed_for = met.failed_for or Namesakes()
+        met.failed_for.note(place, client_name(client), now)
         met.blame = self._rest_of(one, NO_TESTIMONY).failures
         met.blamed_at = now
 
@@ -204,6 +211,7 @@ class Witness:
         self._good = 0.0
         self._bad = 0.0
         self._good_by = [0.0] * PLACES
+        self._callers = Namesakes()
         for one in self._everyone:
             if not one.is_out:
                 self._forget(one)
@@ -239,11 +247,16 @@ class Witness:
         self._good = 0.0
         self._bad = 0.0
         self._good_by = _NOBODY
+        self._callers = _NO_CALLERS
         for one in self._everyone:
             one.met = None
 
-    def _place(self, client: str) -> int:
-        return self._place_of(client_name(client))
+    def _place(self, client: str, now: float) -> int:
+        """Where a client is counted that came at `now`. Only while something is counted."""
+        name = client_name(client)
+        place = self._place_of(name)
+        self._callers.note(place, name, now)
+        return place
 
     def _scores(self, one: Experience) -> tuple[Score, Score]:
         """What clients met at the endpoint, and at the others."""
@@ -257,7 +270,8 @@ class Witness:
         """What is known of the endpoint without the quarter of its clients who met the most failures, one at least.
 
         A single client is believed if the good answers of the other endpoints are its own. If others got those, the
-        endpoint would have failed them as well, had they come: then nobody but that client met failures.
+        endpoint would have failed them as well, had they come: then nobody but that client met failures. Where several
+        clients have one place, they are believed if several of them met failures.
         """
         own_good_by, own_bad_by = _by_client(one)
         good_by, bad_by = _both(own_good_by, told.good_by), _both(own_bad_by, told.bad_by)
@@ -271,10 +285,22 @@ class Witness:
             everyone_by = _both(self._good_by, told.everyone_by)
             its_own = everyone_by[place]
             of_others = sum(everyone_by) - its_own
-            is_believed = of_others < _OTHERS_MOST and of_others <= its_own
+            is_believed = of_others < _OTHERS_MOST and of_others <= its_own and not self._blames_alone(one, place)
             return Score(failures if is_believed else 0.0, answers)
         present = sorted(present)[: -math.ceil(len(present) / _LOUD)]
         return Score(sum(each[0] for each in present), sum(each[1] for each in present))
+
+    def _blames_alone(self, one: Experience, place: int) -> bool:
+        """Whether one client met all failures of an endpoint, among several that are counted at this place.
+
+        So it seems as well where clients of this worker get good answers only, and another worker tells of failures.
+        """
+        met = one.met
+        if met is None:
+            return False
+        if met.failed_for is None:
+            return bool(met.good_by) and met.good_by[place] >= _PRESENT
+        return self._callers.are_several(place) and not met.failed_for.are_several(place)
 
 
 def _record_of(one: Experience) -> AnswerRecord:
@@ -302,6 +328,7 @@ def _fade(met: AnswerRecord, answers: int, weight: float, now: float) -> None:
         met.blame = 0.0
         met.good_by = _NOBODY
         met.bad_by = _NOBODY
+        met.failed_for = None
         return
     met.good_by = [count * weight for count in met.good_by]
     met.bad_by = [count * weight for count in met.bad_by]

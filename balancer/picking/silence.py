@@ -68,7 +68,7 @@ _NOWHERE: Final[dict[Zone, float]] = {}
 class BackendSilence:
     """What one worker has learned from the connects of one backend. Outlives changes of the backend."""
 
-    __slots__ = ("_absences", "_everyone", "_health", "_pending", "_usual_seconds", "_zones", "_zones_heard")
+    __slots__ = ("_absences", "_everyone", "_health", "_pending", "_usual_seconds", "_zones")
 
     def __init__(self, health: BackendHealth, everyone: Collection[Member], absences: Absences = NEVER_ABSENT) -> None:
         """`everyone` are the members of the backend, `health` is their health. `absences` are those of the loop."""
@@ -78,7 +78,6 @@ class BackendSilence:
         self._pending = _NOBODY
         self._usual_seconds: float | None = None
         self._zones = _NOWHERE  # where an endpoint was silent, and when that was seen
-        self._zones_heard = _NOWHERE
 
     def follow(self, everyone: Collection[Member]) -> None:
         """These are the members of the backend from now on."""
@@ -145,11 +144,8 @@ class BackendSilence:
         """
         member.health.heard_at = now
         zone = member.endpoint.zone
-        if zone is not None:
-            if zone in self._zones:
-                del self._zones[zone]
-            self._zones_heard = self._zones_heard or {}
-            self._zones_heard[zone] = now
+        if zone is not None and zone in self._zones:
+            del self._zones[zone]
         return self.judge(now) if self._pending else ()
 
     def judge(self, now: float) -> Told:
@@ -171,11 +167,11 @@ class BackendSilence:
             if late and latest is None:
                 latest = nlargest(2, self._everyone, key=_heard_at)  # one of two is another one
             silent = [member for member, since in late if _is_another_heard(latest or (), member, since)]
-            zones = {each.endpoint.zone for each in silent if self._speaks_for_zone(each)}
-            fresh = [zone for zone in zones if not self._is_suspect(zone, now)]
-            self._zones = self._zones or {}
-            self._zones.update((zone, now) for zone in zones if zone is not None)
-            if not fresh:
+            zones = {zone for each in silent if (zone := self._spoken_for(each)) is not None}
+            is_over = all(self._is_suspect(zone, now) for zone in zones)
+            if zones:
+                self._zones = {**self._zones, **dict.fromkeys(zones, now)}
+            if is_over:
                 return silent
 
     def _late_since(self, member: Member, now: float) -> float | None:
@@ -188,14 +184,14 @@ class BackendSilence:
                 return since
         return None
 
-    def _speaks_for_zone(self, member: Member) -> bool:
-        """Whether nobody in the zone of a silent member was heard since its connect began."""
+    def _spoken_for(self, member: Member) -> Zone | None:
+        """The zone of a silent member, if nobody there was heard since its connect began."""
         zone = member.endpoint.zone
         if zone is None:
-            return False
+            return None
         began = min(each.began for each in self._pending[member])
         neighbours = (each for each in self._everyone if each.endpoint.zone == zone)
-        return began > self._zones_heard.get(zone, _NEVER) and all(each.health.heard_at <= began for each in neighbours)
+        return None if any(each.health.heard_at >= began for each in neighbours) else zone
 
     def _back(self, member: Member, now: float) -> Told:
         if not member.is_silent:

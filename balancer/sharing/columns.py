@@ -10,12 +10,9 @@ from array import array
 from collections.abc import Sequence
 from math import inf, isfinite
 from operator import add, sub
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from balancer.sharing.rows import AT, STATE, RowPlace, RowShape, RowTable, Talk
-
-# How often to look for rows of processes that were not known.
-_LOOK_SECONDS: Final = 1.0
+from balancer.sharing.rows import AT, STATE, RowPlace, RowTable, Talk
 
 Column = Sequence[float]
 """One word of each row, in the order of the things."""
@@ -32,44 +29,56 @@ class Layer(NamedTuple):
 class RowReader:
     """The rows of other processes about `things`. `columns` are running totals of what was seen."""
 
-    __slots__ = ("_data", "_expected", "_layers", "_look_at", "_rows", "_seen", "_table", "_views", "columns", "things")
+    __slots__ = ("_begun", "_expected", "_layers", "_rows", "_table", "_views", "_words", "columns", "things")
 
     def __init__(self, table: RowTable, things: Sequence[RowPlace], columns: Sequence[Column]) -> None:
         """`columns` are what is known of `things` already; without any, everything begins with zero."""
         self.things = things
         self.columns: list[Column] = [*columns] or [[0.0] * len(things) for _ in range(table.shape.totals)]
         self._table = table
-        self._look_at = -inf
-        self._seen: list[bytes] = [b""] * len(things)
-        self._rows: list[tuple[int, ...]] = [()] * len(things)
+        self._begun = b""
+        self._rows: list[tuple[int, ...]] = []
         self._layers: list[list[int]] = []
         self._views: dict[int, memoryview[float]] = {}  # by where the row lies, in the order of the layers
-        self._expected = b""
-        self._data = b""
+        self._expected = array("d")
+        self._words = array("d")
 
-    def read(self, now: float) -> list[Layer]:
+    def read(self, *, least: float = 0.0) -> list[Layer] | None:
         """Adds what was seen since the last call, and returns the states of now.
 
+        None: nothing was taken. No first total can have grown by `least`, or rows were left at this moment.
         What a row holds when it is found is no news. A row that makes no sense is ignored.
         """
-        if now >= self._look_at:
-            self._look_at = now + _LOOK_SECONDS
-            self._look()
-        if self._tags_of(data := b"".join(self._views.values())) != self._expected:
-            self._look()  # somebody has left a row
-            if self._tags_of(data := b"".join(self._views.values())) != self._expected:
-                return []
-        words, before, width = array("d", data), array("d", self._data), self._table.shape.words
-        self._data = data
+        words, before, width = self._whole(), self._words, self._table.shape.words
+        first = STATE + self._table.shape.state
+        if words is None or (least and not self._may_have_grown(words, first, least)):
+            return None
+        self._words = words
         layers, start = [], 0
         for numbers in self._layers:
             end = start + len(numbers) * width
             of_column = [slice(start + place, end, width) for place in range(width)]
-            first = STATE + self._table.shape.state
             self._add(numbers, [[*map(sub, words[part], before[part])] for part in of_column[first:]])
             layers.append(Layer(numbers, words[of_column[AT]], tuple(words[part] for part in of_column[STATE:first])))
             start = end
         return layers
+
+    def _whole(self) -> array[float] | None:
+        """The words of all rows, layer by layer; None if they are not those of the things."""
+        begun = self._table.begun()
+        if begun != self._begun:
+            self._begun = begun
+            self._look()
+        width, words = self._table.shape.words, array("d", b"".join(self._views.values()))
+        if words[::width] != self._expected:  # somebody has left a row
+            self._look()
+            words = array("d", b"".join(self._views.values()))
+        return words if words[::width] == self._expected else None
+
+    def _may_have_grown(self, words: array[float], first: int, least: float) -> bool:
+        width = self._table.shape.words
+        news = map(sub, words[first::width], self._words[first::width])
+        return max(news, default=0.0) * len(self._layers) >= least
 
     def _add(self, numbers: Sequence[int], news: list[list[float]]) -> None:
         _without_nonsense(news)
@@ -84,46 +93,38 @@ class RowReader:
 
     def _look(self) -> None:
         """Finds the rows of the other processes."""
-        has_changed = False
-        for number, thing in enumerate(self.things):
-            tags = self._table.tags_at(thing)
-            if tags != self._seen[number]:
-                self._seen[number] = tags
-                rows = self._table.others_about(thing)
-                has_changed = has_changed or rows != self._rows[number]
-                self._rows[number] = rows
-        if has_changed:
-            self._arrange()
-
-    def _arrange(self) -> None:
-        size = self._table.shape.row_bytes
-        known = {row: self._data[place * size : (place + 1) * size] for place, row in enumerate(self._views)}
-        depth = max(map(len, self._rows))
-        self._layers = [[n for n, rows in enumerate(self._rows) if len(rows) > layer] for layer in range(depth)]
-        order = [
-            (number, self._rows[number][layer]) for layer, numbers in enumerate(self._layers) for number in numbers
-        ]
+        rows = [*map(self._table.others_about, self.things)]
+        if rows == self._rows:
+            return
+        width = self._table.shape.words
+        known = {row: self._words[place * width : (place + 1) * width] for place, row in enumerate(self._views)}
+        self._rows = rows
+        depth = max(map(len, rows))
+        self._layers = [[n for n, found in enumerate(rows) if len(found) > layer] for layer in range(depth)]
+        order = [(number, rows[number][layer]) for layer, numbers in enumerate(self._layers) for number in numbers]
         self._views = {row: self._table.row(row) for _, row in order}
-        self._expected = array("d", (self.things[number].tag for number, _ in order)).tobytes()
-        self._data = b"".join(known.get(row) or view.tobytes() for row, view in self._views.items())
-
-    def _tags_of(self, data: bytes) -> bytes:
-        return array("d", data)[:: self._table.shape.words].tobytes()
+        self._expected = array("d", (self.things[number].tag for number, _ in order))
+        self._words = array("d")
+        for (row, view), tag in zip(self._views.items(), self._expected, strict=True):
+            before = known.get(row)
+            self._words.extend(before if before and before[0] == tag else view)
 
 
 class RowWriter:
     """The rows of this process about many things, in the order of `talks`."""
 
-    __slots__ = ("_rows", "_shape", "_sources", "_talks", "_words")
+    __slots__ = ("_begun", "_rows", "_sources", "_table", "_talks", "_words")
 
-    def __init__(self, talks: Sequence[Talk], shape: RowShape) -> None:
+    def __init__(self, talks: Sequence[Talk], table: RowTable) -> None:
+        shape = table.shape
         self._talks = talks
-        self._shape = shape
+        self._table = table
         self._words = array("d", bytes(len(talks) * shape.row_bytes))
         self._words[:: shape.words] = array("d", (talk.tag for talk in talks))
         whole = memoryview(self._words).cast("B").cast("d")
         self._sources = [whole[start : start + shape.words] for start in range(0, len(whole), shape.words)]
-        self._rows: list[memoryview[float] | None] = [None] * len(talks)
+        self._rows: list[memoryview[float]] = []
+        self._begun: float | None = None  # by this process, when `_rows` were found
 
     def hold(self, state: Sequence[Column]) -> None:
         """Tells these words of states from now on."""
@@ -131,18 +132,21 @@ class RowWriter:
 
     def tell(self, now: float, totals: Sequence[Column]) -> None:
         """Tells the totals. A thing without room for a row is not told."""
-        self._words[AT :: self._shape.words] = array("d", (now,)) * len(self._talks)
-        self._set(STATE + self._shape.state, totals)
-        rows = self._rows
-        for number, (row, source) in enumerate(zip(rows, self._sources, strict=True)):
-            if row is not None and row[0] == source[0]:
+        shape = self._table.shape
+        self._words[AT :: shape.words] = array("d", (now,)) * len(self._talks)
+        self._set(STATE + shape.state, totals)
+        if self._begun == self._table.begun_here and len(self._rows) == len(self._talks):
+            for row, source in zip(self._rows, self._sources, strict=True):
                 row[:] = source
-            else:
-                rows[number] = self._talks[number].put(source, now)
+            return
+        # This process has begun a row since, which may have been one of these; or a thing had no room.
+        put = [talk.put(source, now) for talk, source in zip(self._talks, self._sources, strict=True)]
+        self._rows = [row for row in put if row is not None]
+        self._begun = self._table.begun_here
 
     def _set(self, first: int, columns: Sequence[Column]) -> None:
         for place, column in enumerate(columns, first):
-            self._words[place :: self._shape.words] = array("d", column)
+            self._words[place :: self._table.shape.words] = array("d", column)
 
 
 def _without_nonsense(news: list[list[float]]) -> None:

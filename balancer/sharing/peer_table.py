@@ -16,10 +16,9 @@ from balancer.sharing.rows import RowShape, RowTable, Talk, vacate_rows
 _SHAPE: Final = RowShape(sets=2048, state=2, totals=len(Seen._fields))
 # A share and a baseline that are older say nothing about now. Running totals cannot be too old.
 _FRESH_SECONDS: Final = 2.0
-# What another replica tells at once came within half a second, so controllers hear it in parts and see no bursts: with
-# each second turn of the control process, of which one may come early, or with each turn if these are longer. By
-# simulation more parts change nothing, and one part makes more turns of the share.
-_PARTS, _PART_SECONDS = 3, 0.15
+# What another replica tells at once came within half a second or a second, so controllers hear it in parts and see no
+# bursts. By simulation more parts change nothing, and one part makes more turns of the share.
+_PARTS, _PART_SECONDS = 2, 0.35
 
 
 def peer_table_bytes(seats: int) -> int:
@@ -50,7 +49,7 @@ class PeerTable:
 
     def relay(self) -> RowRelay:
         """Carries what controllers of other replicas saw: a state is a share and a baseline, 0 if unknown."""
-        return RowRelay(self._rows, state=(0.0, 0.0), parts=_PARTS, part_seconds=_PART_SECONDS)
+        return RowRelay(self._rows, parts=_PARTS, part_seconds=_PART_SECONDS)
 
 
 class _TablePeers:

@@ -29,14 +29,12 @@ class RowRelay:
 
     __slots__ = ("_keys", "_reader", "_table", "_telling", "order", "tags")
 
-    def __init__(self, table: RowTable, *, state: tuple[float, ...], parts: int = 1, part_seconds: float = 0.0) -> None:
-        """`state` is told while others have none. What came at once is told in so many `parts`, which follow each other
-        after `part_seconds`.
-        """
+    def __init__(self, table: RowTable, *, parts: int = 1, part_seconds: float = 0.0) -> None:
+        """What came at once is told in so many `parts`, which follow each other after `part_seconds`."""
         self._table = table
         self._keys: dict[int, str] = {}
         self._reader = RowReader(table, (), ())
-        self._telling = _Telling(table, state, parts, part_seconds)
+        self._telling = _Telling(table, parts, part_seconds)
         self.tags: frozenset[int] = frozenset()
         self.order: tuple[int, ...] = ()
 
@@ -54,63 +52,61 @@ class RowRelay:
         self.tags = frozenset(followed)
         self.order = tuple(followed)
 
-    def read(self, now: float) -> Sighted:
-        """What the workers saw. `now`: the clock of picks."""
-        layers = self._reader.read(now)
-        return Sighted(self.order, self._reader.columns, layers)
+    def read(self, *, least: float = 0.0) -> Sighted | None:
+        """What the workers saw; None if the first total of no thing can have grown by `least` since it was read."""
+        layers = self._reader.read(least=least)
+        return None if layers is None else Sighted(self.order, self._reader.columns, layers)
 
     def add(self, tags: tuple[int, ...], columns: Sequence[Column]) -> None:
         """Others saw this of things that are followed. Workers hear it in parts, in the turns to come."""
         if tags:
             self._telling.add(tags, columns, self._keys)
 
-    def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
-        """Tells workers the next part of what others saw, with the states of others where there are some.
+    def turn(self, now: float, states: Sequence[Column] = ()) -> None:
+        """Tells workers the next part of what others saw, with the states of others by word, in the order of `order`.
 
-        `states` is another object whenever it has changed.
+        `states` is another object whenever it has changed; without any, words of states stay as they are, 0 at first.
         """
-        self._telling.turn(now, states)
+        self._telling.turn(now, states, self.order)
 
 
 class _Telling:
-    """What workers are told: running totals of the things in `_order`, of which each turn adds a part."""
+    """What workers are told of the things in `_order`: totals that come nearer to what others saw with each turn."""
 
     __slots__ = (
+        "_known",
         "_left",
         "_order",
-        "_part",
         "_part_seconds",
         "_parts",
-        "_state",
+        "_seen",
         "_states",
         "_table",
         "_talks",
         "_told",
         "_told_at",
-        "_totals",
         "_writer",
     )
 
-    def __init__(self, table: RowTable, state: tuple[float, ...], parts: int, part_seconds: float) -> None:
+    def __init__(self, table: RowTable, parts: int, part_seconds: float) -> None:
         self._table = table
-        self._state = state
         self._parts = parts
         self._part_seconds = part_seconds
         self._told_at = float("-inf")
-        self._left = 0
+        self._left = 0  # turns until all is told
         self._talks: dict[int, Talk] = {}
-        self._told: dict[int, tuple[float, ...]] = {}  # totals of things that were told before
+        self._known: dict[int, tuple[float, ...]] = {}  # totals of things that were told before
         self._order: tuple[int, ...] = ()
-        self._totals: list[list[float]] = []
-        self._part: list[list[float]] = []
-        self._states: Mapping[int, tuple[float, ...]] | None = None
-        self._writer = RowWriter((), table.shape)
+        self._seen: list[list[float]] = []
+        self._told: list[list[float]] = []
+        self._states: Sequence[Column] = ()
+        self._writer = RowWriter((), table)
 
     def keep(self, followed: Mapping[int, str]) -> None:
         """Nothing but these things is told from now on."""
         self._arrange(tuple(tag for tag in self._order if tag in followed))
         self._talks = {tag: talk for tag, talk in self._talks.items() if tag in followed}
-        self._told = {tag: totals for tag, totals in self._told.items() if tag in followed}
+        self._known = {tag: totals for tag, totals in self._known.items() if tag in followed}
 
     def add(self, tags: tuple[int, ...], columns: Sequence[Column], keys: Mapping[int, str]) -> None:
         """What is left of earlier news is told with these. `keys` are the names of the things."""
@@ -124,37 +120,44 @@ class _Telling:
             if self._order != tags:
                 by_tag = [dict(zip(tags, column, strict=True)) for column in columns]
                 columns = [[*map(each.get, self._order, repeat(0.0))] for each in by_tag]
-        by, rest = 1.0 / self._parts, self._left / self._parts
-        if rest:
-            pairs = (zip(*each, strict=True) for each in zip(columns, self._part, strict=True))
-            self._part = [[news * by + before * rest for news, before in each] for each in pairs]
-        else:
-            self._part = [[news * by for news in column] for column in columns]
+        self._seen = [[*map(add, before, news)] for before, news in zip(self._seen, columns, strict=True)]
         self._left = self._parts
 
-    def turn(self, now: float, states: Mapping[int, tuple[float, ...]]) -> None:
-        """Tells the next part. `states` is another object whenever it has changed."""
+    def turn(self, now: float, states: Sequence[Column], order: tuple[int, ...]) -> None:
+        """Tells the next part. `states` are in this order."""
         if not self._left or now - self._told_at < self._part_seconds:
             return
         self._told_at = now
+        part = 1.0 / self._left
         self._left -= 1
-        self._totals = [[*map(add, total, part)] for total, part in zip(self._totals, self._part, strict=True)]
+        if self._left:
+            pairs = (zip(*each, strict=True) for each in zip(self._told, self._seen, strict=True))
+            self._told = [[told + (seen - told) * part for told, seen in each] for each in pairs]
+        else:
+            self._told = self._seen
         if states is not self._states:
             self._states = states
-            rows = map(states.get, self._order, repeat(self._state))
-            self._writer.hold([*zip(*rows, strict=True)])
-        self._writer.tell(now, self._totals)
+            self._writer.hold(_ordered(states, order, self._order))
+        self._writer.tell(now, self._told)
 
     def _arrange(self, order: tuple[int, ...]) -> None:
         """From now on these things are told."""
-        self._told |= zip(self._order, zip(*self._totals, strict=True), strict=True)
-        left = dict(zip(self._order, zip(*self._part, strict=True), strict=True)) if self._left else {}
+        told = dict(zip(self._order, zip(*self._told, strict=True), strict=True))
+        self._known |= zip(self._order, zip(*self._seen, strict=True), strict=True)
         self._order = order
-        self._totals = self._columns_of(self._told)
-        self._part = self._columns_of(left)
-        self._states = None
-        self._writer = RowWriter([self._talks[tag] for tag in order], self._table.shape)
+        self._seen = self._columns_of(self._known)
+        self._told = self._columns_of(self._known | told)
+        self._states = ()
+        self._writer = RowWriter([self._talks[tag] for tag in order], self._table)
 
     def _columns_of(self, rows: Mapping[int, tuple[float, ...]]) -> list[list[float]]:
         nothing = (0.0,) * self._table.shape.totals
         return [[*column] for column in zip(*(rows.get(tag, nothing) for tag in self._order), strict=True)]
+
+
+def _ordered(columns: Sequence[Column], order: tuple[int, ...], wanted: tuple[int, ...]) -> Sequence[Column]:
+    """The columns of things in `order` for those that are wanted, in their order."""
+    if order == wanted:
+        return columns
+    places = dict(zip(order, range(len(order)), strict=True))
+    return [[column[places[tag]] for tag in wanted] for column in columns]

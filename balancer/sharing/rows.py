@@ -1,6 +1,7 @@
 """Lays out rows of words in which the processes of one replica tell each other what they see of one thing. No I/O.
 
-A table has sets of ways, a way has a row for each seat. A row is written by one process only, so there are no locks.
+A table begins with a word for each seat: how often its process has begun a row. Then come sets of ways, a way has a row
+for each seat. A row is written by one process only, so there are no locks.
 Its words are aligned, so x86-64 and 64-bit ARM read and write them whole; a reader that meets a row between two writes
 is wrong by a few answers. Rows that make no sense are ignored. In a full set, who holds most rows of a process gives
 way to a namespace that holds fewer. Places follow from a secret, so no tenant chooses whom its names meet.
@@ -19,7 +20,7 @@ from balancer.sharing.guards import Buffer
 
 _WAYS: Final = 4
 _WORD_BYTES: Final = 8
-_TAG, AT, STATE = 0, 1, 2  # which word of a row is what; totals follow the state
+AT, STATE = 1, 2  # which word of a row is what; the first one is the tag, and totals follow the state
 # A number that a float holds exactly.
 _TAG_BITS: Final = 52
 
@@ -48,7 +49,7 @@ class RowShape(NamedTuple):
 
     def table_bytes(self, seats: int) -> int:
         """The size of the table for `seats` processes. Pages that are never touched cost nothing."""
-        return self.sets * _WAYS * seats * self.row_bytes
+        return seats * _WORD_BYTES + self.sets * _WAYS * seats * self.row_bytes
 
 
 def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat: int) -> None:
@@ -57,7 +58,7 @@ def vacate_rows(buffer: Buffer, shape: RowShape, *, start: int, seats: int, seat
         table = octets[start : start + shape.table_bytes(seats)]
         with table, table.cast("d") as words:
             step = seats * shape.words
-            for tag in range(seat * shape.words, shape.sets * _WAYS * step, step):
+            for tag in range(seats + seat * shape.words, len(words), step):
                 if words[tag]:
                     words[tag] = 0.0
 
@@ -103,7 +104,7 @@ class RowTable:
     def place(self, key: str) -> RowPlace:
         """Where rows about `key` lie, which begins with a namespace and a slash."""
         hashed = int.from_bytes(blake2b(key.encode(), digest_size=_WORD_BYTES, key=self._secret).digest(), "big")
-        first = hashed % self.shape.sets * _WAYS * self._seats * self.shape.words
+        first = self._seats + hashed % self.shape.sets * _WAYS * self._seats * self.shape.words
         return RowPlace(float((hashed >> (64 - _TAG_BITS)) or 1), first, key.partition("/")[0])
 
     def talk(self, key: str) -> Talk:
@@ -115,14 +116,18 @@ class RowTable:
             self._words,
             place.tag,
             self.shape,
-            own=_OwnRows(self._words, own, self._holders, place.tenant),
+            own=_OwnRows(self._words, own, self._holders, place.tenant, seat=self._seat),
             others=tuple(row for row in rows if row not in own),
         )
 
-    def tags_at(self, place: RowPlace) -> bytes:
-        """The tags of all rows that may be about a thing, to be compared with those of another time."""
-        rows = self._rows(place)
-        return self._words[rows.start : rows.stop : rows.step].tobytes()
+    def begun(self) -> bytes:
+        """Differs from what it was before if a process has begun a row since."""
+        return self._words[: self._seats].tobytes()
+
+    @property
+    def begun_here(self) -> float:
+        """How many rows this process has begun."""
+        return self._words[self._seat]
 
     def others_about(self, place: RowPlace) -> tuple[int, ...]:
         """Where other processes have rows about a thing now."""
@@ -143,14 +148,17 @@ class RowTable:
 class _OwnRows:
     """The rows of a set that this process may write, for a thing of one namespace."""
 
-    __slots__ = ("_holders", "_rows", "_tenant", "_words")
+    __slots__ = ("_holders", "_rows", "_seat", "_tenant", "_words")
 
-    def __init__(self, words: memoryview[float], rows: tuple[int, ...], holders: dict[int, str], tenant: str) -> None:
+    def __init__(
+        self, words: memoryview[float], rows: tuple[int, ...], holders: dict[int, str], tenant: str, *, seat: int
+    ) -> None:
         """`holders` are the namespaces of all rows of the process that are in use."""
         self._words = words
         self._rows = rows
         self._holders = holders
         self._tenant = tenant
+        self._seat = seat
 
     def claimed(self, now: float) -> int | None:
         """A row; None while things that are in use have all of them, and no namespace has two more than this one."""
@@ -168,6 +176,11 @@ class _OwnRows:
         words[found] = 0.0  # nobody may take what is written now for what was told before
         holders[found] = self._tenant
         return found
+
+    def begin(self, row: int, tag: float) -> None:
+        """Tells others that a row has all of its words, which are about the thing with `tag`."""
+        self._words[row] = tag
+        self._words[self._seat] += 1.0
 
 
 class Talk:
@@ -208,7 +221,8 @@ class Talk:
             totals[number] += value
         # Word by word or all at once: 64-bit machines copy aligned words whole.
         words[row + AT : row + self._shape.words] = array("d", (now, *state, *totals))
-        words[row + _TAG] = self.tag  # last, so that others never read the totals of somebody else
+        if words[row] != self.tag:
+            self._own.begin(row, self.tag)  # last, so that others never read the totals of somebody else
 
     def put(self, source: memoryview[float], now: float) -> memoryview[float] | None:
         """Tells a whole row that was made elsewhere, and returns it, to be written as long as it has the tag.
@@ -220,7 +234,8 @@ class Talk:
             return None
         whole = self._words[row : row + self._shape.words]
         whole[AT:] = source[AT:]
-        whole[_TAG] = self.tag  # last
+        if whole[0] != self.tag:
+            self._own.begin(row, self.tag)
         return whole
 
     def _own_row(self, now: float) -> int | None:

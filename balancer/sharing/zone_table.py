@@ -49,7 +49,7 @@ class ZoneTable:
 
     def relay(self) -> RowRelay:
         """Carries what workers of other replicas saw. Their steps stay theirs."""
-        return RowRelay(self._rows, state=_summed(_NO_STATE))
+        return RowRelay(self._rows)
 
 
 class _TableZonePeers:

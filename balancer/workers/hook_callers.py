@@ -13,7 +13,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from balancer.connections.hook_hosts import IsolatedHooks
+from balancer.connections.isolated_hooks import IsolatedHooks
 from balancer.matching.gates.hooks import HookCall, HookCaller
 from balancer.metrics.recorder import Recorder
 from balancer.model.hooks import HookCode, HookRule
@@ -61,20 +61,23 @@ class LoopWatch(Watch):
 
 
 class HookCounts:
-    """Counts the calls of hooks, and tells failures in the log, now and then."""
+    """Counts the calls of hooks, and tells failures in the log, now and then.
 
-    __slots__ = ("_recorder", "_told_at")
+    `count` counts one that did not fail, by its name and its seconds.
+    """
+
+    __slots__ = ("_recorder", "_told_at", "count")
 
     def __init__(self, recorder: Recorder) -> None:
+        self.count = recorder.hook_call
         self._recorder = recorder
         self._told_at: dict[tuple[str, str], float] = {}
 
     def ended(self, name: str, seconds: float, verdict: Verdict) -> None:
         """One call of a hook has ended."""
-        recorder = self._recorder
-        recorder.hook_call(name, seconds)
-        if type(verdict) is Failed:
-            recorder.hook_error(name, verdict.outcome)
+        self.count(name, seconds)
+        if isinstance(verdict, Failed):
+            self._recorder.hook_error(name, verdict.outcome)
             now = perf_counter()
             if now - self._told_at.get((name, verdict.outcome), -_TOLD_EVERY_SECONDS) >= _TOLD_EVERY_SECONDS:
                 self._told_at[name, verdict.outcome] = now
@@ -109,7 +112,7 @@ class LocalCall:
 class LocalCaller:
     """Calls one hook in this process, with the settings of one route."""
 
-    __slots__ = ("_absences", "_counts", "_functions", "_settings", "_watch")
+    __slots__ = ("_absences", "_count", "_counts", "_functions", "_settings", "_watch")
 
     def __init__(
         self, hook: Hook, settings: Any, watch: Watch, counts: HookCounts, absences: Absences = NEVER_ABSENT
@@ -119,13 +122,17 @@ class LocalCaller:
         self._settings = settings
         self._watch = watch
         self._counts = counts
+        self._count = counts.count
 
     def call(self, phase: str, message: Message) -> Verdict | HookCall:
         function, watch = self._functions[phase], self._watch
         told = begin(function, message, self._settings, watch)
-        if isinstance(told, Running):
+        if type(told) is Running:
             return LocalCall(function, message, told, self._counts, self._absences)
-        self._counts.ended(function.hook, watch.seconds, told)
+        if type(told) is Failed:
+            self._counts.ended(function.hook, watch.seconds, told)
+        else:
+            self._count(function.hook, watch.seconds)
         return told
 
 

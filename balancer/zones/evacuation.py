@@ -114,7 +114,7 @@ class Evacuation:
         seen = self._zones.get(zone)
         if seen is None:
             return  # its last endpoint has left
-        seen.note(failed=failed, seconds=seconds, place=self._sharing.place_of(client))
+        seen.note(failed=failed, seconds=seconds, place=self._sharing.place_of(client), client=client, now=now)
         if now - self._at >= _TICK_SECONDS:
             self._tick(now)
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from balancer.sharing.namesakes import Namesakes
 from balancer.sharing.zone_peers import ZoneSeen
 from balancer.zones.strain import Average
 
@@ -81,7 +82,19 @@ class FailureWindow:
     failure.
     """
 
-    __slots__ = ("_answers", "_by_place", "_failed", "_quick", "_seconds", "_slow", "_well", "latency", "run")
+    __slots__ = (
+        "_answers",
+        "_by_place",
+        "_callers",
+        "_failed",
+        "_failing",
+        "_quick",
+        "_seconds",
+        "_slow",
+        "_well",
+        "latency",
+        "run",
+    )
 
     def __init__(self) -> None:
         self._quick = FailureCount()
@@ -92,10 +105,17 @@ class FailureWindow:
         self._seconds = 0.0
         self.run = 0
         self._by_place: dict[int, FailureCount] = {}
+        self._callers = Namesakes()
+        self._failing = Namesakes()
         self.latency = Average()
 
-    def note(self, *, failed: bool, seconds: float, place: int = 0) -> None:
-        """An answer came after `seconds`. `place` is one of a few, by which clients are told apart."""
+    def note(self, *, failed: bool, seconds: float, place: int = 0, client: bytes = b"", now: float = 0.0) -> None:
+        """An answer for a client came at `now`, after `seconds`. `place` is one of a few, by which clients are told
+        apart.
+        """
+        self._callers.note(place, client, now)
+        if failed:
+            self._failing.note(place, client, now)
         self._answers += 1
         self._by_place[place] = total((self._by_place.get(place, _NOTHING), FailureCount(1.0, float(failed))))
         if failed:
@@ -156,10 +176,15 @@ class FailureWindow:
     def quiet(self) -> FailureCount:
         """What clients met without the quarter of them who met the most failures; everything, if only one asks.
 
-        So no client can make a zone look bad alone: others must meet failures there, too.
+        So no client can make a zone look bad alone: others must meet failures there, too. That holds for several that
+        have one place as well.
         """
         counts = sorted(self._by_place.values(), key=lambda count: count.failed)
-        return total(counts[: -math.ceil(len(counts) / _LOUD)] if len(counts) > 1 else counts)
+        if len(counts) > 1:
+            return total(counts[: -math.ceil(len(counts) / _LOUD)])
+        if any(self._callers.are_several(each) and not self._failing.are_several(each) for each in self._by_place):
+            return FailureCount(counts[0].answers)
+        return total(counts)
 
     @property
     def rate(self) -> float:

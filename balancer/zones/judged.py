@@ -46,9 +46,11 @@ class JudgedZone:
         self._failed = list(_NO_ANSWERS)
         self._seconds = 0.0
 
-    def note(self, *, failed: bool, seconds: float, place: int) -> None:
-        """This worker got an answer after `seconds`. `place` is one of `PLACES`, by which clients are told apart."""
-        self.window.note(failed=failed, seconds=seconds, place=place)
+    def note(self, *, failed: bool, seconds: float, place: int, client: bytes = b"", now: float = 0.0) -> None:
+        """This worker got an answer for a client after `seconds`. `place` is one of `PLACES`, by which clients are told
+        apart.
+        """
+        self.window.note(failed=failed, seconds=seconds, place=place, client=client, now=now)
         self._answers[place] += 1.0
         if failed:
             self._failed[place] += 1.0

@@ -56,6 +56,13 @@ NOTE_ACTIVE: Final[web.RequestKey[Callable[[], None]]] = web.RequestKey("note_ac
 USUAL_TIMES: Final = DoorTimes()
 """The times of ports that serve."""
 
+HandshakeFailed = Callable[[ssl.SSLError], None]
+"""Told why a handshake has failed."""
+
+
+def _ignored(_: ssl.SSLError) -> None:
+    """Who cannot shake hands is not served; nobody asks why."""
+
 
 def port_bound(descriptors: int, *, workers: int) -> int:
     """How many connections one port of the control process may have, with `descriptors` for the process.
@@ -74,6 +81,7 @@ async def open_doors(
     bound: int = PORT_MOST,
     tls: ssl.SSLContext | None = None,
     times: DoorTimes = USUAL_TIMES,
+    on_failed_handshake: HandshakeFailed = _ignored,
 ) -> web.AppRunner:
     """Serves `app` on `listener`, and closes `listener` at the end. Returns what `cleanup()` stops.
 
@@ -81,7 +89,7 @@ async def open_doors(
 
     At most `bound` connections are open. Beyond `bound` a new one takes the place of another one (see `Crowd`).
     """
-    doors = _Doors(listener, bound=bound, tls=tls, times=times)
+    doors = _Doors(listener, bound=bound, tls=tls, times=times, on_failed_handshake=on_failed_handshake)
     app.middlewares.append(doors.note_request)
     app.on_shutdown.append(doors.close)
     runner = web.AppRunner(
@@ -100,10 +108,19 @@ async def open_doors(
 class _Doors:
     """Accepts the connections of one port."""
 
-    def __init__(self, listener: socket.socket, *, bound: int, tls: ssl.SSLContext | None, times: DoorTimes) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        *,
+        bound: int,
+        tls: ssl.SSLContext | None,
+        times: DoorTimes,
+        on_failed_handshake: HandshakeFailed,
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._listener = listener
         self._tls = tls
+        self._on_failed_handshake = on_failed_handshake
         self.times = times
         self._crowd = Crowd[_Guest](bound)
         self._guests: dict[asyncio.BaseTransport, _Guest] = {}
@@ -184,6 +201,8 @@ class _Doors:
         if opening.cancelled() or failure is not None:
             connection.close()
             self.left(guest, None)
+        if isinstance(failure, ssl.SSLError):
+            self._on_failed_handshake(failure)
         if failure is not None and not isinstance(failure, OSError):
             _LOG.error("a connection could not be opened", exc_info=failure)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from balancer.workers.messages import ZoneReport
 from ingress.findings import Finding
 from ingress.following.crowded_fleet import finding_of_crowd
+from ingress.following.expired_replicas import findings_of_expired
 from ingress.following.sick_zones import SickZones
 from ingress.following.zone_events import findings_of_events
 from ingress.replicas.others import REPLICAS_MOST
@@ -18,7 +19,7 @@ class Observed:
     `left` are the zones that requests leave here, each with its backend.
     """
 
-    __slots__ = ("_crowd", "_events", "_leases", "_sick", "_zones", "left", "see")
+    __slots__ = ("_crowd", "_events", "_expired", "_leases", "_sick", "_zones", "left", "see")
 
     def __init__(self) -> None:
         self._zones = SickZones()
@@ -26,6 +27,7 @@ class Observed:
         self._events: tuple[Finding, ...] = ()
         self._leases: tuple[Finding, ...] = ()
         self._crowd: tuple[Finding, ...] = ()
+        self._expired: tuple[Finding, ...] = ()
         self.left: frozenset[tuple[str, str]] = frozenset()
         self.see: Callable[[tuple[Finding, ...]], object] = lambda _: None
 
@@ -51,5 +53,10 @@ class Observed:
         self._crowd = (finding_of_crowd(REPLICAS_MOST),) if is_crowded else ()
         self._tell()
 
+    def expired(self, places: tuple[str, ...]) -> None:
+        """The certificates of the replicas at these places have expired."""
+        self._expired = findings_of_expired(places)
+        self._tell()
+
     def _tell(self) -> None:
-        self.see((*self._sick, *self._events, *self._leases, *self._crowd))
+        self.see((*self._sick, *self._events, *self._leases, *self._crowd, *self._expired))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,9 +132,11 @@ def _containers(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     return (_mapping(each) for each in _items(_mapping(_pod(document).get("spec")).get("containers")))
 
 
-def _arguments(words: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for word in words:
-        if word.startswith("-"):
+def _arguments(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """What stands behind the name of the program, which another one such as dumb-init may start."""
+    place = next((number for number, word in enumerate(words) if word.endswith("nginx-ingress-controller")), -1)
+    for word in words[place + 1 :]:
+        if word.startswith("-") and word.strip("-"):
             name, equals, value = word.lstrip("-").partition("=")
             yield name, value if equals else "true"
 

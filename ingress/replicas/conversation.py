@@ -44,12 +44,13 @@ class ConversationOptions(NamedTuple):
 class _Addressee:
     """One address of another replica."""
 
-    __slots__ = ("identity", "is_own", "line", "sending", "telling")
+    __slots__ = ("identity", "is_expired", "is_own", "line", "sending", "telling")
 
     def __init__(self, line: Line, telling: Telling) -> None:
         self.line = line
         self.telling = telling
         self.identity = ""
+        self.is_expired = False
         self.is_own = False
         self.sending: asyncio.Task[None] | None = None
 
@@ -84,7 +85,9 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        runner, port = await open_port(options.address, options.port, credentials=credentials, hear=self._hear)
+        runner, port = await open_port(
+            options.address, options.port, credentials=credentials, hear=self._hear, refused=self._refused
+        )
         self._runner = runner
         self._teller = Teller(credentials)
         _LOG.info("other replicas are heard on port %d", port)
@@ -106,7 +109,7 @@ class Conversation:
 
     def told_about(self, service: str) -> list[str]:
         """What other replicas told about a Service, in sentences."""
-        return self._sharing.told_about(service)
+        return self._sharing.told_about(service, [member for _, member in self._members.up(_now())])
 
     def facts(self) -> FleetFacts:
         """What is shown about the conversation now."""
@@ -123,7 +126,7 @@ class Conversation:
             replicas=self._members.seen(now),
             sick_zones={event.zone: (event.sick, event.backends) for event in self._sharing.events.events},
             is_away=self._sharing.is_away,
-            has_sick_links=self._sharing.judge.is_away,
+            has_sick_links=self._sharing.links.judge.is_away,
         )
 
     def _hear(self, identity: str, data: bytes) -> str:
@@ -133,6 +136,9 @@ class Conversation:
         self._counted["heard"] += 1
         self._sharing.hear(identity, member, now)
         return self._sharing.own_zone
+
+    def _refused(self, refusal: MessageRefusal) -> None:
+        self._members.refused[refusal] += 1
 
     def _turn(self, now: float) -> None:
         self._members.forget(now)
@@ -156,19 +162,21 @@ class Conversation:
         if is_crowded is not self._is_crowded:
             self._is_crowded = is_crowded
             self._ends.crowded(is_crowded)
-        for place in self._places.keys() - wanted:
-            leaving = asyncio.create_task(self._places.pop(place).leave())
+        for name in self._places.keys() - wanted:
+            place = self._places.pop(name)
+            leaving = asyncio.create_task(place.leave())
             self._leaving.add(leaving)
             leaving.add_done_callback(self._leaving.discard)
-        for place in sorted(wanted - self._places.keys()):
-            self._places[place] = _Addressee(self._teller.line(place), Telling(self._sharing))
+            if place.is_expired:
+                self._tell_expired()
+        for name in sorted(wanted - self._places.keys()):
+            self._places[name] = _Addressee(self._teller.line(name), Telling(self._sharing))
 
     async def _tell(self, name: str, place: _Addressee, news: News) -> None:
         try:
             await place.line.open()
             self._number += 1
-            name, is_older = self._options.name, place.line.is_older
-            message = place.telling.message(self._number, news, name=name, is_older=is_older)
+            message = place.telling.message(self._number, news, name=self._options.name, is_older=place.line.is_older)
             data = encode(message)
             self._bytes["sent"] += len(data)
             heard = await place.line.tell(data)
@@ -177,12 +185,25 @@ class Conversation:
                 place.telling.forget()  # another replica is there, or it has started anew
                 place.identity = heard.identity
             self._counted["sent"] += 1
+            self._note_expired(place, is_expired=False)
         except NotHeard as problem:
             place.telling.forget()  # messages before this one may not have come either
             if problem.is_own:
                 place.is_own = True
                 await place.line.close()
             self._counted["failed"] += not problem.is_own
+            self._note_expired(place, is_expired=problem.is_expired)
             _LOG.debug("replica %s did not take a message: %s", name, problem)
         finally:
             place.sending = None
+
+    def _note_expired(self, place: _Addressee, *, is_expired: bool) -> None:
+        """Tells of a certificate that has expired, or is another one now."""
+        if is_expired:
+            self._refused(MessageRefusal.EXPIRED)
+        if place.is_expired is not is_expired:
+            place.is_expired = is_expired
+            self._tell_expired()
+
+    def _tell_expired(self) -> None:
+        self._ends.expired(tuple(sorted(name for name, place in self._places.items() if place.is_expired)))

@@ -27,7 +27,7 @@ _Name = Annotated[str, Meta(min_length=1, max_length=512)]
 
 
 class MessageRefusal(Enum):
-    """Why a message was refused. No part of a refused message counts."""
+    """Why a message was refused, or (the last three) a connection. No part of a refused message counts."""
 
     TOO_LONG = "too_long"
     TOO_MANY = "too_many"
@@ -38,6 +38,9 @@ class MessageRefusal(Enum):
     CROWDED = "crowded"
     DISTRUSTED = "distrusted"
     OWN = "own"
+    EXPIRED = "expired"
+    STRANGER = "stranger"
+    NOISE = "noise"
 
 
 class MessageRefused(Exception):

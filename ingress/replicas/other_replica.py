@@ -63,6 +63,14 @@ class KnownTotals:
         rows = map(self._earlier.rows.get, seen.tags, zip(*seen.totals, strict=True))
         return [*zip(*rows, strict=True)]
 
+    def first(self, tag: int) -> float | None:
+        """The first total of a thing; None if it is not known."""
+        last = self._last
+        if tag in last.tags:
+            return last.totals[0][last.tags.index(tag)]
+        earlier = self._earlier.rows.get(tag)
+        return None if earlier is None else earlier[0]
+
     def __len__(self) -> int:
         """How many things are known."""
         return len(self._earlier.rows.keys() | {*self._last.tags})

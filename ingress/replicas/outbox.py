@@ -6,14 +6,18 @@ Only rows that have changed since the last message that arrived are told, and no
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from itertools import islice
+from itertools import compress, islice
+from operator import ne
 from typing import Any, Final
 
 from ingress.replicas.messages import ROWS_MOST, Message
 from ingress.replicas.seen_columns import TellingColumns
 
-NEAR_SECONDS: Final = 0.5
-"""Between messages to a replica of the same zone."""
+NEAR_SECONDS: Final = 1.0
+"""Between messages to a replica of the same zone, unless its workers have seen much."""
+
+NEWS_SECONDS: Final = 0.5
+"""Between messages at least, but for what must be heard at once."""
 
 FAR_SECONDS: Final = 5.0
 """Between messages to a replica of another zone, unless something has changed much."""
@@ -23,7 +27,7 @@ _ALL_EVERY: Final = 20  # messages
 _FIRST_COUNT, _FIRST_SECONDS = 3, 1.0
 
 Rows = Mapping[Any, Any]
-"""Rows of one kind, by what each is about."""
+"""Rows of one kind, by what each is about. They never change: another mapping follows."""
 
 Sections = Mapping[str, Rows]
 """What a replica knows, by the name of the field of a message."""
@@ -49,8 +53,10 @@ class Outbox:
         "_arrived_editions",
         "_arrived_wholes",
         "_count",
+        "_known",
         "_told",
         "_told_editions",
+        "_told_sections",
         "_told_wholes",
         "is_near",
     )
@@ -59,6 +65,8 @@ class Outbox:
         self.is_near = False
         self._told: dict[str, dict[Hashable, Any]] = {}
         self._arrived: dict[str, dict[Hashable, Any]] = {}
+        self._told_sections: Sections = {}
+        self._known: dict[str, Rows] = {}  # rows of which each has arrived, as they were given
         self._told_wholes: Wholes = {}
         self._arrived_wholes: Wholes = {}
         self._told_editions: dict[str, int] = {}
@@ -95,6 +103,7 @@ class Outbox:
             self.forget()
         self._count += 1
         self._told = {section: self._news(section, rows) for section, rows in sections.items()}
+        self._told_sections = sections
         told: dict[str, Any] = {section: tuple(rows.values()) for section, rows in self._told.items()}
         told |= {name: whole for name, whole in wholes.items() if whole != self._arrived_wholes.get(name)}
         told |= self._tables_told(tables, is_older=is_older)
@@ -107,12 +116,15 @@ class Outbox:
         """The last message was taken."""
         for section, rows in self._told.items():
             self._arrived.setdefault(section, {}).update(rows)
+            if len(rows) < ROWS_MOST:
+                self._known[section] = self._told_sections[section]
         self._arrived_wholes = self._told_wholes
         self._arrived_editions |= self._told_editions
 
     def forget(self) -> None:
         """Whoever is told from now on knows nothing yet."""
         self._arrived.clear()
+        self._known.clear()
         self._arrived_wholes = {}
         self._arrived_editions.clear()
 
@@ -122,6 +134,11 @@ class Outbox:
         if wholes is arrived:  # nearly always
             return False
         return any(whole != arrived.get(name) for name, whole in wholes.items() if whole or name in arrived)
+
+    def has_read(self, tables: Tables) -> bool:
+        """Whether workers have seen something since the last message that arrived."""
+        known = self._arrived_editions
+        return any(known.get(name, 0) != each.edition for name, each in tables.items())
 
     def has_news(self, section: str, rows: Rows) -> bool:
         """Whether a row has changed since the last message that arrived."""
@@ -135,5 +152,8 @@ class Outbox:
         return {_TABLE_FIELDS[name]: each.table_since(known.get(name, 0)) for name, each in tables.items()}
 
     def _news(self, section: str, rows: Rows) -> dict[Hashable, Any]:
+        if rows is self._known.get(section):
+            return {}
         arrived = self._arrived.get(section, {})
-        return dict(islice(((about, row) for about, row in rows.items() if arrived.get(about) != row), ROWS_MOST))
+        are_new = map(ne, map(arrived.get, rows), rows.values())
+        return dict(islice(compress(rows.items(), are_new), ROWS_MOST))

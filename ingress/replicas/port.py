@@ -9,6 +9,7 @@ what a message means.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -37,6 +38,9 @@ _IDENTITY_FIELD: Final = "Zonal-Replica"
 _TOO_LONG: Final = bytes(MESSAGE_BYTES_MOST + 1)  # stands for a message whose end was not read
 _NO_SUCH_PATH: Final = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED))
 
+# OpenSSL's number of a certificate whose time is over.
+_HAS_EXPIRED: Final = 10
+
 Hear = Callable[[str, bytes], str]
 """Takes a message of the replica with an identity, and returns the own zone for the answer. Raises `MessageRefused`."""
 
@@ -48,10 +52,20 @@ class Hearer(NamedTuple):
     identity: str
 
 
+Refused = Callable[[MessageRefusal], None]
+"""Told why a connection was refused."""
+
+
 async def open_port(
-    address: str, port: int, *, credentials: ReplicaCredentials, hear: Hear, connections: int = _CONNECTIONS_MOST
+    address: str,
+    port: int,
+    *,
+    credentials: ReplicaCredentials,
+    hear: Hear,
+    refused: Refused = lambda _: None,
+    connections: int = _CONNECTIONS_MOST,
 ) -> tuple[web.AppRunner, int]:
-    """Hears other replicas on a port, over so many connections at most.
+    """Hears other replicas on a port, over so many connections at most. `refused` is told why one was refused.
 
     Returns what `cleanup()` stops, and the port. Raises `CannotListen`.
     """
@@ -61,8 +75,22 @@ async def open_port(
     app.on_shutdown.append(hearing.end)
     listener = listen(address, port, purpose="peer")
     opened_port = port_of(listener)
-    runner = await open_doors(app, listener, bound=connections, tls=credentials.server, times=_TIMES)
+    runner = await open_doors(
+        app,
+        listener,
+        bound=connections,
+        tls=credentials.server,
+        times=_TIMES,
+        on_failed_handshake=lambda failure: refused(_refusal_of(failure)),
+    )
     return runner, opened_port
+
+
+def _refusal_of(failure: ssl.SSLError) -> MessageRefusal:
+    """What a failed handshake means: a certificate whose time is over, another one or none, or no handshake at all."""
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return MessageRefusal.EXPIRED if failure.verify_code == _HAS_EXPIRED else MessageRefusal.STRANGER
+    return MessageRefusal.STRANGER if failure.reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE" else MessageRefusal.NOISE
 
 
 class _Hearing:
@@ -94,8 +122,8 @@ class _Hearing:
             compress=False,
             max_msg_size=MESSAGE_BYTES_MOST + 1,
         )
+        await stream.prepare(request)
         with suppress(ConnectionError):  # the other one has gone
-            await stream.prepare(request)
             for number in count():
                 message = await _next_message(stream)
                 if message is None:
@@ -162,11 +190,14 @@ async def _beginning(content: aiohttp.StreamReader) -> bytes:
 
 
 class NotHeard(Exception):
-    """Raised if another replica did not take a message. `is_own`: the address is that of this replica."""
+    """Raised if another replica did not take a message. `is_own`: the address is that of this replica. `is_expired`:
+    who is there shows a certificate whose time is over.
+    """
 
-    def __init__(self, message: str, *, is_own: bool = False) -> None:
+    def __init__(self, message: str, *, is_own: bool = False, is_expired: bool = False) -> None:
         super().__init__(message)
         self.is_own = is_own
+        self.is_expired = is_expired
 
 
 class Line:
@@ -202,6 +233,10 @@ class Line:
             if error.status not in _NO_SUCH_PATH:
                 raise NotHeard(str(error)) from None
             self.is_older = True
+        except aiohttp.ClientConnectorCertificateError as error:
+            cause = error.certificate_error
+            is_expired = isinstance(cause, ssl.SSLError) and _refusal_of(cause) is MessageRefusal.EXPIRED
+            raise NotHeard(str(error), is_expired=is_expired) from None
         except _TROUBLE as error:
             raise NotHeard(str(error) or type(error).__name__) from None
 

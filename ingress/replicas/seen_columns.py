@@ -29,7 +29,7 @@ Column = Sequence[float]
 class Columns(NamedTuple):
     """What the totals and the state of a row mean: by which factors replicas of schema 1 tell them. Counts have 1.
 
-    A row in which the first count has grown by less than `few` is told with each second reading only.
+    Rows in which the first count has grown by less than `few` are told as of each second reading only.
     """
 
     totals: tuple[float, ...]
@@ -40,16 +40,16 @@ class Columns(NamedTuple):
         """Whether totals of rows, by column, can have grown by that at once, if no more than so many requests came."""
         counts = [column for column, factor in zip(news, self.totals, strict=True) if factor == 1.0]
         times = [column for column, factor in zip(news, self.totals, strict=True) if factor != 1.0]
+        most = _SECONDS_MOST * len(counts)
+        if sum(map(sum, counts)) <= requests_most and sum(map(sum, times)) <= most:
+            return True  # nearly always: not even all rows together have grown by what one may grow
         if max(map(max, counts)) > requests_most:
             return False
-        most = _SECONDS_MOST * len(counts)
-        if max(map(max, times)) * len(times) <= most:
-            return True  # nearly always
         rows = zip(zip(*counts, strict=True), zip(*times, strict=True), strict=True)
         return all(sum(seconds) <= (max(requests) + 1) * most for requests, seconds in rows)
 
 
-LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS), few=16)
+LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS), few=32)
 """What controllers of `adaptive` see of a backend (`Seen`), their share and their baseline. Their averages need some
 hundred answers, so half a second more does not matter where few requests come.
 """
@@ -86,7 +86,7 @@ class SeenColumns(NamedTuple):
 class TellingColumns:
     """What own workers saw, as it is told: what is new with the last reading, and all of it.
 
-    `edition` is the number of the reading. What is told is packed once, however many replicas hear it.
+    `edition` is the number of readings with news. What is told is packed once, however many replicas hear it.
     """
 
     __slots__ = ("_changed", "_columns", "_seen", "_tables", "_told", "edition")
@@ -99,24 +99,25 @@ class TellingColumns:
         self._told: dict[int, tuple[float, ...]] = {}  # the totals that were told last
         self._tables: dict[int, SeenTable] = {}  # by the edition that is known
 
-    def read(self, seen: SeenColumns) -> None:
-        """This is what workers have seen by now."""
+    def read(self, seen: SeenColumns, *, least: float = 0.0) -> None:
+        """This is what workers have seen by now. Rows whose first total has grown by less than `least` come later."""
         if seen.tags != self._seen.tags:
             self._told = {tag: self._told[tag] for tag in seen.tags if tag in self._told}
-        nothing, few = (0.0,) * len(seen.totals), self._columns.few if self.edition % 2 else 0
+        nothing = (0.0,) * len(seen.totals)
         rows = [*zip(*seen.totals, strict=True)]
         told = [*map(self._told.get, seen.tags, repeat(nothing))]
         is_due = [*map(ne, rows, told)]
-        if few:
-            is_due = [row[0] - before[0] >= few for row, before in zip(rows, told, strict=True)]
-        self._changed = seen.chosen(is_due, self.edition)
-        self._told.update(zip(self._changed.tags, zip(*self._changed.totals, strict=True), strict=True))
+        if least:
+            is_due = [row[0] - before[0] >= least for row, before in zip(rows, told, strict=True)]
         self._seen = seen
         self._tables = {}
-        self.edition += 1
+        if any(is_due):
+            self._changed = seen.chosen(is_due, self.edition)
+            self._told.update(zip(self._changed.tags, zip(*self._changed.totals, strict=True), strict=True))
+            self.edition += 1
 
     def table_since(self, edition: int) -> SeenTable | None:
-        """What is told to one who knows this reading: what is new if that was the last one, else all.
+        """What is told to one who knows this edition: what is new since the one before the present one, else all.
 
         Rows of which workers saw nothing yet are left out. None: there is nothing to tell.
         """
@@ -127,7 +128,8 @@ class TellingColumns:
 
     def rows_since(self, edition: int) -> tuple[SeenRow, ...]:
         """What `table_since` tells, for a replica of schema 1."""
-        return rows_of(self._since(edition), self._columns)
+        seen = self._since(edition)
+        return rows_of(seen, self._columns) if seen.tags else ()
 
     def _since(self, edition: int) -> SeenColumns:
         if edition == self.edition:
@@ -138,8 +140,12 @@ class TellingColumns:
 
     def forget(self) -> None:
         """Nothing is told until the next reading."""
-        if self._seen.tags or self._changed.tags:
-            self.read(SeenColumns())
+        if self._seen.tags:
+            self._seen = SeenColumns()
+            self._changed = SeenColumns()
+            self._told = {}
+            self._tables = {}
+            self.edition += 1
 
 
 def packed(seen: SeenColumns) -> SeenTable:

@@ -18,10 +18,10 @@ from balancer.sharing.zone_peers import zone_key
 from balancer.workers.messages import SuspectRow
 from ingress.replicas.failures import FailureSharing, ReplicaView
 from ingress.replicas.limiting import LimitSharing
-from ingress.replicas.messages import FlowRow, HealthRow
+from ingress.replicas.links import AnswersOf, LinkSharing
+from ingress.replicas.messages import FlowRow
 from ingress.replicas.other_replica import OtherReplica
-from ingress.replicas.outbox import Sections, Tables, Wholes
-from ingress.replicas.readiness import Health, LinkJudge, OtherHealth, health_rows
+from ingress.replicas.outbox import NOTHING, Rows, Sections, Tables, Wholes
 from ingress.replicas.recent import namespace_of, remembered
 from ingress.replicas.seen_columns import LOADS, ZONES
 from ingress.replicas.sightings import SightingSharing
@@ -29,7 +29,8 @@ from ingress.replicas.traffic_sharing import TotalsOf, TrafficSharing
 from ingress.replicas.zone_events import LeavingView, LeftZone, ZoneEvent, ZoneEvents
 from ingress.translation.sharing import fairly_first
 
-_HEALTH_SECONDS: Final = 2.0
+# How often the own requests by zones are read.
+_FLOWS_SECONDS: Final = 1.0
 # Only new clients of limits cannot wait longer than a turn of the conversation (0.1 s).
 _TURN_SECONDS: Final = 0.15
 # Zones of so many failing backends are told at a time.
@@ -48,11 +49,11 @@ class Ends(NamedTuple):
     zones that requests leave here; `events` is told which zones are sick for the fleet. `flows`
     returns the requests of this replica by zones. `places` returns where other
     replicas are now, beside those of the options; the own place may be among them. `crowded` is told whether there are
-    more than tell each other.
+    more than tell each other, `expired` the places of those whose certificates have expired.
     """
 
     totals: TotalsOf
-    answers: Callable[[], Mapping[str, tuple[int, int]]]
+    answers: AnswersOf
     model: Callable[[], RoutingModel]
     use: UseFacts
     memory: AmongReplicas
@@ -63,6 +64,7 @@ class Ends(NamedTuple):
     flows: Callable[[], Mapping[tuple[str, str], FlowRow]]
     places: Callable[[], tuple[str, ...]]
     crowded: Callable[[bool], None]
+    expired: Callable[[tuple[str, ...]], None]
 
 
 class FleetSharing:
@@ -71,15 +73,14 @@ class FleetSharing:
     __slots__ = (
         "_ends",
         "_failures",
-        "_health",
-        "_health_at",
-        "_health_rows",
+        "_flows",
+        "_flows_at",
         "_model",
         "_turned_at",
         "_zone_keys",
         "events",
-        "judge",
         "limits",
+        "links",
         "loads",
         "traffic",
         "wholes",
@@ -94,12 +95,11 @@ class FleetSharing:
         self.loads = SightingSharing(ends.memory.relays.loads, LOADS)
         self.zones = SightingSharing(ends.memory.relays.zones, ZONES)
         self.events = ZoneEvents()
-        self.judge = LinkJudge(identity)
+        self.links = LinkSharing(ends.answers, identity)
         self.wholes: Wholes = {}
         self._failures = FailureSharing()
-        self._health = Health()
-        self._health_at = float("-inf")
-        self._health_rows: Mapping[str, HealthRow] = {}
+        self._flows: Rows = NOTHING
+        self._flows_at = float("-inf")
         self._model = RoutingModel()
         self._turned_at = float("-inf")
         self._zone_keys: frozenset[str] = frozenset()
@@ -138,7 +138,11 @@ class FleetSharing:
         failing = self._share_failures(believed, zone, now)
         self._share_sightings(up, failing, now)
         self._share_zones(believed, zone)
-        self._judge_links(believed, now)
+        self.links.turn(believed if _is_told(facts, facts.fleet_readiness) else {}, now)
+        self._tell_whole("away", self.is_away)
+        if now - self._flows_at >= _FLOWS_SECONDS:
+            self._flows_at = now
+            self._flows = self._ends.flows() if believed else NOTHING
         if self.is_off:
             self.traffic.end()
         else:
@@ -150,8 +154,8 @@ class FleetSharing:
         return {
             "picks": self.traffic.picks,
             "spent": self.limits.spent,
-            "health": self._health_rows,
-            "flows": self._ends.flows(),
+            "health": self.links.rows,
+            "flows": self._flows,
         }
 
     @property
@@ -159,17 +163,19 @@ class FleetSharing:
         """What replicas of the own zone are told beside that, column by column."""
         return {"loads": self.loads.telling, "zones": self.zones.telling}
 
-    def told_about(self, service: str) -> list[str]:
+    def told_about(self, service: str, believed: Collection[OtherReplica]) -> list[str]:
         """What other replicas told about a Service (`namespace/name`), and whether it counts, in sentences."""
-        facts, told = self._model.zones, []
-        keys = [key for key in load_keys(self._model) if key.startswith(f"{service}:")]
-        if picks := sum(self.loads.taken.get(tag_of(key), 0) for key in keys):
+        facts, told = self._model.zones, list[str]()
+        near = [member for member in believed if member.last.zone == self.own_zone]
+        tags = [tag_of(key) for key in load_keys(self._model) if key.startswith(f"{service}:")]
+        if picks := sum(member.loads.first(tag) or 0.0 for member in near for tag in tags):
             use = _use_told(facts, facts.fleet_loads, "fleet-loads")
             told.append(
                 f"Other replicas of {self.own_zone} told that they picked {picks:.0f} times under adaptive.{use}"
             )
         backends = [backend.key for backend in self._model.backends if backend.key.startswith(f"{service}:")]
-        if any(self.zones.taken.get(tag_of(key)) is not None for key in zone_keys(self._model, backends)):
+        tags = [*map(tag_of, zone_keys(self._model, backends))]
+        if any(member.zones.first(tag) is not None for member in near for tag in tags):
             use = _use_told(facts, facts.fleet_zones, "fleet-zones")
             told.append(f"Other replicas of {self.own_zone} told how zones answered them.{use}")
         return told
@@ -202,8 +208,8 @@ class FleetSharing:
         facts = self._model.zones
         near = {identity for identity, zone in up.items() if zone and zone == self.own_zone}
         self.loads.turn(now, up=near, counts=facts.use_of(facts.fleet_loads) is FleetUse.ON)
-        backends = {place[0] for rows in failing for place in rows} if _is_told(facts, facts.fleet_zones) else set()
-        counted = fairly_first(sorted(backends), _FAILING_BACKENDS_MOST, namespace_of)
+        backends = {place[0] for rows in failing for place in rows} if _is_told(facts, facts.fleet_zones) else ()
+        counted = fairly_first(sorted(backends), _FAILING_BACKENDS_MOST, namespace_of) if backends else ()
         keys = frozenset(zone_keys(self._model, counted)) if counted else frozenset()
         if keys != self._zone_keys:
             self._zone_keys = keys
@@ -223,20 +229,6 @@ class FleetSharing:
         if counting != facts.sick:
             self._ends.use(None, counting)
 
-    def _judge_links(self, believed: Mapping[str, OtherReplica], now: float) -> None:
-        facts = self._model.zones
-        if not believed or not _is_told(facts, facts.fleet_readiness):
-            self.judge.turn(self._health, (), now)
-            self._health_rows = {}
-        elif now - self._health_at >= _HEALTH_SECONDS:
-            self._health_at = now
-            rows = health_rows(self._ends.answers())
-            self._health_rows = rows
-            self._health.learn(rows.values(), now)
-            others = [OtherHealth(name, each.health, each.last.away) for name, each in believed.items()]
-            self.judge.turn(self._health, others, now)
-        self._tell_whole("away", self.is_away)
-
     def _tell_whole(self, name: str, whole: object) -> None:
         """`wholes` is another object only if something in it has changed."""
         if name not in self.wholes or self.wholes[name] != whole:
@@ -246,7 +238,7 @@ class FleetSharing:
     def is_away(self) -> bool:
         """Whether this replica says that it is not ready, because its links are sick."""
         facts = self._model.zones
-        return self.judge.is_away and facts.use_of(facts.fleet_readiness) is FleetUse.ON
+        return self.links.judge.is_away and facts.use_of(facts.fleet_readiness) is FleetUse.ON
 
 
 def _is_told(facts: ZoneFacts, fact: FleetUse) -> bool:

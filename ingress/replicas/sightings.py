@@ -23,28 +23,26 @@ _FRESH_SECONDS: Final = 1.5
 
 
 class SightingSharing:
-    """What workers see of the things that are followed, here and at others. `telling` is what is told.
+    """What workers see of the things that are followed, here and at others. `telling` is what is told."""
 
-    `taken` is what others have told of the first column, by tag.
-    """
-
-    __slots__ = ("_columns", "_heard", "_means", "_read_at", "_relay", "_states", "taken", "telling")
+    __slots__ = ("_columns", "_heard", "_means", "_read_at", "_readings", "_relay", "_states", "telling")
 
     def __init__(self, relay: RowRelay, columns: Columns) -> None:
         self._relay = relay
         self._columns = columns
         self._read_at = float("-inf")
+        self._readings = 0
         self._heard: list[SeenNews] = []
         self._states: dict[str, list[tuple[float, SeenColumns]]] = {}
-        self._means: dict[int, tuple[float, ...]] = {}
+        self._means: Sequence[Column] = ()
         self.telling = TellingColumns(columns)
-        self.taken: dict[int, float] = {}
 
     def follow(self, keys: Iterable[str]) -> None:
         """Carries what is seen of these from now on, and of nothing else."""
+        order = self._relay.order
         self._relay.follow(keys)
-        tags = self._relay.tags
-        self.taken = {tag: count for tag, count in self.taken.items() if tag in tags}
+        if self._relay.order != order:
+            self._means = ()
 
     def hear(self, identity: str, news: SeenNews, now: float) -> None:
         """Takes what another replica saw since its last message."""
@@ -65,31 +63,33 @@ class SightingSharing:
             self.telling.forget()
             self._states.clear()
             return
-        for news in heard:
-            self._take(news, counts=counts)
+        if counts:
+            for news in heard:
+                self._take(news)
         if now - self._read_at >= READ_SECONDS:
             self._read_at = now
-            self.telling.read(self._own(now))
-            self._means = self._mean_states(up, now)
+            self._readings += 1
+            self._read(now, up)
         if counts:
             self._relay.turn(now, self._means)
 
-    def _take(self, news: SeenNews, *, counts: bool) -> None:
+    def _take(self, news: SeenNews) -> None:
         tags, columns, followed = news.seen.tags, news.grown, self._relay.tags
         if not followed.issuperset(tags):
             chosen = [tag in followed for tag in tags]
             tags, columns = tuple(compress(tags, chosen)), [[*compress(column, chosen)] for column in columns]
-        if not tags:
-            return
-        taken = map(add, map(self.taken.get, tags, repeat(0.0)), columns[0])
-        self.taken.update(zip(tags, taken, strict=True))
-        if counts:
-            self._relay.add(tags, columns)
+        self._relay.add(tags, columns)
 
-    def _own(self, now: float) -> SeenColumns:
-        """What own workers saw."""
-        sighted = self._relay.read(now)
-        return SeenColumns(sighted.tags, tuple(sighted.columns), tuple(self._own_states(sighted, now)))
+    def _read(self, now: float, up: Collection[str]) -> None:
+        """Takes what own workers saw: each second time only if a thing had so many requests that others hear of it."""
+        is_whole = self._readings % 2 == 1
+        least = 0 if is_whole else self._columns.few
+        sighted = self._relay.read(least=least)
+        if sighted is not None:
+            states = self._own_states(sighted, now)
+            self.telling.read(SeenColumns(sighted.tags, tuple(sighted.columns), tuple(states)), least=least)
+        if is_whole:
+            self._means = self._mean_states(up, now)
 
     def _own_states(self, sighted: Sighted, now: float) -> Sequence[Column]:
         """The means of the states that own workers told lately and that know something; 0 where nobody does."""
@@ -102,28 +102,28 @@ class SightingSharing:
             _add(workers, numbers, knows)
             for column, told in zip(sums, state, strict=True):
                 _add(column, numbers, [*map(mul, told, knows)])
-        most = [*map(max, workers, repeat(1.0))]
-        return [[*map(truediv, column, most)] for column in sums]
+        return _divided(sums, workers)
 
-    def _mean_states(self, up: Collection[str], now: float) -> dict[int, tuple[float, ...]]:
-        """The mean state of the others, by tag."""
+    def _mean_states(self, up: Collection[str], now: float) -> Sequence[Column]:
+        """The mean state of the others by word, in the order of the relay; 0 where nobody knows one."""
         fresh = {
             identity: [each for each in told if now - each[0] <= _FRESH_SECONDS]
             for identity, told in self._states.items()
             if identity in up
         }
         self._states = {identity: told for identity, told in fresh.items() if told}
-        if not self._columns.state or not self._states:
-            return {}
+        if not self._columns.state:
+            return ()
         tags = self._relay.order
         known, sums = [0] * len(tags), [[0.0] * len(tags) for _ in self._columns.state]
         for told in self._states.values():
             columns = _newest_states(tags, [seen for _, seen in told])
-            knows = [last > 0.0 for last in columns[-1]]
+            knows = [*map(bool, columns[-1])]
+            if not all(knows):
+                columns = [[*map(mul, column, knows)] for column in columns]
             known = [*map(add, known, knows)]
-            sums = [[*map(add, before, map(mul, column, knows))] for before, column in zip(sums, columns, strict=True)]
-        means = [map(truediv, compress(column, known), compress(known, known)) for column in sums]
-        return dict(zip(compress(tags, known), zip(*means, strict=True), strict=True))
+            sums = [[*map(add, before, column)] for before, column in zip(sums, columns, strict=True)]
+        return _divided(sums, known)
 
 
 def _newest_states(tags: tuple[int, ...], told: Sequence[SeenColumns]) -> Sequence[Column]:
@@ -136,6 +136,12 @@ def _newest_states(tags: tuple[int, ...], told: Sequence[SeenColumns]) -> Sequen
         newest.update(zip(seen.tags, zip(*seen.state, strict=True), strict=True))
     nothing = (0.0,) * len(last.state)
     return [*zip(*map(newest.get, tags, repeat(nothing)), strict=True)]
+
+
+def _divided(sums: Iterable[Column], counts: Sequence[float]) -> Sequence[Column]:
+    """The means of which these are the sums, column by column; 0 of nothing."""
+    most = [*map(max, counts, repeat(1.0))]
+    return [[*map(truediv, column, most)] for column in sums]
 
 
 def _add(sums: list[float], numbers: Sequence[int], values: Sequence[float]) -> None:

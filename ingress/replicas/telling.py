@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from ingress.replicas.limiting import TURN_SECONDS
 from ingress.replicas.messages import Message
-from ingress.replicas.outbox import FAR_SECONDS, NO_TABLES, NOTHING, Outbox, Sections, Tables
+from ingress.replicas.outbox import FAR_SECONDS, NEWS_SECONDS, NO_TABLES, NOTHING, Outbox, Sections, Tables
 from ingress.replicas.sharing import FleetSharing
 
 # A message comes early, but not earlier than this, if a rate has moved.
@@ -38,10 +37,11 @@ class Telling:
         """What to tell now; None if nothing is due. Of new clients of limits everybody hears at once."""
         since, sharing, outbox = now - self._told_at, self._sharing, self._outbox
         has_moved = self._edition != sharing.traffic.edition
+        tables = sharing.tables if outbox.is_near else NO_TABLES
         is_due = (
             since >= outbox.seconds
-            or (since >= TURN_SECONDS and outbox.has_news("spent", sharing.limits.spent))
             or (since >= _EARLY_SECONDS and has_moved)
+            or (since >= NEWS_SECONDS and (outbox.has_read(tables) or outbox.has_news("spent", sharing.limits.spent)))
         )
         if is_due:
             self._told_at = now
@@ -51,7 +51,7 @@ class Telling:
                 self._picks_at = now
             else:
                 sections = {section: rows for section, rows in sections.items() if section != "picks"}
-            return News(sections, sharing.tables if outbox.is_near else NO_TABLES)
+            return News(sections, tables)
         if sharing.limits.fresh:
             return News({"spent": sharing.limits.fresh})
         return News() if since >= _FAILING_SECONDS and outbox.has_whole_news(sharing.wholes) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from itertools import compress, repeat
-from operator import add, mul, sub
+from operator import add, gt, lt, mul, sub
 from typing import Final
 
 from balancer.model.zones import Zone, ZoneTraffic
@@ -17,15 +17,23 @@ _RATE_LEAST: Final = 3.0
 _WHOLE: Final = 10_000
 # A change of a share by so many basis points is worth a new model.
 _STEP: Final = 200
+# A rate has moved if it is higher or lower by such a part of what it was, and by so many standard errors: the rates of
+# hundreds of Services have moved by chance alone otherwise.
+_HIGHER, _LOWER, _ERRORS = 1 / 4, 1 / 6, 4.0
 
 
 class Rates:
-    """The requests a second of each Service at one replica. `known` has those that are known."""
+    """The requests a second of each Service at one replica. `known` has those that are known.
 
-    __slots__ = ("_at", "_seconds", "_totals", "_young_seconds", "known")
+    `edition` is another number whenever one of them has moved since the edition before, or another Service is known.
+    """
+
+    __slots__ = ("_at", "_seconds", "_totals", "_unmoved", "_young_seconds", "edition", "known")
 
     def __init__(self) -> None:
+        self.edition = 0
         self._at: float | None = None
+        self._unmoved = _Unmoved({})
         self._seconds: dict[str, float] = {}  # for which each of `known` is known
         self._young_seconds = 0.0  # the fewest of them
         self._totals: dict[str, int] = {}
@@ -47,6 +55,9 @@ class Rates:
             self._learn_each(zip(totals, news, strict=True), elapsed, weight)
         self._totals = dict(totals)
         self._at = now
+        if not self._unmoved.hold(self.known):
+            self._unmoved = _Unmoved(self.known)
+            self.edition += 1
 
     def _learn_each(self, news: Iterable[tuple[str, int]], elapsed: float, weight: float) -> None:
         """Learns about Services of which some are new. Until the window is full, the average is the mean of all that
@@ -66,6 +77,25 @@ class Rates:
     def of(self, service: str) -> float | None:
         """Requests a second of a Service; None while that is unknown."""
         return self.known.get(service)
+
+
+class _Unmoved:
+    """Between what rates these ones have not moved."""
+
+    __slots__ = ("_highest", "_lowest", "_services")
+
+    def __init__(self, rates: Mapping[str, float]) -> None:
+        errors = [_ERRORS * math.sqrt((rate + 1.0) / _RATE_SECONDS) for rate in rates.values()]
+        self._services = [*rates]
+        self._highest = [rate + max(_HIGHER * rate, error) for rate, error in zip(rates.values(), errors, strict=True)]
+        self._lowest = [rate - max(_LOWER * rate, error) for rate, error in zip(rates.values(), errors, strict=True)]
+
+    def hold(self, rates: Mapping[str, float]) -> bool:
+        """Whether these are rates of the same Services, and none has moved."""
+        if [*rates] != self._services:
+            return False
+        told = rates.values()
+        return not (any(map(gt, told, self._highest)) or any(map(lt, told, self._lowest)))
 
 
 def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]) -> dict[str, ZoneTraffic]:

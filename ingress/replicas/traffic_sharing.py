@@ -15,7 +15,8 @@ from ingress.replicas.traffic import Rates, differs, traffic_by_zone
 _LEARN_SECONDS: Final = 1.0
 # Between two models because of others' traffic.
 _PUBLISH_SECONDS: Final = 2.0
-_MOVED: Final = 0.2
+# Rates that have not moved change shares little by little.
+_UNMOVED_SECONDS: Final = 5.0
 # The first shares wait so long at most for replicas whose rates are not known yet.
 _FIRST_SECONDS: Final = 5.0
 
@@ -28,22 +29,21 @@ UseTraffic = Callable[[tuple[tuple[str, ZoneTraffic], ...]], None]
 class TrafficSharing:
     """The requests of Services under `proportional`, here and at others. `picks` is what is told of them.
 
-    `edition` is another number whenever a rate here has moved by the fifth part, so that others shall hear it early.
+    `edition` is another number whenever a rate here has moved, so that others shall hear it early.
     """
 
     __slots__ = (
+        "_editions",
         "_heard",
         "_judged_at",
         "_learned_at",
         "_own",
         "_rates",
-        "_rates_of_edition",
         "_services",
         "_totals_of",
         "_use",
         "_used",
         "_waits_until",
-        "edition",
         "picks",
     )
 
@@ -54,13 +54,17 @@ class TrafficSharing:
         self._own = Rates()
         self._rates = dict[str, Rates]()
         self._heard: dict[str, tuple[Mapping[str, int], float]] = {}
-        self._rates_of_edition: Mapping[str, float] = {}
+        self._editions: Mapping[str, int] = {}  # of the rates by which shares were computed last
         self._used: dict[str, ZoneTraffic] = {}
         self._waits_until: float | None = None
         self._judged_at = float("-inf")
         self._learned_at = float("-inf")
-        self.edition = 0
         self.picks: dict[str, Picks] = {}
+
+    @property
+    def edition(self) -> int:
+        """The edition of the own rates."""
+        return self._own.edition
 
     def follow(self, model: RoutingModel) -> None:
         """These Services are shared from now on."""
@@ -78,15 +82,15 @@ class TrafficSharing:
         totals = self._totals_of(self._services)
         self.picks = {service: Picks(service, total) for service, total in totals.items()}
         self._own.learn(totals, now)
-        if _has_moved(self._rates_of_edition, self._own.known):
-            self._rates_of_edition = self._own.known
-            self.edition += 1
         for identity, (others, heard_at) in self._heard.items():
             self._rates.setdefault(identity, Rates()).learn(others, heard_at)
         self._heard.clear()
         self._rates = {identity: rates for identity, rates in self._rates.items() if identity in up}
-        if now - self._judged_at >= _PUBLISH_SECONDS:
+        editions = {identity: rates.edition for identity, rates in self._rates.items()} | {"": self._own.edition}
+        since = now - self._judged_at
+        if since >= _UNMOVED_SECONDS or (since >= _PUBLISH_SECONDS and editions != self._editions):
             self._judged_at = now
+            self._editions = editions
             self._publish(traffic_by_zone(self._everybody(up, own_zone, now), self._services))
 
     def end(self) -> None:
@@ -113,11 +117,6 @@ class TrafficSharing:
             return
         self._used = traffic
         self._use(tuple(sorted(traffic.items())))
-
-
-def _has_moved(before: Mapping[str, float], rates: Mapping[str, float]) -> bool:
-    """Whether a rate has moved by the fifth part."""
-    return any(abs(rate - before.get(service, 0.0)) > _MOVED * max(rate, 1.0) for service, rate in rates.items())
 
 
 def services_by_traffic(model: RoutingModel) -> frozenset[str]:

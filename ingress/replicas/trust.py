@@ -59,8 +59,10 @@ def credentials_in(file: Path) -> ReplicaCredentials:
         raise PeerSecretUnusable(f"--peer-secret {file}: {error}") from None
 
 
-def credentials_of(secret: bytes) -> ReplicaCredentials:
-    """Fresh credentials from the secret of all replicas. Raises ValueError for a secret that could be guessed."""
+def credentials_of(secret: bytes, *, until: datetime = _UNTIL) -> ReplicaCredentials:
+    """Fresh credentials from the secret of all replicas, with a certificate until a time. Raises ValueError for a
+    secret that could be guessed.
+    """
     if len(secret) < SECRET_BYTES_LEAST:
         raise ValueError(f"the secret of replicas needs at least {SECRET_BYTES_LEAST} bytes")
     number = int.from_bytes(_derived(secret, b"zonal authority", 48), "big") % (_ORDER - 1) + 1
@@ -69,7 +71,7 @@ def credentials_of(secret: bytes) -> ReplicaCredentials:
     own_key = ec.generate_private_key(ec.SECP256R1())
     issuer = named(_AUTHORITY_NAME)
     authority = certificate(issuer, authority_key, authority_key, issuer=issuer, is_authority=True)
-    own = certificate(named(identity), own_key, authority_key, issuer=issuer)
+    own = certificate(named(identity), own_key, authority_key, issuer=issuer, until=until)
     key_pem = own_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     contexts = [
         context(protocol, authority.public_bytes(Encoding.PEM), own.public_bytes(Encoding.PEM), key_pem)
@@ -100,8 +102,9 @@ def certificate(
     *,
     issuer: x509.Name,
     is_authority: bool = False,
+    until: datetime = _UNTIL,
 ) -> x509.Certificate:
-    """A certificate of `subject`, who has `key`."""
+    """A certificate of `subject`, who has `key`, until a time."""
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -109,7 +112,7 @@ def certificate(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(_FROM)
-        .not_valid_after(_UNTIL)
+        .not_valid_after(until)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None), critical=True)
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(PEER_NAME)]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

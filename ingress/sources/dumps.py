@@ -5,7 +5,6 @@ Blocks on the disk. Does not know what the objects mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -14,11 +13,13 @@ from ingress.objects.kinds import Kind
 from ingress.sources.documents import FILE_BYTES
 from ingress.sources.events import Event, Replaced, SourceFindings
 from ingress.sources.folder import SOURCE, Folder, FolderUnreadable
-from ingress.sources.manifests import Contents, Manifest, ObjectKey, merge, read_manifest, too_large
+from ingress.sources.manifests import Manifest, ObjectKey, merge, read_manifest, too_large
 
 
 class Dump(msgspec.Struct, frozen=True):
-    """What was read: one `Replaced` for each kind and the findings about files, and the file of each object."""
+    """What was read: one `Replaced` for each kind, which definitions there are, the findings about files, and the file
+    of each object.
+    """
 
     events: tuple[Event, ...]
     origins: dict[ObjectKey, str]
@@ -37,7 +38,8 @@ def read_dump(place: Path) -> Dump:
         return Dump(events, folder.origins())
     manifest = _read_file(place)
     contents = merge({place.name: manifest})
-    return Dump(_events(contents), dict.fromkeys(contents.objects, place.name))
+    events = (*contents.replaced(), SourceFindings(SOURCE, contents.findings))
+    return Dump(events, dict.fromkeys(contents.objects, place.name))
 
 
 def _read_file(place: Path) -> Manifest:
@@ -49,9 +51,3 @@ def _read_file(place: Path) -> Manifest:
     if len(data) > FILE_BYTES:
         return too_large(Manifest(), path=place.name)
     return read_manifest(data, path=place.name, last=Manifest())
-
-
-def _events(contents: Contents) -> tuple[Event, ...]:
-    objects = contents.objects.values()
-    replaced: Iterable[Event] = (Replaced(kind, tuple(each for each in objects if each.kind is kind)) for kind in Kind)
-    return *replaced, SourceFindings(SOURCE, contents.findings)

@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from ingress.findings import Finding, Findings, Severity
-from ingress.objects.kinds import Kind, key_of
+from ingress.objects.kinds import key_of
 from ingress.sources.contract import Wanted
 from ingress.sources.documents import FILE_BYTES
-from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.events import Event, Removed, SourceFindings, Upserted
 from ingress.sources.manifests import (
     Contents,
     Manifest,
@@ -93,7 +93,9 @@ class Folder:
         self._contents = Contents({}, ())
 
     def open(self) -> tuple[Event, ...]:
-        """Reads everything. Returns one `Replaced` for each kind, and the findings about files."""
+        """Reads everything. Returns one `Replaced` for each kind, which definitions there are, and the findings about
+        files.
+        """
         found = _scan(self._directory)
         if problem := found.unreadable.get(""):
             raise FolderUnreadable(f"cannot read manifest folder {self._directory}: {problem}")
@@ -102,9 +104,7 @@ class Folder:
             self._read(path, signature)
         self._contents = self._merged(found)
         self._hidden = found.unreadable
-        objects = self._contents.objects.values()
-        replaced = (Replaced(kind, tuple(item for item in objects if item.kind is kind)) for kind in Kind)
-        return *replaced, SourceFindings(SOURCE, self._contents.findings)
+        return *self._contents.replaced(), SourceFindings(SOURCE, self._contents.findings)
 
     def origins(self) -> dict[ObjectKey, str]:
         """The file of every object that was read, relative to the folder; of an object in two files, the first."""
@@ -173,7 +173,7 @@ class Folder:
         findings = Findings((*merged.findings, *found.findings()))
         if not merged.objects and not findings.frozen():  # else the findings say why there is nothing
             _note_emptiness(self._directory, has_files=bool(self._files), findings=findings)
-        return Contents(merged.objects, findings.frozen())
+        return Contents(merged.objects, findings.frozen(), merged.definitions)
 
 
 class _File:
@@ -288,5 +288,7 @@ def _changes(before: Contents, after: Contents) -> Iterator[Event]:
     for key, item in after.objects.items():
         if before.objects.get(key) != item:
             yield Upserted(item)
+    if before.definitions != after.definitions:
+        yield after.provisioned
     if before.findings != after.findings:
         yield SourceFindings(SOURCE, after.findings)

@@ -14,25 +14,47 @@ import msgspec
 
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.objects.converting import Document, ObjectError, decode, kind_of
+from ingress.objects.definitions import Definitions, definitions_in
 from ingress.objects.kinds import CLUSTER_WIDE, Kind, KubernetesObject, key_of, subject_of
 from ingress.sources.documents import FILE_BYTES, Unparsable, parse
+from ingress.sources.events import Event, Provisioned, Replaced
 
 ObjectKey = tuple[Kind, str, str]
 """Kind, namespace, name."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The objects of one file in document order, and its findings."""
+    """The objects of one file in document order, and its findings. `definitions` are those of Gateway API, if it has
+    them.
+    """
 
     objects: tuple[KubernetesObject, ...] = ()
     findings: tuple[Finding, ...] = ()
+    definitions: Definitions | None = None
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """The objects of all files, each once and numbered in path order, and the findings about the files."""
+    """The objects of all files, each once and numbered in path order, and the findings about the files.
+
+    `definitions` are those of Gateway API, of the first file that has them.
+    """
 
     objects: Mapping[ObjectKey, KubernetesObject]
     findings: tuple[Finding, ...]
+    definitions: Definitions | None = None
+
+    @property
+    def provisioned(self) -> Provisioned:
+        """What files say about the places of Gateways: which definitions there are."""
+        found = self.definitions
+        return Provisioned() if found is None else Provisioned(bundles=(found.version,), channel=found.channel)
+
+    def replaced(self) -> Iterator[Event]:
+        """The events that say all of it but the findings: one for each kind, and one if there are definitions."""
+        objects = self.objects.values()
+        yield from (Replaced(kind, tuple(item for item in objects if item.kind is kind)) for kind in Kind)
+        if self.definitions is not None:
+            yield self.provisioned
 
 
 def file_subject(path: str) -> Subject:
@@ -54,9 +76,10 @@ def read_manifest(data: bytes, *, path: str, last: Manifest) -> Manifest:
     except Unparsable as error:
         return unreadable(last, path=path, problem=str(error))
     kept = {_object_key(item): item for item in last.objects}
-    flat = (item for document in documents if document is not None for item in flattened(document))
+    flat = [item for document in documents if document is not None for item in flattened(document)]
     objects = tuple(item for document in flat if (item := _object(document, path, kept, findings)))
-    return Manifest(objects, findings.frozen())
+    definitions = (definitions_in(document) for document in flat if isinstance(document, Mapping))
+    return Manifest(objects, findings.frozen(), next((each for each in definitions if each is not None), None))
 
 
 def too_large(last: Manifest, *, path: str) -> Manifest:
@@ -76,7 +99,7 @@ def unreadable(last: Manifest, *, path: str, problem: str, reason: str = "FileUn
         severity=severity,
         effect="Its last good content is kept.",
     )
-    return Manifest(last.objects, findings.frozen())
+    return Manifest(last.objects, findings.frozen(), last.definitions)
 
 
 def merge(manifests: Mapping[str, Manifest]) -> Contents:
@@ -94,7 +117,8 @@ def merge(manifests: Mapping[str, Manifest]) -> Contents:
             metadata = msgspec.structs.replace(item.metadata, sequence=len(objects) + 1)
             objects[key] = msgspec.structs.replace(item, metadata=metadata)
             origin[key] = path
-    return Contents(objects, findings.frozen())
+    definitions = (manifests[path].definitions for path in sorted(manifests))
+    return Contents(objects, findings.frozen(), next((each for each in definitions if each is not None), None))
 
 
 def flattened(document: object) -> Iterator[object]:

@@ -17,21 +17,12 @@ from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.reading import GatewayOptions, read_gateways
 from ingress.translation.secrets.materials import Materials
 from tests.features.gateway.cases import Case, Json, all_cases
-from tests.features.gateway.documents import Cluster, Place
+from tests.features.gateway.documents import PROVISIONED, Cluster, Place
 from tests.features.gateway.standing import invariant_problems, status_problems
 from tests.features.ingress_nginx.authorities import Authorities
 
-_OWN_ADDRESSES = "Gateways of a folder share their addresses"
-
-PENDING: dict[str, str] = {
-    "addresses/not-yet-assigned": _OWN_ADDRESSES,
-    "gatewayclass/unknown-crd-version": "a folder has no definitions whose version could be read",
-    "multiple-gateways/addresses-differ": _OWN_ADDRESSES,
-}
-"""The cases whose statuses are not as they should be yet, and why."""
-
-_MEANT_FOR_OTHERS = {"udp", "no-mixed"}
-"""What a case needs that is not offered, or is offered."""
+_MEANT_FOR_OTHERS = {"udp", "no-mixed", "addresses", "pending-load-balancer"}
+"""What a case needs that is not offered, or is offered, or that `test_gateway_cluster` has."""
 
 
 def _cases() -> list[Case]:
@@ -47,16 +38,7 @@ def authorities() -> Iterator[Authorities]:
 
 @pytest.mark.parametrize("case", _cases(), ids=lambda case: case.id)
 def test_statuses(case: Case, authorities: Authorities) -> None:
-    problems = _played(case, authorities)
-    if case.id in PENDING and problems:
-        pytest.xfail(PENDING[case.id])
-    assert case.id not in PENDING, f"{case.id} passes: take it off the list"
-    assert problems == []
-
-
-def test_the_list_names_cases_that_there_are_in_order() -> None:
-    assert PENDING.keys() <= {case.id for case in _cases()}
-    assert list(PENDING) == sorted(PENDING)
+    assert _played(case, authorities) == []
 
 
 def _played(case: Case, authorities: Authorities) -> list[str]:
@@ -86,6 +68,7 @@ def _statuses(cluster: Cluster, ports: frozenset[int]) -> list[Json]:
     objects = [item for each in cluster.documents() if (item := _decoded(each)) is not None]
     for kind in Kind:
         inventory.apply(Replaced(kind, tuple(item for item in objects if item.kind is kind)))
+    inventory.apply(PROVISIONED)
     read = read_gateways(inventory, options, GatewayMaterial(inventory, Materials()))
     found: list[Json] = msgspec.to_builtins(read.standings)
     return found

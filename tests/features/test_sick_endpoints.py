@@ -11,7 +11,7 @@ from balancer.model.endpoints import LoadBalancing
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.runtime.steps import finished
 from tests import builders as build
-from tests.features.sick.clients import AbortingCrowd, SickCrowd
+from tests.features.sick.clients import AbortingCrowd, SickCrowd, attackers
 from tests.features.sick.endpoints import SickEndpoint
 from tests.features.sick.stage import RATE, staged
 
@@ -59,12 +59,17 @@ async def test_one_of_two_endpoints_that_answers_errors_at_once_is_left(
 
 HELD = build.route(hash_by="$arg_user")
 ATTACK = b"GET /report?user=7 HTTP/1.1\r\nHost: shop.test\r\n\r\n"
+NAMESAKE, STRANGER = attackers()
 
 
-@pytest.mark.parametrize("pause", [b"", b"Retry-After: 30\r\n"], ids=["plain", "retry-after"])
+@pytest.mark.parametrize(
+    ("pause", "source"),
+    [(b"", NAMESAKE), (b"Retry-After: 30\r\n", NAMESAKE), (b"Retry-After: 30\r\n", STRANGER)],
+    ids=["plain", "retry-after", "retry-after, stranger"],
+)
 @each_choice
 async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobody(
-    policy: ZonePolicy, balancing: LoadBalancing, pause: bytes
+    policy: ZonePolicy, balancing: LoadBalancing, pause: bytes, source: str
 ) -> None:
     """The hash holds the attacker to one endpoint, where every request of it fails. Others take turns."""
     async with staged(policy, zones="aa", load_balancing=balancing, route=HELD, warm_seconds=1.0) as stage:
@@ -72,7 +77,7 @@ async def test_a_client_that_provokes_errors_at_one_endpoint_takes_it_from_nobod
         for each in attacked:
             each.fails_on, each.fields = lambda head: head.startswith(b"GET /report"), pause
         before = [len(each.came_at) for each in attacked]
-        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source="127.0.0.9", chance=random.Random(1))
+        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source=source, chance=random.Random(1))
         async with attacker.asking():
             during = await stage.lasts(6.0)
         shares = sorted(len(each.came_at) - count for each, count in zip(attacked, before, strict=True))
@@ -93,7 +98,7 @@ async def test_a_client_that_provokes_errors_everywhere_has_nobody_ejected() -> 
         for each in stage.home:
             assert isinstance(each, SickEndpoint)
             each.fails_on = lambda head: head.startswith(b"GET /report")
-        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source="127.0.0.9")
+        attacker = SickCrowd(stage.plane.port, rate=RATE, request=ATTACK, source=NAMESAKE)
         async with attacker.asking():
             during = await stage.lasts(4.0)
         unwell = finished(stage.plane.worker.judging()).unwell
@@ -119,7 +124,7 @@ async def test_a_client_whose_uploads_fail_takes_neither_endpoints_nor_the_zone_
             assert isinstance(each, SickEndpoint)
             if crowd is SickCrowd:
                 each.breaks_on = lambda head: head.startswith(b"POST /import")
-        attacker = crowd(stage.plane.port, rate=2 * RATE, request=request_bytes, source="127.0.0.9")
+        attacker = crowd(stage.plane.port, rate=2 * RATE, request=request_bytes, source=NAMESAKE)
         begin = time.perf_counter()
         async with attacker.asking():
             await stage.comes(lambda: len(attacker.ended) > 300, within=120.0)

@@ -10,6 +10,7 @@ import ssl
 import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
@@ -32,18 +33,26 @@ MODEL = build.model(build.backend("shop/cart:80", zone_policy=ZonePolicy(ZonePol
 ROW = ["shop/cart", 5]
 TAG = struct.pack("<Q", 7)
 FAILING = ["shop/cart:80", "10.0.0.1:80", 5, False]
+LONG_AGO = datetime(2021, 1, 1, tzinfo=UTC)
 
 
 class One:
     """A replica that hears others, and what followed from that."""
 
-    def __init__(self, port: int, name: str = "zonal-0", use: FleetUse = FleetUse.ON) -> None:
+    def __init__(
+        self,
+        port: int,
+        name: str = "zonal-0",
+        use: FleetUse = FleetUse.ON,
+        credentials: ReplicaCredentials | None = None,
+    ) -> None:
         model = msgspec.structs.replace(MODEL, zones=ZoneFacts(fleet=use))
         self.port = port
         self.used: list[tuple[tuple[str, ZoneTraffic], ...]] = []
         self.suspects: list[SuspectRow] = []
         self.places: tuple[str, ...] = ()
         self.crowded: list[bool] = []
+        self.expired: list[tuple[str, ...]] = []
         ends = Ends(
             totals=lambda services: dict.fromkeys(services, 0),
             answers=dict,
@@ -57,9 +66,10 @@ class One:
             flows=dict,
             places=lambda: self.places,
             crowded=self.crowded.append,
+            expired=self.expired.append,
         )
         options = ConversationOptions("127.0.0.1", port, (), name)
-        self.conversation = Conversation(options, credentials_of(SECRET), ends)
+        self.conversation = Conversation(options, credentials or credentials_of(SECRET), ends)
 
     def use(self, traffic: tuple[tuple[str, ZoneTraffic], ...] | None, sick: tuple[Zone, ...] | None) -> None:
         assert sick is None
@@ -90,8 +100,10 @@ class One:
 
 
 @asynccontextmanager
-async def listening(name: str = "zonal-0", use: FleetUse = FleetUse.ON) -> AsyncIterator[One]:
-    one = One(free_ports(1)[0], name, use)
+async def listening(
+    name: str = "zonal-0", use: FleetUse = FleetUse.ON, credentials: ReplicaCredentials | None = None
+) -> AsyncIterator[One]:
+    one = One(free_ports(1)[0], name, use, credentials)
     await one.conversation.start()
     running = asyncio.create_task(one.conversation.run())
     try:
@@ -211,6 +223,26 @@ async def test_who_cannot_prove_itself_is_not_heard() -> None:
             with pytest.raises((aiohttp.ClientError, ssl.SSLError, OSError)):
                 await one.hears(sender, said(1))
         assert one.conversation.facts().messages["heard"] == 0
+        await until(lambda: one.refused() == {"stranger": 2}, seconds=30)
+
+
+async def test_a_replica_whose_certificate_has_expired_is_named_and_the_others_go_on() -> None:
+    over = credentials_of(SECRET, until=LONG_AGO)
+    async with listening("one") as one, listening("other") as other, listening("old", credentials=over) as old:
+        places = {each: f"127.0.0.1:{each.port}" for each in (one, other, old)}
+        one.places = (places[old], places[other])
+        other.places = (places[one],)
+        await until(lambda: one.expired == [(places[old],)], seconds=30)
+        await until(lambda: one.peers().get("up") == 1, seconds=30)
+        told = one.refused()["expired"]
+        with pytest.raises((aiohttp.ClientError, ssl.SSLError, OSError)):
+            await one.hears(over, said(1, picks=[ROW]))
+        await until(lambda: one.refused()["expired"] > told, seconds=30)
+        assert one.peers() == {"up": 1, "silent": 1}
+        assert old.conversation.facts().messages["heard"] == 0
+        one.places = (places[other],)
+        await until(lambda: one.expired[-1] == (), seconds=30)
+        assert one.peers() == {"up": 1}
 
 
 async def test_readers_of_two_versions_understand_each_other() -> None:
@@ -296,7 +328,7 @@ async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out
         assert await one.hears(first, said(2)) == 204
         assert await one.hears(second, said(1)) == 204
         assert one.peers() == {"up": 2}
-        assert one.refused() == {}
+        assert one.refused().keys() <= {"noise"}
 
 
 async def test_noise_ends_a_connection_and_nothing_else() -> None:
@@ -309,6 +341,7 @@ async def test_noise_ends_a_connection_and_nothing_else() -> None:
                 assert not (await reader.read()).startswith(b"HTTP/1.1 2")
             writer.close()
         assert await one.hears(credentials_of(SECRET), said(1)) == 204
+        await until(lambda: one.refused() == {"noise": 3}, seconds=30)
 
 
 async def test_who_is_off_tells_nothing_and_a_dry_run_tells() -> None:

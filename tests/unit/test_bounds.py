@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from functools import cache
 
 import pytest
 
@@ -116,6 +117,7 @@ NUMBERS = (
 UNITS = ((1024, "KiB"), (1024**2, "MiB"), (1024**3, "GiB"))
 
 
+@cache
 def rows() -> list[str]:
     text = (ROOT / "docs/security.md").read_text()
     begin = text.index("## What one tenant can cost another")

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from collections.abc import Callable
 from typing import NamedTuple
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
+from balancer.matching.basic_credentials import UserPassword, basic_credentials
 from balancer.matching.gates.verdicts import About, Asked, Deny, Go, Reply, Resume, Verdict, Waiting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import PasswordChecks
 from balancer.model.gates import BasicAuth, withheld_by
-
-_SCHEME = b"basic "
-
-
-class UserPassword(NamedTuple):
-    """What a client signs in with."""
-
-    user: bytes
-    password: bytes
 
 
 class SignIn(NamedTuple):
@@ -84,17 +74,6 @@ def about_users(logins: str) -> About:
 
 
 def credentials(fields: Fields) -> UserPassword | None:
-    """The user and password in the Authorization field; None if there is no such field, or not exactly one.
-
-    Both must not be empty, as in nginx.
-    """
-    given = [value for name, value in fields if name == b"authorization"]
-    if len(given) != 1 or given[0][: len(_SCHEME)].lower() != _SCHEME:
-        return None
-    encoded = given[0][len(_SCHEME) :].strip(b" ")
-    try:
-        text = b64decode(encoded + b"=" * (-len(encoded) % 4), validate=True)
-    except binascii.Error:
-        return None
-    user, colon, password = text.partition(b":")
-    return UserPassword(user, password) if user and colon and password else None
+    """What a client signs in with; None without, and without a password, as in nginx."""
+    given = basic_credentials(fields)
+    return given if given is not None and given.password else None

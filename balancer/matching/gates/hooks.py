@@ -15,7 +15,6 @@ from balancer.http.messages import Fields
 from balancer.matching.destinations import Destination
 from balancer.matching.gates.leading import onward_target
 from balancer.matching.gates.verdicts import PASSED, About, Asked, Deny, Gate, Go, Reply, Resume, Waiting
-from balancer.matching.gates.verdicts import Verdict as GateVerdict
 from balancer.model.hooks import HookRule
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from zonal_hooks.messages import NO_CHOICE, Choice, Message, Request
@@ -91,13 +90,12 @@ class HookGate:
         """Which hook is asked. Only an explanation that asks for hooks runs it."""
         return self._about
 
-    def judge(self, asked: Asked, resume: Resume) -> GateVerdict | Waiting:
-        """What the hook says before an endpoint is picked."""
-        scene = asked.scene if isinstance(asked, HookAsked) else HookScene()
-        return self.ask(asked, scene, resume, 0, PASSED)
+    def judge(self, asked: Asked, resume: Resume, at: int = 0, said: Go = PASSED) -> Go | Deny | Reply | HookTurn:
+        """What the hook says before an endpoint is picked.
 
-    def ask(self, asked: Asked, scene: HookScene, resume: Resume, at: int, said: Go) -> Go | Deny | Reply | HookTurn:
-        """Calls the functions from place `at` on, until one answers or waits. `said` is what those before changed."""
+        Calls the functions from place `at` on, until one answers or waits. `said` is what those before changed.
+        """
+        scene = asked.scene if isinstance(asked, HookAsked) else HookScene()
         before, caller = self._before, self.caller
         while at < len(before):
             phase = before[at]
@@ -107,6 +105,9 @@ class HookGate:
             told = caller.call(phase.name, message)
             at += 1
             if told is HOOK_PASSED:
+                continue
+            if type(told) is Passed and said is PASSED and told.choice is NO_CHOICE:
+                said = Go(told.edits.added, told.edits.removed)  # as nearly always
                 continue
             if not isinstance(told, VERDICTS):
                 return HookTurn(self, asked, scene, resume, at, said, told)
@@ -133,7 +134,7 @@ class HookTurn:
 
     __slots__ = ("_asked", "_at", "_calling", "_gate", "_resume", "_said", "_scene")
 
-    def __init__(  # noqa: PLR0917 -- the state of `HookGate.ask`
+    def __init__(  # noqa: PLR0917 -- the state of `HookGate.judge`
         self, gate: HookGate, asked: Asked, scene: HookScene, resume: Resume, at: int, said: Go, calling: HookCall
     ) -> None:
         self._gate = gate
@@ -159,7 +160,7 @@ class HookTurn:
         gate, scene, at = self._gate, self._scene, self._at
         heard: Go | Deny | Reply | HookTurn = gate.hear(at, verdict, scene, self._said)
         if isinstance(heard, Go):
-            heard = gate.ask(self._asked, scene, self._resume, at, heard)
+            heard = gate.judge(self._asked, self._resume, at, heard)
         if isinstance(heard, HookTurn):
             self._calling = heard  # which resumes
         else:

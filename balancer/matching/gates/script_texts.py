@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from balancer.errors import ErrorKind, Refusal
 from balancer.matching.gates.external_auth.texts import compile_asked_text
 from balancer.matching.gates.verdicts import Asked
+from balancer.matching.ordered_edits import Clock
 from balancer.matching.regexes import Searches
 from balancer.matching.variables import Cookies, UnknownVariable, variable_name
 
@@ -24,12 +25,14 @@ _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 class ScriptRun:
     """A script at work on one request: what was asked, its variables, and what its last expression captured.
 
-    `underscores`: the request may have fields whose names have `_`, which are those with `-` to variables.
+    `underscores`: the request may have fields whose names have `_`, which are those with `-` to variables. `now` is the
+    time since the epoch in seconds; without, the request is one that nobody sends.
     """
 
-    __slots__ = ("_room", "_underscores", "asked", "captures", "cookies", "searches", "variables")
+    __slots__ = ("_now", "_room", "_underscores", "asked", "captures", "cookies", "searches", "variables")
 
-    def __init__(self, asked: Asked, underscores: bool = False) -> None:
+    def __init__(self, asked: Asked, underscores: bool = False, now: Clock | None = None) -> None:
+        self._now = now
         self.asked = asked
         self.captures: tuple[bytes, ...] = ()
         self.variables: dict[str, bytes] = {}
@@ -44,6 +47,10 @@ class ScriptRun:
         if self._room < 0:
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "values of a snippet that are too long together")
         return value
+
+    def msec(self) -> bytes:
+        """The time in seconds with three decimals ($msec)."""
+        return b"" if self._now is None else b"%.3f" % self._now()
 
     def field(self, name: bytes) -> bytes:
         """All values of a field by its `variable_name`, joined as nginx joins them ($http_NAME)."""
@@ -64,8 +71,8 @@ ScriptText = Callable[[ScriptRun], bytes]
 def compile_script_text(text: str, variables: Collection[str] = (), groups: int = 0) -> ScriptText:
     """A function that evaluates `text`, and raises `Refusal` for a value that is too long. Raises `UnknownVariable`.
 
-    Known are the variables of `compile_asked_text`, those of `variables`, which the script sets, and as many captures
-    as `groups`. A variable that no step has set is empty, as in nginx.
+    Known are the variables of `compile_asked_text`, $msec, those of `variables`, which the script sets, and as many
+    captures as `groups`. A variable that no step has set is empty, as in nginx.
     """
     parts: list[ScriptText] = []
     end = 0
@@ -112,6 +119,8 @@ def _reference(match: re.Match[str], variables: Collection[str], groups: int) ->
     name = match[2] or match[3]
     if name in variables:
         return lambda run: run.variables.get(name, b"")
+    if name == "msec":
+        return ScriptRun.msec
     value_of = compile_asked_text(f"${{{name}}}")
     kind, _, rest = name.partition("_")
     if kind == "cookie":

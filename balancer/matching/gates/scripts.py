@@ -47,10 +47,11 @@ _Met = Callable[[ScriptRun], bool]
 class ScriptGate:
     """The gate of one script. `HostScript` changes nothing of a request that it does not answer."""
 
-    __slots__ = ("_fields", "_host", "_plan", "_removed", "_steps", "_texts", "_tools", "_underscores")
+    __slots__ = ("_fields", "_host", "_now", "_plan", "_removed", "_steps", "_tools", "_underscores")
 
     def __init__(self, script: Script | HostScript, now: Clock | None = None) -> None:
         names = variables_of(script.steps)
+        self._now = now
         self._tools = _Tools(names, script.form, now)
         self._plan = self._tools.planned(script.edits)
         self._host = isinstance(script, HostScript)
@@ -68,7 +69,7 @@ class ScriptGate:
         """The verdict, always at once."""
         if self._host and is_led(asked.request):
             return PASSED
-        run, plan = ScriptRun(asked, self._underscores), self._plan
+        run, plan = ScriptRun(asked, self._underscores, self._now), self._plan
         try:
             for met, steps, chosen in self._steps:
                 if met is not None and not met(run):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ingress.objects.gateway import Gateway
 from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.listener_certificates import FindProblem
+from ingress.translation.gateway.references import followed
 from ingress.translation.gateway.standings import Problem
 
 
@@ -14,18 +15,14 @@ def shown_certificate(gateway: Gateway, grants: Grants) -> tuple[str, str] | Pro
     reference = backend.client_certificate_ref if backend is not None else None
     if reference is None:
         return None
-    if (reference.group, reference.kind) != ("", "Secret"):
-        message = f"clientCertificateRef names a {reference.kind} of the group {reference.group!r}: name a Secret."
-        return Problem("InvalidClientCertificateRef", message)
-    own = gateway.metadata.namespace
-    namespace = reference.namespace or own
-    if not grants.allow(Referrer("Gateway", own), group="", kind="Secret", namespace=namespace, name=reference.name):
-        message = (
-            f"clientCertificateRef names a Secret of the namespace {namespace}, and no ReferenceGrant there allows that"
-            f" to a Gateway of {own}: add one."
-        )
-        return Problem("RefNotPermitted", message)
-    return namespace, reference.name
+    return followed(
+        reference,
+        Referrer("Gateway", gateway.metadata.namespace),
+        grants,
+        field="clientCertificateRef",
+        kind="Secret",
+        odd_kind="InvalidClientCertificateRef",
+    )
 
 
 def certificate_problem(gateway: Gateway, grants: Grants, find_problem: FindProblem) -> Problem | None:

@@ -17,6 +17,7 @@ from ingress.objects.kinds import key_of
 from ingress.objects.names import SUBDOMAIN
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claims, created_epoch_seconds
+from ingress.translation.gateway.references import kind_problem
 from ingress.translation.gateway.service_references import NamedPort
 from ingress.translation.gateway.standings import (
     AncestorStanding,
@@ -97,12 +98,8 @@ class BackendPolicies:
     ) -> tuple[AncestorStanding, ...]:
         namespace = item.policy.metadata.namespace
         services = {each.name for each in item.policy.spec.target_refs if _is_service(each)}
-        gateways = {
-            each
-            for port, names in used.items()
-            if (port.namespace, port.service) in _in(namespace, services)
-            for each in names
-        }
+        ours = (port for port in used if port.namespace == namespace and port.service in services)
+        gateways = frozenset[tuple[str, str]]().union(*(used[port] for port in ours))
         generation = item.policy.metadata.generation
         conditions = (
             condition("Accepted", self._refusal(item), generation, said="The policy holds."),
@@ -138,9 +135,8 @@ def _judged(policy: BackendTlsPolicy, authority_problem: AuthorityProblem) -> Ju
     usable: list[tuple[str, str]] = []
     problems: list[Problem] = []
     for each in said.ca_certificate_refs:
-        if not _is_authority(each):
-            message = f"caCertificateRefs names a {each.kind} of the group {each.group!r}: name a ConfigMap."
-            problems.append(Problem("InvalidKind", message))
+        if (odd := kind_problem(each, "caCertificateRefs", "ConfigMap", reason="InvalidKind")) is not None:
+            problems.append(odd)
         elif problem := authority_problem(namespace, each.name):
             problems.append(Problem("InvalidCACertificateRef", f"ConfigMap {namespace}/{each.name} {problem}"))
         else:
@@ -171,10 +167,6 @@ def _seniority(policy: BackendTlsPolicy) -> tuple[float, tuple[str, str]]:
 
 def _target_of(policy: BackendTlsPolicy, reference: ObjectReference) -> _Target:
     return policy.metadata.namespace, reference.name, reference.section_name
-
-
-def _in(namespace: str, services: Collection[str]) -> frozenset[tuple[str, str]]:
-    return frozenset((namespace, each) for each in services)
 
 
 def _is_service(reference: ObjectReference) -> bool:

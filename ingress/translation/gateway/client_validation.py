@@ -9,6 +9,7 @@ from ingress.objects.gateway_references import ObjectReference
 from ingress.translation.gateway.backend_policies import AuthorityProblem
 from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.references import followed
 from ingress.translation.gateway.standings import Problem
 
 
@@ -81,16 +82,11 @@ def with_validation(listener: ReadListener, read: ReadValidation, digest: str = 
 
 
 def _followed(reference: ObjectReference, gateway: Gateway, grants: Grants) -> tuple[str, str] | Problem:
-    if (reference.group, reference.kind) != ("", "ConfigMap"):
-        message = f"caCertificateRefs names a {reference.kind} of the group {reference.group!r}: name a ConfigMap."
-        return Problem("InvalidCACertificateKind", message)
-    own = gateway.metadata.namespace
-    namespace = reference.namespace or own
-    referrer = Referrer("Gateway", own)
-    if not grants.allow(referrer, group="", kind="ConfigMap", namespace=namespace, name=reference.name):
-        message = (
-            f"caCertificateRefs names a ConfigMap of the namespace {namespace}, and no ReferenceGrant there allows that"
-            f" to a Gateway of {own}: add one."
-        )
-        return Problem("RefNotPermitted", message)
-    return namespace, reference.name
+    return followed(
+        reference,
+        Referrer("Gateway", gateway.metadata.namespace),
+        grants,
+        field="caCertificateRefs",
+        kind="ConfigMap",
+        odd_kind="InvalidCACertificateKind",
+    )

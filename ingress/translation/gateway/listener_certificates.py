@@ -13,6 +13,7 @@ import msgspec
 from ingress.objects.gateway_references import SecretReference
 from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.listeners import ReadListener
+from ingress.translation.gateway.references import followed
 from ingress.translation.gateway.standings import Problem
 
 FindProblem = Callable[[str], str]
@@ -57,15 +58,11 @@ def _references(listener: ReadListener) -> tuple[SecretReference, ...]:
 
 
 def _followed(reference: SecretReference, listener: ReadListener, grants: Grants) -> tuple[str, str] | Problem:
-    if (reference.group, reference.kind) != ("", "Secret"):
-        message = f"certificateRefs names a {reference.kind} of the group {reference.group!r}: name a Secret."
-        return Problem("InvalidCertificateRef", message)
-    namespace = reference.namespace or listener.owner.namespace
-    referrer = Referrer(listener.owner.kind, listener.owner.namespace)
-    if not grants.allow(referrer, group="", kind="Secret", namespace=namespace, name=reference.name):
-        message = (
-            f"certificateRefs names a Secret of the namespace {namespace}, and no ReferenceGrant there allows that to a"
-            f" {referrer.kind} of {referrer.namespace}: add one."
-        )
-        return Problem("RefNotPermitted", message)
-    return namespace, reference.name
+    return followed(
+        reference,
+        Referrer(listener.owner.kind, listener.owner.namespace),
+        grants,
+        field="certificateRefs",
+        kind="Secret",
+        odd_kind="InvalidCertificateRef",
+    )

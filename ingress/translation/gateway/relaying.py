@@ -36,12 +36,11 @@ def relay_claims(
     ways: Mapping[tuple[str, str], Ways],
     overrides: Mapping[tuple[str, str, str], RouteSettings],
     zones: ZonePolicies,
-    configurations: Mapping[str, str],
 ) -> tuple[RelayClaim, ...]:
     """The claims of `routes`, which come by age, sorted by listener and name.
 
-    `relaying` are the listeners for streams that serve, by key, and `configurations` their route configurations. `ways`
-    are by Gateway, `overrides` what annotations of routes set, `zones` the policies of zones.
+    `relaying` are the listeners for streams, by key. `ways` are by Gateway, `overrides` what annotations of routes set,
+    `zones` the policies of zones.
     """
     found: dict[tuple[str, str], RelayClaim] = {}
     for read in routes:
@@ -58,7 +57,7 @@ def relay_claims(
                         read, settings, ways[listener.gateway], overrides, listener=listener, zones=zones
                     )
                     found[listener.key, name] = msgspec.structs.replace(
-                        claim, name=name, configuration=configurations[listener.key]
+                        claim, name=name, configuration=listener.configuration
                     )
     return tuple(found[key] for key in sorted(found))
 

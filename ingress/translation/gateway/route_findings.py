@@ -21,8 +21,8 @@ _SCHEMES: Final[Mapping[str, str]] = {"HTTP": "http", "HTTPS": "https"}
 
 
 def note_routes(routes: Iterable[ReadRoute], findings: Findings) -> None:
-    """Notes what is to be said about accepted routes, which come by age."""
-    accepted = [each for each in routes if each.facts.names and each.refused is None]
+    """Notes what is to be said about routes that are accepted and attached. They come by age."""
+    accepted = list(routes)
     counts = Counter(chain.from_iterable(each.facts.names for each in accepted))
     shared = {name for name, count in counts.items() if count > 1}  # most routes have names of their own
     looked_at = [

@@ -11,6 +11,7 @@ from ingress.objects.gateway_references import ServiceBackend
 from ingress.objects.kinds import Service
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.grants import Grants, Referrer
+from ingress.translation.gateway.references import followed
 from ingress.translation.gateway.standings import Problem
 
 
@@ -43,20 +44,13 @@ class ServiceFinder:
 
     def find(self, reference: ServiceBackend, referrer: Referrer) -> NamedPort | Problem:
         """The port that `reference` names, or why its requests cannot be served."""
-        if (reference.group, reference.kind) != ("", "Service"):
-            said = f"backendRefs names a {reference.kind} of the group {reference.group!r}: name a Service."
-            return Problem("InvalidKind", said)
-        namespace, name = reference.namespace or referrer.namespace, reference.name
-        if not self._grants.allow(referrer, group="", kind="Service", namespace=namespace, name=name):
-            said = (
-                f"backendRefs names a Service of the namespace {namespace}, and no ReferenceGrant there allows that to"
-                f" a {referrer.kind} of {referrer.namespace}: add one."
-            )
-            return Problem("RefNotPermitted", said)
-        self.looked_for.add((namespace, name))
-        service = self._inventory.service(namespace, name)
+        key = followed(reference, referrer, self._grants, field="backendRefs", kind="Service", odd_kind="InvalidKind")
+        if isinstance(key, Problem):
+            return key
+        self.looked_for.add(key)
+        service = self._inventory.service(*key)
         if service is None:
-            return Problem("BackendNotFound", f"The Service {namespace}/{name} does not exist: create it.")
+            return Problem("BackendNotFound", f"The Service {'/'.join(key)} does not exist: create it.")
         return self._port(service, reference.port)
 
     def _port(self, service: Service, number: int) -> NamedPort | Problem:

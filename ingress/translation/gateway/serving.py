@@ -81,7 +81,6 @@ def gateway_parts(
             ways=ways,
             overrides=overrides,
             zones=gateways.zones,
-            configurations={key: each.configuration for key, each in by_key.items()},
         ),
     )
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ingress.objects.gateway import Gateway, ListenerSet
+from ingress.translation.gateway.client_validation import validation_of
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadParent, ReadRoute
 from ingress.translation.gateway.standings import (
@@ -158,8 +159,5 @@ def _route_conditions(item: ReadRoute, parent: ReadParent) -> tuple[StatusCondit
 
 
 def _is_insecure(gateway: Gateway, port: int) -> bool:
-    frontend = gateway.spec.tls.frontend
-    if frontend is None:
-        return False
-    own = next((each.tls for each in frontend.per_port if each.port == port), frontend.default)
-    return own.validation is not None and own.validation.mode == "AllowInsecureFallback"
+    said = validation_of(gateway, port)
+    return said is not None and said.mode == "AllowInsecureFallback"

@@ -11,15 +11,14 @@ from typing import Final
 
 import msgspec
 
+from ingress.objects.definitions import DEFINITION, definitions_of
 from ingress.writing.address_lookup import AddressesUnknown, AddressLookup
 from ingress.writing.addresses import Addresses
 from ingress.writing.calling import Api, NoApiAnswer, ask
 
 _LOG = logging.getLogger(__name__)
 
-_DEFINITION: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gatewayclasses.gateway.networking.k8s.io"
-_BUNDLE: Final = "gateway.networking.k8s.io/bundle-version"
-_CHANNEL: Final = "gateway.networking.k8s.io/channel"
+_DEFINITION: Final = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{DEFINITION}"
 
 
 class _AnnotatedMetadata(msgspec.Struct, frozen=True):
@@ -117,8 +116,9 @@ class PlanSurroundings:
             annotations = msgspec.json.decode(body, type=_Definition).metadata.annotations or {}
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return
-        self.bundles = (annotations.get(_BUNDLE, ""),)
-        self.channel = annotations.get(_CHANNEL, "")
+        found = definitions_of(annotations)
+        self.bundles = (found.version,)
+        self.channel = found.channel
 
     async def _read(self, path: str, query: Mapping[str, str]) -> bytes | None:
         """The answer; None if there is none, or another one than a document."""

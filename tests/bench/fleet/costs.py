@@ -1,9 +1,8 @@
 """Measures what the exchange costs one replica among 3, 10, 30 and 64: bytes and CPU.
 
-One replica converses for some seconds, over TLS on loopback, with the others, which another process plays: they tell
-it what a replica tells, as often. Its CPU is that of its whole process, without what its worker does. All backends are
-under `adaptive` and `proportional` at once, and every one has requests between two messages: the most that there can
-be to tell.
+The control process of one replica converses for some seconds, over TLS on loopback, with the others, which another
+process plays: they tell it what a replica tells, as often. That process plays the worker of the replica as well. All
+backends are under `adaptive` and `proportional` at once, and every one has requests between two messages.
 """
 
 from __future__ import annotations
@@ -11,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import mmap
 import multiprocessing
 import os
+import random
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from typing import Final, NamedTuple
 
@@ -30,13 +32,13 @@ from balancer.model.publication import RoutingModel
 from balancer.model.zones import OwnZone, Zone, ZonePolicy, ZonePolicyName
 from balancer.runtime.garbage import leave_out, short_searches
 from balancer.runtime.loops import loop_factory
-from balancer.sharing.memory import alone
+from balancer.sharing.memory import Seat, SharedMemory, join
 from balancer.sharing.peers import Seen
 from balancer.sharing.rows import tag_of
 from ingress.replicas.conversation import Conversation, ConversationOptions
 from ingress.replicas.messages import FlowRow, HealthRow, Picks, encode
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
-from ingress.replicas.picks import answers_by_namespace, picks_by_service
+from ingress.replicas.picks import OwnCounts
 from ingress.replicas.port import Hear, Line, NotHeard, Teller, open_port
 from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
 from ingress.replicas.sharing import Ends, load_keys
@@ -56,6 +58,7 @@ _HOST: Final = "127.0.0.1"
 _SECRET: Final = b"a secret for a measurement"
 _TABLE_BYTES: Final = 4 * 1024 * 1024
 _WORKER_SECONDS: Final = 0.1
+_TRIES: Final = 8  # of the clients of each backend in that time: each of them asks or does not
 _SETTLING_SECONDS: Final = 10.0  # until all rates are known for long, more is told and learnt
 _REQUESTS: Final = 20  # of each backend, in a second, at each replica
 
@@ -88,33 +91,44 @@ def measure(backends: int, replicas: int, *, seconds: float = SECONDS) -> Cost:
     own, *others = free_ports(replicas)
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
-    process = context.Process(target=_run_others, args=(there, own, others, backends), daemon=True)
+    memory, counters = SharedMemory(workers=1), os.memfd_create("counters")
+    os.ftruncate(counters, _TABLE_BYTES)
+    seat = memory.take()
+    process = context.Process(target=_run_others, args=(there, seat, own, others, backends), daemon=True)
     process.start()
     there.close()  # so that the end of the process is noticed
     try:
+        for descriptor in (seat.descriptor, counters):
+            reduction.send_handle(here, descriptor, process.pid)
         here.recv()
-        places = tuple(f"{_HOST}:{port}" for port in others)
+        replica = _Replica(own, tuple(f"{_HOST}:{port}" for port in others), backends, memory, counters)
         with short_searches(), asyncio.Runner(loop_factory=loop_factory("auto")) as runner:
-            return runner.run(_measured(here, own, places, backends, seconds=seconds))
+            return runner.run(_measured(here, replica, seconds=seconds))
     finally:
         process.kill()
         process.join()
+        os.close(counters)
+        memory.close()
 
 
-async def _measured(pipe: Connection, port: int, places: tuple[str, ...], backends: int, *, seconds: float) -> Cost:
-    async with AsyncExitStack() as stack:
-        replica = await _begun(stack, _Replica(port, ZONES[-1], places, backends))
-        await until(lambda: replica.conversation.facts().peers["up"] >= len(places), seconds=60.0)
+async def _measured(pipe: Connection, replica: _Replica, *, seconds: float) -> Cost:
+    conversation, others = replica.conversation(), len(replica.places)
+    await conversation.start()
+    conversing = asyncio.create_task(conversation.run())
+    try:
+        await until(lambda: conversation.facts().peers["up"] >= others, seconds=60.0)
         await asyncio.sleep(_SETTLING_SECONDS)
         leave_out()
         before = await _heard(pipe)
-        began, cpu, working = time.perf_counter(), time.process_time(), replica.working_seconds
+        began, cpu = time.perf_counter(), time.process_time()
         await asyncio.sleep(seconds)
-        spent = time.process_time() - cpu - (replica.working_seconds - working)
-        elapsed = time.perf_counter() - began
+        spent, elapsed = time.process_time() - cpu, time.perf_counter() - began
         after = await _heard(pipe)
         near, far = ((now - then) / elapsed for now, then in zip(after, before, strict=True))
-        return Cost(len(places) + 1, backends, near, far, spent / elapsed)
+        return Cost(others + 1, replica.backends, near, far, spent / elapsed)
+    finally:
+        conversing.cancel()
+        await conversation.close()
 
 
 async def _heard(pipe: Connection) -> _Heard:
@@ -122,14 +136,6 @@ async def _heard(pipe: Connection) -> _Heard:
     told = await asyncio.to_thread(pipe.recv)
     assert isinstance(told, _Heard)
     return told
-
-
-async def _begun(stack: AsyncExitStack, replica: _Replica) -> _Replica:
-    await replica.conversation.start()
-    stack.push_async_callback(replica.conversation.close)
-    for run in (replica.conversation.run, replica.work):
-        stack.callback(asyncio.create_task(run()).cancel)
-    return replica
 
 
 def _names(backends: int) -> list[str]:
@@ -148,68 +154,85 @@ def _model(zone: str, names: Sequence[str]) -> RoutingModel:
 
 
 class _Replica:
-    """One replica with one worker, whose backends all have requests. CPU of the worker is in `working_seconds`."""
+    """The control process of a replica whose backends all have requests; its worker is another process."""
 
-    def __init__(self, port: int, zone: str, places: tuple[str, ...], backends: int) -> None:
-        self._model = _model(zone, _names(backends))
-        self._buffer = bytearray(_TABLE_BYTES)
-        self._counters = SlotTable(self._buffer)
-        self._slots = [self._slot(ZONE_DECISIONS.name, *name.split("/"), "zone_local") for name in _names(backends)]
-        self._slots += [
-            self._slot(RESPONSES.name, namespace, "web", service, "200", "")
-            for namespace, service in (name.split("/") for name in _names(backends))
-        ]
+    def __init__(self, port: int, places: tuple[str, ...], backends: int, memory: SharedMemory, counters: int) -> None:
+        """`memory` is what it shares with the worker, and `counters` the descriptor of the worker's counters."""
+        self.places = places
+        self.backends = backends
+        self._port = port
+        self._model = _model(ZONES[-1], _names(backends))
+        self._memory = memory
+        table = mmap.mmap(counters, _TABLE_BYTES)
+        self._counts = OwnCounts(Totals(), lambda: [table])
         self._began = time.monotonic()
-        memory = alone()
-        self._peers = [memory.others.peers_of(key) for key in load_keys(self._model)]
-        totals = Totals()
+
+    def conversation(self) -> Conversation:
+        """What is measured. Must be called inside the running loop."""
         ends = Ends(
-            totals=lambda services: picks_by_service(totals, [self._buffer], services),
-            answers=lambda: answers_by_namespace(totals, [self._buffer]),
+            totals=self._counts.picks,
+            answers=self._counts.answers,
             model=lambda: self._model,
             use=lambda *_: None,
-            memory=memory.among_replicas,
+            memory=self._memory.among_replicas(),
             failing=lambda: (),
             suspect=lambda _: None,
             left=lambda: (),
             events=lambda _: None,
-            flows=lambda: {(zone, to): FlowRow(zone, to, self._requests(), 0, 9, 9) for to in ZONES},
+            flows=self._flows,
             places=lambda: (),
             crowded=lambda _: None,
+            expired=lambda _: None,
         )
-        options = ConversationOptions(_HOST, port, places, f"zonal-{port}")
-        self.conversation = Conversation(options, credentials_of(_SECRET), ends)
-        self.working_seconds = 0.0
+        options = ConversationOptions(_HOST, self._port, self.places, f"zonal-{self._port}")
+        return Conversation(options, credentials_of(_SECRET), ends)
 
-    async def work(self) -> None:
-        """What the worker sees, without end."""
+    def _flows(self) -> dict[tuple[str, str], FlowRow]:
+        requests, zone = int((time.monotonic() - self._began) * _REQUESTS), ZONES[-1]
+        return {(zone, to): FlowRow(zone, to, requests, 0, 9, 9) for to in ZONES}
+
+
+class _Worker:
+    """The worker of the replica that is measured."""
+
+    def __init__(self, seat: Seat, counters: int, backends: int) -> None:
+        """`counters` is the descriptor of its counters."""
+        names = [tuple(name.split("/")) for name in _names(backends)]
+        table = SlotTable(mmap.mmap(counters, _TABLE_BYTES))
+        self._values = table.values
+        self._slots = [
+            (
+                table.slot(Key(NUMBERS[ZONE_DECISIONS.name], (*name, "zone_local")), 1),
+                table.slot(Key(NUMBERS[RESPONSES.name], (name[0], "web", name[1], "200", "")), 1),
+            )
+            for name in names
+        ]
+        others, model = join(seat).others, _model(ZONES[-1], _names(backends))
+        self._peers = [others.peers_of(key) for key in load_keys(model)]
+        self._chance = random.Random(30)
+
+    async def run(self) -> None:
+        """Sees requests that come at random, without end."""
         while True:
-            began = time.process_time()
-            now = time.perf_counter()
-            count = _REQUESTS * _WORKER_SECONDS
-            seen = Seen(count, count, count, count * 0.02, 0.0, 0.0)
-            for each in self._peers:
-                each.exchange(seen, share=0.1, baseline=0.02, now=now)
-            for slot in self._slots:
-                self._counters.values[slot] += count
-            self.working_seconds += time.process_time() - began
+            now, chance = time.perf_counter(), self._chance.random
+            for peers, slots in zip(self._peers, self._slots, strict=True):
+                count = sum(chance() < _REQUESTS * _WORKER_SECONDS / _TRIES for _ in range(_TRIES))
+                peers.exchange(Seen(count, count, count, count * 0.02, 0.0, 0.0), share=0.1, baseline=0.02, now=now)
+                for slot in slots:
+                    self._values[slot] += count
             await asyncio.sleep(_WORKER_SECONDS)
 
-    def _slot(self, metric: str, *labels: str) -> int:
-        return self._counters.slot(Key(NUMBERS[metric], labels), 1)
 
-    def _requests(self) -> int:
-        return int((time.monotonic() - self._began) * _REQUESTS)
-
-
-def _run_others(pipe: Connection, measured: int, ports: Sequence[int], backends: int) -> None:
-    """Plays the replicas at `ports`, until the process is ended."""
+def _run_others(pipe: Connection, seat: Seat, measured: int, ports: Sequence[int], backends: int) -> None:
+    """Plays the worker of the replica at the port `measured`, and the replicas at `ports`, until it is ended."""
     os.nice(4)
+    memory, counters = reduction.recv_handle(pipe), reduction.recv_handle(pipe)
+    worker = _Worker(seat._replace(descriptor=memory), counters, backends)
     with asyncio.Runner(loop_factory=loop_factory("auto")) as runner:
-        runner.run(_others(pipe, measured, ports, backends))
+        runner.run(_others(pipe, worker, measured, ports, backends))
 
 
-async def _others(pipe: Connection, measured: int, ports: Sequence[int], backends: int) -> None:
+async def _others(pipe: Connection, worker: _Worker, measured: int, ports: Sequence[int], backends: int) -> None:
     heard = dict.fromkeys(ZONES, 0)
 
     def answer() -> None:
@@ -233,6 +256,8 @@ async def _others(pipe: Connection, measured: int, ports: Sequence[int], backend
             line = Teller(credentials).line(f"{_HOST}:{measured}")
             telling = asyncio.create_task(_tell(line, zone, number, backends))
             stack.callback(telling.cancel)
+        working = asyncio.create_task(worker.run())
+        stack.callback(working.cancel)
         asyncio.get_running_loop().add_reader(pipe.fileno(), answer)
         pipe.send(len(ports))
         await asyncio.Event().wait()

@@ -17,9 +17,23 @@ from ingress.replicas.seen_columns import LOADS, unpacked
 from ingress.replicas.sightings import READ_SECONDS, SightingSharing
 from ingress.replicas.spending import TICK_SECONDS
 from tests.bench.zones.routers import Adaptive, RandomBelow
+from tests.bench.zones.scenarios import Phase, Scenario, Service
 from tests.bench.zones.simulation import Member
 
 _KEY = "shop/cart:80"
+
+FEW = Scenario(
+    "12 replicas, 60 requests/s, 60/20/20",
+    (Phase(0.0, 0.6, (0.6, 0.2, 0.2)),),
+    seconds=240.0,
+    endpoints=(1, 1, 1),
+    proxies=(4, 4, 4),
+    service=Service(slots=2, seconds=0.06),
+)
+"""So few requests come to each replica, and endpoints work on so few at a time, that none learns much alone."""
+
+FEW_LEARNT_SECONDS = 30.0
+"""Until then too few have come to learn from, whoever tells whom."""
 
 
 @dataclass(slots=True)
@@ -30,11 +44,13 @@ class Replica:
     memory: Alone
     sharing: SightingSharing
     known: dict[str, KnownTotals] = field(default_factory=dict)
+    editions: dict[str, int] = field(default_factory=dict)
 
     def hear(self, other: Replica, now: float) -> None:
-        """Takes the news of another replica, which come with each of its readings."""
+        """Takes the news of another replica, which come with its readings."""
         telling = other.sharing.telling
-        table = telling.table_since(telling.edition - 1)
+        table = telling.table_since(self.editions.get(other.name, 0))
+        self.editions[other.name] = telling.edition
         if table is not None:
             known = self.known.setdefault(other.name, KnownTotals())
             self.sharing.hear(other.name, seen_news(known, unpacked(table), LOADS, math.inf), now)

@@ -19,7 +19,7 @@ from typing import Any
 from tests.fakes.apiserver import ApiServer
 from tests.fakes.sockets import own_ports
 from tests.features.gateway.cases import Case, Json, Step
-from tests.features.gateway.documents import Cluster
+from tests.features.gateway.documents import DEFINITION, Cluster
 from tests.features.gateway.stage import GatewayStage
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.integration.manifests import Document
@@ -30,8 +30,6 @@ KINDS = (
     *("TCPRoute", "TLSRoute"),
 )
 SERVED = frozenset(("v1", kind) for kind in KINDS)
-BUNDLE = "gateway.networking.k8s.io/bundle-version"
-CHANNEL = "gateway.networking.k8s.io/channel"
 GATEWAY_ANNOTATION = "zonal-ingress.io/gateway"
 SCALE = 0.1
 USABLE = "198.51.100.7"
@@ -70,17 +68,7 @@ def furnish(server: ApiServer) -> None:
             "spec": {"selector": {"app": "zonal"}, "ports": [{"port": 80}]},
         }
     )
-    server.put(
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {
-                "name": "gatewayclasses.gateway.networking.k8s.io",
-                "annotations": {BUNDLE: "v1.6.1", CHANNEL: "experimental"},
-            },
-            "spec": {},
-        }
-    )
+    server.put(DEFINITION)
 
 
 def services(server: ApiServer) -> dict[str, Document]:

@@ -6,6 +6,8 @@ import base64
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ingress.objects.definitions import definitions_in
+from ingress.sources.manifests import Contents
 from tests.features.gateway.cases import Case, Json
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.integration.manifests import Document, tls_secret
@@ -16,6 +18,23 @@ CLASS: Document = {
     "metadata": {"name": "zonal"},
     "spec": {"controllerName": "zonal-ingress.io/controller"},
 }
+
+DEFINITION: Document = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "gatewayclasses.gateway.networking.k8s.io",
+        "annotations": {
+            "gateway.networking.k8s.io/bundle-version": "v1.6.1",
+            "gateway.networking.k8s.io/channel": "experimental",
+        },
+    },
+    "spec": {},
+}
+"""The definition that says which definitions of Gateway API there are."""
+
+PROVISIONED = Contents({}, (), definitions_in(DEFINITION)).provisioned
+"""What a source says about it."""
 
 Place = tuple[str, int]
 """The address and port of an endpoint."""

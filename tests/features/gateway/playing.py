@@ -7,7 +7,7 @@ import itertools
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,6 @@ Problems = dict[str, list[str]]
 """What was not as expected, by case id."""
 
 _NOT_SPOKEN = frozenset(("udp",))
-_EXCUSED_SECONDS = 0.3  # nobody waits for an answer that is not expected to come
 
 _numbers = itertools.count(1)
 
@@ -35,17 +34,13 @@ _numbers = itertools.count(1)
 Staging = Callable[[Sequence[int], Authorities, str | None], AbstractAsyncContextManager[GatewayStage]]
 
 
-def play_all(cases: Sequence[Case], staging: Staging = staged, *, excused: Collection[str] = ()) -> Problems:
-    """Plays `cases`, those of one zone on one stage that `staging` makes. Of those that are `excused`, by their ids,
-    nobody expects that they pass.
-    """
+def play_all(cases: Sequence[Case], staging: Staging = staged) -> Problems:
+    """Plays `cases`, those of one zone on one stage that `staging` makes."""
     with tempfile.TemporaryDirectory() as place:
-        return asyncio.run(_play_all(cases, Authorities(Path(place)), staging, excused))
+        return asyncio.run(_play_all(cases, Authorities(Path(place)), staging))
 
 
-async def _play_all(
-    cases: Sequence[Case], authorities: Authorities, staging: Staging, excused: Collection[str]
-) -> Problems:
+async def _play_all(cases: Sequence[Case], authorities: Authorities, staging: Staging) -> Problems:
     by_zone: defaultdict[str | None, list[Case]] = defaultdict(list)
     for case in cases:
         by_zone[case.zone.get("own")].append(case)
@@ -54,13 +49,12 @@ async def _play_all(
     for zone, members in by_zone.items():
         async with staging(ports, authorities, zone) as stage:
             for case in members:
-                patience = _EXCUSED_SECONDS if case.id in excused else stage.patience_seconds
-                problems[case.id] = await _play_case(stage, case, patience)
+                problems[case.id] = await _play_case(stage, case)
                 stage.forget()
     return problems
 
 
-async def _play_case(stage: GatewayStage, case: Case, patience_seconds: float) -> list[str]:
+async def _play_case(stage: GatewayStage, case: Case) -> list[str]:
     stage.begin(case)
     cluster = Cluster(case, stage.authorities, stage.place)
     jar = _Kept()
@@ -76,7 +70,7 @@ async def _play_case(stage: GatewayStage, case: Case, patience_seconds: float) -
                 stage.patch_status(change)
         found = await stage.judged(partial(_all_problems, stage, step, cluster))
         for place, request in enumerate(step.requests, 1):
-            said = await _play_request(stage, request, jar, patience_seconds)
+            said = await _play_request(stage, request, jar)
             found += [f"request {place}: {text}" for text in said]
         problems += [f"step {number}: {text}" for text in found]
     jar.streams.close()
@@ -107,7 +101,7 @@ class _Kept:
         self.fields += [[name, value] for name, value in seen.headers if name == "x-session"]
 
 
-async def _play_request(stage: GatewayStage, request: Json, jar: _Kept, patience_seconds: float) -> list[str]:
+async def _play_request(stage: GatewayStage, request: Json, jar: _Kept) -> list[str]:
     """Asks until the answer is as expected, because a swap may still be on its way."""
     if _NOT_SPOKEN & request.keys():
         return ["UDP is not relayed"]
@@ -115,7 +109,7 @@ async def _play_request(stage: GatewayStage, request: Json, jar: _Kept, patience
     if request.get("jar") == "send":
         sent = {**request, "headers": [*request.get("headers", ()), *jar.fields]}
     sent = {**sent, **{name: request["expect"][name] for name in ("pause", "open_for") if name in request["expect"]}}
-    deadline = time.monotonic() + patience_seconds
+    deadline = time.monotonic() + stage.patience_seconds
     while True:
         turn = await _turn(stage, sent, jar.streams)
         turn.kept = jar.served_by

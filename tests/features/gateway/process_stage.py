@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.fakes.sockets import free_ports
 from tests.features.gateway.cases import Json
-from tests.features.gateway.documents import Cluster
+from tests.features.gateway.documents import DEFINITION, Cluster
 from tests.features.gateway.stage import GatewayStage
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.integration.manifests import ManifestFolder
@@ -36,6 +36,7 @@ class ProcessGatewayStage(GatewayStage):
         place = Path(self._files.name)
         self._folder = ManifestFolder(place / "manifests")
         self._folder.write("all.json")
+        self._folder.write("definition.json", DEFINITION)
         ports = ",".join(f"{port}={bound}" for port, bound in self._bound.items())
         self._zonal = Zonal(place, "--source", str(self._folder.place), "--gateway-ports", ports, *_OPTIONS)
         try:

@@ -25,7 +25,7 @@ from ingress.sources.events import Replaced
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, translate
 from tests.features.gateway.cases import Case, Json, Step
-from tests.features.gateway.documents import Cluster, Place
+from tests.features.gateway.documents import PROVISIONED, Cluster, Place
 from tests.features.ingress_nginx.authorities import Authorities
 from tests.features.ingress_nginx.endpoints import Endpoint, Endpoints
 
@@ -107,6 +107,7 @@ class GatewayStage:
         inventory = Inventory()
         for kind in Kind:
             inventory.apply(Replaced(kind, tuple(item for item in objects if item.kind is kind)))
+        inventory.apply(PROVISIONED)
         translation = translate(inventory, self._context, memories=self._memories)
         self._generation += 1
         self._fleet.publish(Publication(self._generation, translation.model))

@@ -11,6 +11,7 @@ from balancer.http.messages import Fields
 from balancer.http2.engine import CLIENT
 from balancer.http2.engines import make_engine
 from balancer.http2.events import CLOSED, DATA, HEAD, TRAILERS, EngineLimits, Event
+from balancer.sharing.peers import NO_OTHERS
 from tests.fakes.clients import RawClient
 from tests.features.zones.stage import GET, Crowd
 
@@ -23,6 +24,16 @@ _CALL: Fields = (
     (b"te", b"trailers"),
 )
 _CALLS_EACH = 200  # connections are renewed as those of clients are
+
+
+def attackers() -> tuple[str, str]:
+    """Two loopback addresses: one that a worker of this process counts together with the crowd, and one that it tells
+    apart from it. Which ones these are depends on the hashes of this process.
+    """
+    place_of = NO_OTHERS.place_of
+    crowd, others = place_of(b"127.0.0.1"), [f"127.0.0.{number}" for number in range(2, 255)]
+    together = next(each for each in others if place_of(each.encode()) == crowd)
+    return together, next(each for each in others if place_of(each.encode()) != crowd)
 
 
 class Ended(NamedTuple):

@@ -139,10 +139,14 @@ def test_adaptive_takes_quick_failures_for_no_ease_and_needs_no_second_return() 
     assert Counter(pick.reason for pick in traffic.send(10.0)) == {Reason.ZONE_LOCAL: 10 * RATE}
 
 
-def test_a_client_that_provokes_errors_at_one_endpoint_of_a_zone_moves_nobody() -> None:
-    """A cookie holds it to the zone, so no other zone sees its requests. Half of those at home fail, all its."""
-    traffic = Traffic(backend_of("aabbcc"))
-    attacker, home = Client("192.0.2.1"), traffic.runtime.members["10.0.0.1:80"]
+@pytest.mark.parametrize("clients", [1, 2, 40])
+def test_a_client_that_provokes_errors_at_one_endpoint_of_a_zone_moves_nobody(clients: int) -> None:
+    """A cookie holds it to the zone, so no other zone sees its requests. Half of those at home fail, all its. It has
+    the place of another client, from which it differs by name only.
+    """
+    traffic = Traffic(backend_of("aabbcc"), clients=clients)
+    attacker, home = Client("192.0.2.16"), traffic.runtime.members["10.0.0.1:80"]
+    assert place_of(attacker.client.encode()) == place_of(b"10.1.0.0")
     traffic.send(5.0)
     picks: list[Pick] = []
     for _ in range(40 * RATE):

@@ -136,14 +136,10 @@ def test_an_installed_module_is_a_hook() -> None:
         load_module("stamp", "no_such_module_anywhere")
 
 
-def test_only_what_awaits_may_wait() -> None:
+def test_only_a_coroutine_without_anything_to_await_answers_at_once() -> None:
     text = (
         "import asyncio\nfrom zonal_hooks import hook\n@hook\nasync def request(r): pass\n"
         "@hook\nasync def pick(r): await asyncio.sleep(0)\n@hook\ndef response(r): pass\n"
     )
     functions = load_text("x", text).functions
-    assert {name: (each.is_async, each.may_wait) for name, each in functions.items()} == {
-        "request": (True, False),
-        "pick": (True, True),
-        "response": (False, False),
-    }
+    assert [name for name, each in functions.items() if each.answers_at_once] == ["request"]

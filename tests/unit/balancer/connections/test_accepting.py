@@ -28,6 +28,8 @@ from tests.unit.balancer.connections.desk import PLENTY, V1, desk
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
 
+pytestmark = pytest.mark.large
+
 _SAID_BYTES = 49  # SETTINGS, the window of the connection, and an acknowledgement or GOAWAY
 _INADEQUATE_SECURITY = b"\x00\x00\x08\x07" + bytes(12) + b"\x0c"
 
@@ -79,7 +81,6 @@ async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
         assert at.notes == []
 
 
-@pytest.mark.large
 async def test_handshakes_that_never_end_make_room_for_others_of_their_client() -> None:
     async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
         for _ in range(30):
@@ -207,7 +208,6 @@ async def test_a_client_verifies_what_it_is_shown() -> None:
         await until(lambda: at.notes == ["tls_handshake"])
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(("offered", "http2"), [("spdy/3", True), ("h2", False)])
 @pytest.mark.parametrize("step", [1, 7, 1000])
 async def test_who_offers_only_what_we_do_not_speak_is_told_so(step: int, offered: str, http2: bool) -> None:
@@ -284,7 +284,6 @@ async def test_a_connection_that_has_arrived_holds_nothing_of_its_welcome(first:
         assert not at.all_clients[0].closed  # type: ignore[attr-defined]
 
 
-@pytest.mark.large
 async def test_half_a_hello_costs_no_time_while_the_rest_does_not_come() -> None:
     async with desk(handshake_seconds=0.5) as at:
         await at.connect(secure=True, first=hello("h2")[:50])

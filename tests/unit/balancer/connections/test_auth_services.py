@@ -23,6 +23,8 @@ from tests.fakes.sockets import until
 from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import refusing
 
+pytestmark = pytest.mark.large
+
 PATIENT = AuthLimits(deadline_seconds=20.0)
 HASTY = AuthLimits(deadline_seconds=0.3)
 
@@ -138,7 +140,6 @@ async def test_interim_answers_are_passed_over() -> None:
         assert (told.status, told.body) == (403, b"no")
 
 
-@pytest.mark.large
 async def test_interim_answers_without_end_take_no_longer_than_the_deadline() -> None:
     async def script(visit: Visit) -> None:
         await visit.head()
@@ -189,7 +190,6 @@ async def test_a_good_answer_is_told_although_its_body_never_ends() -> None:
         await until(lambda: not client.busy)
 
 
-@pytest.mark.large
 async def test_a_service_that_is_silent_is_no_answer_in_time() -> None:
     async with ScriptedEndpoint(silent) as service, client_of(HASTY) as client:
         assert await asked(client, request_to(where(service))) is None
@@ -238,7 +238,6 @@ async def test_a_name_whose_look_up_hangs_stops_no_other(names: Names) -> None:
         names.go_on.set()
 
 
-@pytest.mark.large
 async def test_a_look_up_that_hangs_takes_no_longer_than_the_deadline(names: Names) -> None:
     async with client_of(HASTY) as client:
         assert await asked(client, request_to("hangs.test")) is None
@@ -325,7 +324,6 @@ async def test_a_dead_service_of_one_tenant_silences_no_warning_of_another(caplo
     assert [("'greedy'" in line, "'modest'" in line) for line in caplog.messages] == [(True, False), (False, True)]
 
 
-@pytest.mark.large
 async def test_an_answer_that_came_while_the_loop_was_held_is_in_time() -> None:
     """No beat follows the first, so all that is longer than a beat is an absence."""
     loop, absences = asyncio.get_running_loop(), Absences()

@@ -16,6 +16,8 @@ from balancer.connections.names import Names
 from balancer.matching.gates.external_auth.answers import AuthAnswer
 from balancer.matching.gates.external_auth.requests import AuthRequest
 
+pytestmark = pytest.mark.large
+
 
 @pytest.fixture(scope="module")
 def context() -> ssl.SSLContext:

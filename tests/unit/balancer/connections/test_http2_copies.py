@@ -12,6 +12,8 @@ from balancer.matching.gates.external_auth.requests import AuthRequest
 from tests.fakes.http2_endpoints import Call, Http2Endpoint
 from tests.fakes.sockets import until
 
+pytestmark = pytest.mark.large
+
 
 def copy_to(port: int, *fields: tuple[bytes, bytes], body: bytes = b"") -> AuthRequest:
     return AuthRequest(

@@ -18,6 +18,8 @@ from tests import builders as build
 from tests.fakes.http2_endpoints import Call, Http2Endpoint
 from tests.fakes.sockets import until
 
+pytestmark = pytest.mark.large
+
 SERVING, NOT_SERVING, UNKNOWN = b"\x08\x01", b"\x08\x02", b""
 STATES = {b"": SERVING, b"\x0a\x04cart": SERVING, b"\x0a\x04shop": NOT_SERVING, b"\x0a\x03new": UNKNOWN}
 
@@ -75,7 +77,6 @@ def answering(*, data: bytes = b"", fields: Fields = (), trailers: Fields = ()) 
     return lambda call: call.answer(data, fields=((b":status", b"200"), *fields), trailers=trailers)
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [

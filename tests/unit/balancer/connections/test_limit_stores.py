@@ -15,6 +15,8 @@ from tests.fakes.limit_server import SERVER, WITHOUT, LimitServer, limit_server
 from tests.fakes.sockets import PATIENCE_SECONDS
 from tests.fakes.stopwatch import Stopwatch
 
+pytestmark = pytest.mark.large
+
 needs_server = pytest.mark.skipif(SERVER is None, reason=WITHOUT)
 ONE_A_MINUTE = Schedule(60 * 10**9, 4 * 60 * 10**9)  # with a burst of 4
 TWO_A_HOUR = Schedule(1800 * 10**9, 2 * 1800 * 10**9)

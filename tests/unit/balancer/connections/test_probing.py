@@ -25,6 +25,8 @@ from tests.fakes.sockets import until
 from tests.fakes.stalls import stall
 from tests.unit.balancer.proxy.standing import OK, refusing
 
+pytestmark = pytest.mark.large
+
 CHECK = HealthCheck("/well?really", timeout_seconds=10.0)
 HASTY = HealthCheck("/well", timeout_seconds=0.2)
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
@@ -174,7 +176,6 @@ class Secured:
         return web.Response()
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(
     ("tls", "expected"),
     [
@@ -198,13 +199,11 @@ async def test_the_handshake_asks_for_the_name_of_the_backend(is_well: Probe) ->
     assert secured.names == ["shop.test"]
 
 
-@pytest.mark.large
 def test_a_worker_without_checks_does_not_import_aiohttp() -> None:
     program = "import sys, balancer.workers.process, balancer.connections.probing; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-@pytest.mark.large
 @pytest.mark.parametrize("path", ["/well", "tcp"])
 async def test_an_endpoint_does_not_fail_because_the_own_loop_was_held(path: str) -> None:
     """No beat follows the first, so all that is longer than a beat is an absence."""

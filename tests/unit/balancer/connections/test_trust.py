@@ -25,6 +25,8 @@ from tests.unit.balancer.connections.test_asking_tls import (
     revoking,
 )
 
+pytestmark = pytest.mark.large
+
 
 def trusting(*, ca: bytes = b"", crl: bytes = b"") -> Trust:
     return Trust.read(Authority("shop/clients", ca or CLIENTS.cert_pem.bytes(), crl))
@@ -42,7 +44,6 @@ def run(step: Callable[[], None]) -> None:
     step()
 
 
-@pytest.mark.large
 def test_all_contexts_share_one_store() -> None:
     trust = trusting(crl=revoking(1))
     one, other = asking(trust), asking(trust, depth=2)

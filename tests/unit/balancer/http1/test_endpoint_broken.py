@@ -16,6 +16,8 @@ from tests.unit.balancer.http1.test_endpoint import (
     saying,
 )
 
+pytestmark = pytest.mark.large
+
 
 @pytest.mark.parametrize(
     "response",

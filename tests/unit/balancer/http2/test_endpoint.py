@@ -15,6 +15,8 @@ from tests.fakes.http2_endpoints import Call
 from tests.fakes.sockets import until
 from tests.unit.balancer.http2.sharing import bed, begun
 
+pytestmark = pytest.mark.large
+
 
 async def test_a_request_and_its_response_pass_whole() -> None:
     async with bed() as made:
@@ -161,7 +163,6 @@ async def test_a_response_that_is_held_stops_its_endpoint_and_no_other_stream() 
         await until(lambda: held.size == 1_000_000)
 
 
-@pytest.mark.large
 async def test_a_request_that_is_given_up_is_reset_and_its_window_is_not_lost() -> None:
     async def give_one_up() -> None:
         taker, call = await begun(made)
@@ -231,7 +232,6 @@ async def test_a_long_call_is_kept_alive_by_a_ping() -> None:
         assert taker.body == b"late"
 
 
-@pytest.mark.large
 async def test_a_peer_that_does_not_answer_a_ping_is_gone() -> None:
     async with bed() as made:
         taker, _ = await begun(made)
@@ -244,7 +244,6 @@ async def test_a_peer_that_does_not_answer_a_ping_is_gone() -> None:
         await until(lambda: not made.pools.open)
 
 
-@pytest.mark.large
 async def test_a_peer_that_does_not_even_read_the_goodbye_is_cut() -> None:
     async with bed() as made:
         idle, _ = await begun(made, body=None)

@@ -28,6 +28,7 @@ def request(*fields: str, target: str = "/a%2Db/c?x=1&Y=2&x=3", host: str = "Sho
         ("$http_x_user", b"alice"),
         ("$http_X_USER", b"alice"),
         ("$http_host", b"Shop.test:8080"),
+        ("$remote_user-$http_none", b"bob-"),
         ("$http_none", b""),
         ("$cookie_id", b"42"),
         ("$cookie_ID", b""),
@@ -40,7 +41,10 @@ def request(*fields: str, target: str = "/a%2Db/c?x=1&Y=2&x=3", host: str = "Sho
     ],
 )
 def test_a_text_is_evaluated_for_a_request(text: str, value: bytes) -> None:
-    assert compile_text(text)(request("X-User: alice", "Cookie: a=1; id=42; id=43"), PEER) == value
+    assert (
+        compile_text(text)(request("X-User: alice", "Cookie: a=1; id=42; id=43", "Authorization: Basic Ym9iOg"), PEER)
+        == value
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.picking import ejections
+from balancer.picking.comparing import Score
 from balancer.picking.evidence import MEMORY_SECONDS, Experience, Witness
+from balancer.sharing.zone_peers import PLACES
 from tests.unit.balancer.picking.clients import place_of
 
 
@@ -141,3 +144,18 @@ def test_a_single_client_is_believed_only_if_it_knows_the_other_endpoints() -> N
     two.witness.note_failure(two.one, "10.0.0.1", 0.2)
     assert two.witness.compare(two.one).rest.failures == 0.0
     assert two.one.burden(0.2) == 0.0
+
+
+@pytest.mark.parametrize(("good", "failures"), [(0, 9.0), (3, 0.0), (30, 0.0)])
+def test_what_another_worker_tells_of_one_client_is_not_believed_of_one_that_is_served_well(
+    good: int, failures: float
+) -> None:
+    """Both have one place. It is the same client if this worker has sent none of its requests there lately."""
+    two = Two()
+    two.witness.doubt(two.one, 0.0, MEMORY_SECONDS)
+    for number in range(good):
+        two.one.answers += 1
+        two.witness.note_answer(two.one, "10.0.0.0", number * 0.01)
+    nothing = [0.0] * PLACES
+    told = ejections.Testimony(Score(9.0, 9.0), Score(0.0, 9.0), tuple(nothing), (9.0, *nothing[1:]), tuple(nothing))
+    assert two.witness.compare(two.one, told).rest.failures == failures

@@ -146,6 +146,35 @@ def test_one_client_cannot_have_an_endpoint_ejected_nor_avoided_while_others_ask
     assert turns.endpoints[0].burden(turns.now) == 0.0
 
 
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.ANSWERED_5XX], ids=["breaks", "5xx"])
+@pytest.mark.parametrize("clients", [1, 2, 5, 40])
+@pytest.mark.parametrize("rate", [200.0, 2.0])
+def test_a_client_that_is_counted_together_with_another_one_has_no_endpoint_ejected(
+    outcome: Outcome, clients: int, rate: float
+) -> None:
+    """In every sixteenth process it has the place of a single other client, from which it differs by name only."""
+    turns, attacker = Turns(0.0, 0.0, rules=Ejection()), Client("203.0.113.16")
+    assert place_of(attacker.client.encode()) == place_of(b"10.0.0.0")
+    turns.serve(10, rate=rate, clients=clients)
+    for _ in range(100):
+        for _ in range(20):
+            turns.report(0, outcome, attacker)
+        turns.serve(max(1, int(rate / 10)), rate=rate, clients=clients)
+    assert turns.changes == []
+    assert turns.endpoints[0].burden(turns.now) == 0.0
+
+
+def test_two_clients_of_one_place_are_believed_if_both_meet_failures() -> None:
+    turns = Turns(0.0, 0.0)
+    for number in range(400):
+        turns.now += 0.005
+        client = Client(f"10.0.0.{number // 2 % 2 * 16}")
+        place = number % 2
+        if turns.endpoints[place].is_well:
+            turns.report(place, Outcome.ANSWERED if place else Outcome.ANSWERED_5XX, client)
+    assert turns.ejected == {0}
+
+
 def test_a_client_that_makes_all_endpoints_fail_alike_has_none_ejected() -> None:
     turns = Turns(0.0, 0.0, 0.0)
     attacker = Client("203.0.113.9")

@@ -25,6 +25,8 @@ from tests.properties import examples
 from tests.unit.balancer.http1.cuts import pieces
 from tests.unit.balancer.proxy.standing import GET, OK, Standing, post, shop, standing
 
+pytestmark = pytest.mark.large
+
 CHUNKED_POST = b"POST / HTTP/1.1\r\nHost: shop.test\r\nTransfer-Encoding: chunked\r\n\r\n"
 STOLEN = b"GET /stolen HTTP/1.1\r\nHost: shop.test\r\n\r\n"
 DATA = b"0\r\n\r\n" + STOLEN  # ends a body wherever it is not read as data

@@ -12,6 +12,8 @@ from tests import builders
 from tests.fakes.endpoints import ScriptedEndpoint, Visit, answering
 from tests.unit.balancer.proxy.standing import GET, OK, echoes, get, post, shop, standing
 
+pytestmark = pytest.mark.large
+
 
 async def test_pipelined_requests_are_answered_in_order() -> None:
     async with ScriptedEndpoint(echoes) as endpoint, standing(shop([endpoint])) as proxy, proxy.client() as client:

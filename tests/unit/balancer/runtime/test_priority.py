@@ -71,10 +71,10 @@ def test_a_thread_that_steps_back_gets_less_and_interrupts_nobody() -> None:
     seen = []
 
     def back() -> None:
-        before = os.getpriority(os.PRIO_PROCESS, 0)
+        lowest = min(os.getpriority(os.PRIO_PROCESS, 0) + 5, 19)  # whoever runs the tests may be nice already
         step_back()
-        seen.append((os.getpriority(os.PRIO_PROCESS, 0) - before, os.sched_getscheduler(0)))
+        seen.append((os.getpriority(os.PRIO_PROCESS, 0) == lowest, os.sched_getscheduler(0)))
 
     in_a_thread(back)
-    assert seen == [(5, os.SCHED_BATCH)]
+    assert seen == [(True, os.SCHED_BATCH)]
     assert os.sched_getscheduler(0) == os.SCHED_OTHER, "another thread is as before"

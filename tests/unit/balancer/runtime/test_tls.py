@@ -13,6 +13,8 @@ from balancer.runtime.reading import PIECE_BYTES
 from tests.unit.balancer.runtime.test_tcp import LARGE, Noting
 from tests.unit.balancer.runtime.tls_lines import VERSIONS, line
 
+pytestmark = pytest.mark.large
+
 
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_bytes_pass_both_ways_and_goodbyes_are_exchanged(version: ssl.TLSVersion) -> None:

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from balancer.workers.logpipes import LogPipes
 from tests.properties import examples
 
+pytestmark = pytest.mark.large
+
 PATIENCE_SECONDS = 30.0
 
 
@@ -278,7 +280,6 @@ assert not pipes._thread.is_alive()
 """
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(("then", "out"), [("mended", b"one\ntwo\nthree\n"), ("closed", b"one\nt")])
 def test_a_full_disk_is_waited_for_until_the_end(tmp_path: Path, then: str, out: bytes) -> None:
     output = tmp_path / "out"

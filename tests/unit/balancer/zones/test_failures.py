@@ -129,3 +129,14 @@ def test_answers_of_others_lengthen_no_run_that_began_in_the_same_moment() -> No
 def test_zones_are_added_up() -> None:
     assert total([FailureCount(3, 1), FailureCount(5, 2)]) == FailureCount(8, 3)
     assert total([]).ratio == 0.0
+
+
+@pytest.mark.parametrize(("others_failing", "failed"), [(0.0, 0.0), (1.0, 20.0)])
+def test_where_two_clients_have_one_place_failures_count_if_both_meet_them(
+    others_failing: float, failed: float
+) -> None:
+    seen = FailureWindow()
+    for _ in range(10):
+        seen.note(failed=True, seconds=0.01, place=3, client=b"192.0.2.16")
+        seen.note(failed=others_failing > 0.0, seconds=0.01, place=3, client=b"10.0.0.0")
+    assert seen.quiet == FailureCount(20.0, failed)

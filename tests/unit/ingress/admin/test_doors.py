@@ -18,6 +18,8 @@ from balancer.runtime.loops import loop_factory
 from ingress.admin.doors import PORT_MOST, DoorTimes, open_doors, port_bound
 from tests.fakes.sockets import PATIENCE_SECONDS
 
+pytestmark = pytest.mark.large
+
 LONG_SECONDS = 600.0
 PATIENT = DoorTimes(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS, LONG_SECONDS)
 PIECE = b"x" * 65536
@@ -150,7 +152,6 @@ async def test_an_unfinished_head_ends(says: bytes) -> None:
             assert await client.hears() == b""
 
 
-@pytest.mark.large
 async def test_a_head_that_comes_in_drops_ends_as_well() -> None:
     async with doors(times=PATIENT._replace(head_seconds=0.3)) as port:
         with closing(await Client.come(port, says=UNFINISHED)) as client:
@@ -162,7 +163,6 @@ async def test_a_head_that_comes_in_drops_ends_as_well() -> None:
             assert hearing.result() == b""
 
 
-@pytest.mark.large
 async def test_the_deadline_of_the_first_head_is_not_that_of_the_connection() -> None:
     async with doors(times=PATIENT._replace(head_seconds=0.5)) as port:
         with closing(await Client.come(port)) as client, closing(await Client.come(port)) as silent:

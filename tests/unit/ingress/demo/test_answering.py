@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from ingress.demo.answering import framed, serve_calls
 from ingress.demo.calling import CallAnswer, CallClient
 
+pytestmark = pytest.mark.large
+
 
 def free_port() -> tuple[socket.socket, int]:
     """A port, and the socket that keeps it from others as the demo's reservation does."""

@@ -12,6 +12,8 @@ from ingress.demo.backends import DemoBackends
 from ingress.demo.calling import CallClient
 from ingress.demo.cluster import CALLS_SERVICE, SERVICE, ZONES, DemoEndpoint
 
+pytestmark = pytest.mark.large
+
 
 @pytest.fixture
 async def backends() -> AsyncIterator[DemoBackends]:

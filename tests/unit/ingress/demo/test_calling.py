@@ -14,6 +14,8 @@ from ingress.demo.traffic import Tally
 from tests.fakes.http2_endpoints import Call, Http2Endpoint
 from tests.fakes.sockets import until
 
+pytestmark = pytest.mark.large
+
 HEAD: Fields = ((b":status", b"200"), (b"content-type", b"application/grpc"))
 OK: Fields = ((b"grpc-status", b"0"),)
 ZONES = {b"from a": "zone-a"}

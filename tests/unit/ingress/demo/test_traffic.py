@@ -13,6 +13,8 @@ from aiohttp.test_utils import RawTestServer
 
 from ingress.demo.traffic import CONNECTIONS, HttpTraffic, Tally, Traffic
 
+pytestmark = pytest.mark.large
+
 ZONES = {b"from a": "zone-a", b"from b": "zone-b"}
 
 

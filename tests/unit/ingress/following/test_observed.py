@@ -34,3 +34,7 @@ def test_each_part_stays_until_it_changes() -> None:
     assert told[-1] == ["FleetLeaseRefused", "FleetTooLarge"]
     observed.crowded(False)
     assert told[-1] == ["FleetLeaseRefused"]
+    observed.expired(("10.0.1.7:9443",))
+    assert told[-1] == ["FleetLeaseRefused", "ReplicaCertificateExpired"]
+    observed.expired(())
+    assert told[-1] == ["FleetLeaseRefused"]

@@ -36,6 +36,14 @@ def test_arguments_have_values_and_the_namespace_is_filled_in(tmp_path: Path) ->
     assert find_controllers(tmp_path / "a.json") == (found,)
 
 
+def test_what_another_program_is_told_is_no_argument(tmp_path: Path) -> None:
+    started = workload("--v=2")
+    started["spec"]["template"]["spec"]["containers"][1]["command"] = ["/usr/bin/dumb-init", "--verbose", "--"]
+    (tmp_path / "a.json").write_text(json.dumps(started))
+    (found,) = find_controllers(tmp_path)
+    assert found.arguments == {"v": "2"}
+
+
 def test_other_workloads_and_broken_files_have_none(tmp_path: Path) -> None:
     other = workload(image="nginx:1.27")
     other["spec"]["template"]["spec"]["containers"][1]["args"] = ["--ingress-class=nginx"]

@@ -22,5 +22,6 @@ def test_totals_are_known_whichever_things_the_last_message_was_about() -> None:
     for tags, totals in (((7, 8), [1.0, 2.0]), ((7, 8), [3.0, 4.0]), ((9, 7), [5.0, 6.0])):
         known.learn(SeenColumns(tags, (totals,)))
     assert len(known) == 3
+    assert [known.first(tag) for tag in (7, 8, 9, 10)] == [6.0, 4.0, 5.0, None]
     asked = SeenColumns((8, 7, 10, 9), ([0.0, 0.0, 11.0, 0.0],))
     assert [*map(tuple, known.learn(asked))] == [(4.0, 6.0, 11.0, 5.0)], "of a new thing: what is told now"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ingress.replicas.messages import ROWS_MOST, FailureRow, Picks, SpentRow
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
@@ -45,6 +47,22 @@ def test_a_replica_of_the_own_zone_hears_more_often_and_everybody_at_first() -> 
     outbox.is_near = True
     assert outbox.seconds == NEAR_SECONDS
     assert outbox.message(9, name="zonal-0", zone="zone-a", sections={}).seconds == NEAR_SECONDS
+
+
+def test_rows_that_are_the_same_object_are_not_compared_again() -> None:
+    class Rows(dict[str, Picks]):
+        looks = 0
+
+        def __iter__(self) -> Iterator[str]:
+            Rows.looks += 1
+            return super().__iter__()
+
+    outbox, rows = Outbox(), Rows(cart=Picks("cart", 1))
+    for number in (1, 2, 3):
+        told = outbox.message(number, name="", zone="", sections={"picks": rows})
+        assert len(told.picks) == (number == 1)
+        outbox.arrived()
+    assert Rows.looks == 1
 
 
 def test_what_clients_spent_is_told_at_once_and_only_once() -> None:
@@ -97,7 +115,9 @@ def test_tables_are_told_with_each_reading_once_and_again_if_they_did_not_arrive
     read(loads, 1.0)
     assert not has_table(), "nothing has changed"
     outbox.arrived()
+    assert not outbox.has_read({"loads": loads})
     read(loads, 2.0)
+    assert outbox.has_read({"loads": loads})
     assert has_table()
     outbox.arrived()
     outbox.forget()

@@ -16,6 +16,8 @@ from ingress.replicas.port import Line, NotHeard, Teller, open_port
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
 from tests.integration.running import until
 
+pytestmark = pytest.mark.large
+
 SECRET = b"one secret, thirty-two bytes long"
 
 

@@ -42,7 +42,7 @@ def test_columns_come_as_they_were_sent() -> None:
 
 
 def test_who_knows_the_last_reading_is_told_what_has_changed_and_everybody_else_all() -> None:
-    telling = TellingColumns(LOADS._replace(few=0))
+    telling = TellingColumns(LOADS)
     telling.read(seen(t7=1.0, t8=5.0, t9=0.0))
     assert told(telling, 0) == {7: 1.0, 8: 5.0}, "of the third thing there is nothing to tell"
     assert told(telling, 1) == {}, "the same reading"
@@ -57,11 +57,13 @@ def test_who_knows_the_last_reading_is_told_what_has_changed_and_everybody_else_
 def test_few_requests_are_told_with_each_second_reading_and_none_of_them_twice() -> None:
     telling = TellingColumns(LOADS)
     readings = [seen(t7=3.0, t8=20.0), seen(t7=6.0, t8=40.0), seen(t7=9.0, t8=60.0), seen(t7=9.0, t8=60.0)]
-    news = []
-    for reading in readings:
-        telling.read(reading)
-        news.append(told(telling, telling.edition - 1))
+    news, known = [], 0
+    for number, reading in enumerate(readings):
+        telling.read(reading, least=16.0 * (number % 2))
+        news.append(told(telling, known))
+        known = telling.edition
     assert news == [{7: 3.0, 8: 20.0}, {8: 40.0}, {7: 9.0, 8: 60.0}, {}]
+    assert known == 3, "without news nothing is new to anybody"
     assert told(telling, 0) == {7: 9.0, 8: 60.0}
 
 
@@ -77,12 +79,13 @@ def test_nothing_is_told_without_a_reading() -> None:
     telling.read(seen(t7=1.0))
     telling.forget()
     assert telling.table_since(1) is telling.table_since(0) is None
+    assert telling.rows_since(1) == telling.rows_since(telling.edition) == ()
     telling.read(seen(t7=1.0))
     assert told(telling, telling.edition - 1) == {7: 1.0}
 
 
 def test_of_more_things_than_a_message_may_have_others_come_with_each_reading() -> None:
-    telling, came = TellingColumns(LOADS._replace(few=0)), set[int]()
+    telling, came = TellingColumns(LOADS), set[int]()
     for turn in range(1, 4):
         telling.read(seen(**{f"t{tag}": float(turn) for tag in range(1, ROWS_MOST + 11)}))
         table = told(telling, telling.edition - 1)

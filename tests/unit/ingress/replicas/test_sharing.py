@@ -59,6 +59,7 @@ class One:
             flows=dict,
             places=lambda: (),
             crowded=lambda _: None,
+            expired=lambda _: None,
         )
         self.sharing = FleetSharing(ends, "own")
 
@@ -122,7 +123,7 @@ def test_a_replica_with_sick_links_is_away_as_the_key_says(use: str, away: bool,
         one.answers = {"shop": (turn * 20, turn * 20)}
         one.hears(now, health=(HealthRow("shop", turn * 20, 0),))
         one.turn(now)
-    assert one.sharing.judge.is_away is sick
+    assert one.sharing.links.judge.is_away is sick
     assert one.sharing.is_away is away
     assert one.sharing.wholes["away"] is away
 
@@ -153,7 +154,8 @@ def test_what_others_told_about_a_service_is_said(use: FleetUse, dry: bool) -> N
     for number, now in ((5, 1.1), (12, 1.6)):
         one.hears(now, loads=(SeenRow(tag, (number,) * 6),))
         one.turn(now)
-    (told,) = one.sharing.told_about("shop/s0")
-    assert "7 times" in told
+    others = [other for _, other in one.members.up(1.6)]
+    (told,) = one.sharing.told_about("shop/s0", others)
+    assert "12 times" in told
     assert ("dry run" in told) is dry
-    assert one.sharing.told_about("shop/s1") == []
+    assert one.sharing.told_about("shop/s1", others) == []

@@ -65,9 +65,9 @@ def conversation(one: Replica, other: Replica, seconds: int, *, counts: bool = T
 def test_a_worker_hears_what_the_workers_of_another_replica_saw() -> None:
     heard = conversation(Replica(), Replica(), 10)
     picks = [each.seen.picks for each in heard]
-    assert sum(picks[-50:]) == pytest.approx(200.0)
-    assert max(picks[-50:]) < 10.0, "half of the twenty at most come at once"
-    assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(2.0)
+    assert sum(picks[-50:]) == pytest.approx(200.0, abs=20.0), "a part more or less"
+    assert max(picks[-50:]) < 40.0, "what came in a second is told in parts"
+    assert sum(each.seen.local_seconds for each in heard[-50:]) == pytest.approx(2.0, abs=0.2)
     assert heard[-1].share == 0.5
     assert heard[-1].baseline == 0.02
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ingress.replicas.messages import FailureRow, Message
+from ingress.replicas.seen_columns import SeenColumns
 from ingress.replicas.telling import Telling
 from tests.bench.fleet.simulated import SERVICE, Replica
 
@@ -29,14 +30,31 @@ class Told:
         return found
 
 
-def test_the_own_zone_hears_twice_a_second_and_of_requests_each_five_seconds() -> None:
+def test_the_own_zone_hears_each_second_and_of_requests_each_five_seconds() -> None:
     told = Told("zone-a")
     told.messages(0.0, 20.0)
     found = told.messages(20.0, 30.0)
-    assert len(found) == 20
+    assert len(found) == 10
     assert [message.counted for _, message in found].count(True) == 2
     assert all(message.counted is bool(message.picks) for _, message in found)
     assert {row.service for _, message in found for row in message.picks} == {SERVICE}
+
+
+def test_the_own_zone_hears_twice_a_second_while_workers_see_much() -> None:
+    told, seen = Told("zone-a"), iter(range(1, 100))
+    told.messages(0.0, 20.0)
+    begun = told.telling.due(20.0)
+    assert begun is not None
+    for step in range(3):
+        picks = float(next(seen))
+        told.replica.sharing.loads.telling.read(SeenColumns((7,), ([picks],) * 6, ([0.1], [0.02])))
+        now = 20.5 + step / 2
+        assert told.telling.due(now - 0.1) is None
+        news = told.telling.due(now)
+        assert news is not None
+        message = told.telling.message(1000 + step, news, name="", is_older=False)
+        assert message.load_table is not None
+        told.telling.arrived("zone-a")
 
 
 def test_another_zone_hears_each_five_seconds() -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from ingress.findings import Severity
+from ingress.objects.definitions import DEFINITION
 from ingress.objects.kinds import Kind
 from ingress.sources.contract import Wanted
-from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
+from ingress.sources.events import Event, Provisioned, Removed, Replaced, SourceFindings, Upserted
 from ingress.sources.folder import Folder, FolderSource, FolderUnreadable
 from ingress.sources.inventory import Inventory
 
@@ -110,6 +111,23 @@ def test_new_and_deleted_files(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").unlink()
     # What comes later in the folder moves up, which decides conflicts.
     assert settled(folder) == ["+b", "-a"]
+
+
+def test_which_definitions_of_gateway_api_there_are_is_told_and_told_again(tmp_path: Path) -> None:
+    def write(version: str) -> None:
+        metadata = f"{{name: {DEFINITION}, annotations: {{gateway.networking.k8s.io/bundle-version: {version}}}}}"
+        kind = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        save(tmp_path / "a.yaml", text=f"{kind}metadata: {metadata}\n")
+
+    write("v1.6.1")
+    folder = Folder(tmp_path)
+    assert Provisioned(bundles=("v1.6.1",)) in folder.open()
+    write("v1.7.0")
+    folder.poll()
+    assert Provisioned(bundles=("v1.7.0",)) in folder.poll()
+    (tmp_path / "a.yaml").unlink()
+    folder.poll()
+    assert Provisioned() in folder.poll()
 
 
 def test_an_edit_is_not_believed_before_the_file_rests(tmp_path: Path) -> None:

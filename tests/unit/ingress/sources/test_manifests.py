@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingress.objects.definitions import Definitions
 from ingress.objects.kinds import ConfigMap, Kind, Secret, Service
+from ingress.sources.events import Provisioned, Replaced
 from ingress.sources.manifests import Manifest, merge, read_manifest, too_large, unreadable
 
 TWO = b"""
@@ -277,3 +279,26 @@ def test_half_a_file_never_invents_an_object(length: int) -> None:
     found = {item.metadata.name for item in read(TWO[:length], good).objects}
     assert found <= {"a", "b"}
     assert all(isinstance(item, Service) for item in read(TWO[:length], good).objects)
+
+
+def definition(version: str) -> str:
+    said = f'{{gateway.networking.k8s.io/bundle-version: "{version}", gateway.networking.k8s.io/channel: standard}}'
+    metadata = f"{{name: gatewayclasses.gateway.networking.k8s.io, annotations: {said}}}"
+    return f"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {metadata}\n---\n"
+
+
+def test_the_definitions_of_gateway_api_are_those_of_the_first_file_that_has_them() -> None:
+    files = {
+        "c.yaml": read(definition("v1.5.0")),
+        "b.yaml": read(definition("v1.6.1") + service("a")),
+        "a.yaml": read(""),
+    }
+    provisioned = Provisioned(bundles=("v1.6.1",), channel="standard")
+    contents = merge(files)
+    assert contents.provisioned == provisioned
+    assert [each for each in contents.replaced() if not isinstance(each, Replaced)] == [provisioned]
+    assert merge({"a.yaml": read(service("a"))}).provisioned == Provisioned()
+
+
+def test_a_file_that_cannot_be_read_keeps_its_definitions() -> None:
+    assert read("{", read(definition("v1.6.1"))).definitions == Definitions("v1.6.1", "standard")

@@ -23,6 +23,8 @@ from ingress.webhook.admission import REVIEW_BYTES, AdmissionRefusal, namespace_
 from ingress.webhook.port import CONCURRENT_REVIEWS, UNREAD_REVIEWS, Judge, start_webhook
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 
+pytestmark = pytest.mark.large
+
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 NAME = "zonal-webhook.zonal.svc"
 
@@ -129,7 +131,6 @@ async def test_a_body_of_three_mebibytes_is_judged_and_a_larger_one_is_not(folde
         assert await ask() == (200, b"2")
 
 
-@pytest.mark.large
 async def test_too_many_at_once_fail_fast_and_the_others_are_answered(folder: Path) -> None:
     begun, end = threading.Event(), threading.Event()
 
@@ -151,7 +152,6 @@ async def test_too_many_at_once_fail_fast_and_the_others_are_answered(folder: Pa
         assert (await ask())[0] == 200
 
 
-@pytest.mark.large
 async def test_reviews_of_one_namespace_hold_up_none_of_another_for_long(folder: Path) -> None:
     begun, end = threading.Event(), threading.Event()
     order: list[str] = []
@@ -212,7 +212,6 @@ async def test_who_sends_no_whole_head_is_left(folder: Path, head: bytes) -> Non
         assert await send(port, head) == b""
 
 
-@pytest.mark.large
 async def test_who_sends_no_whole_body_is_told_and_left(folder: Path) -> None:
     async with webhook(folder, echo, read_seconds=0.5) as port:
         assert (await send(port, HEAD + b"Content-Length: 9\r\n\r\n{")).startswith(b"HTTP/1.1 408 ")
@@ -239,7 +238,6 @@ async def open_slowly(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWr
     return reader, writer
 
 
-@pytest.mark.large
 async def test_slow_bodies_keep_no_whole_one_out(folder: Path) -> None:
     async with (
         webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,
@@ -249,7 +247,6 @@ async def test_slow_bodies_keep_no_whole_one_out(folder: Path) -> None:
         assert answer.startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.large
 async def test_for_more_bodies_than_there_is_room_for_the_oldest_goes(folder: Path) -> None:
     async with (
         webhook(folder, echo, read_seconds=PATIENCE_SECONDS) as port,

@@ -18,6 +18,8 @@ from balancer.model.tracing import SpanExport, SpanProtocol
 from tests.fakes.collectors import attributes, collecting
 from tests.unit.balancer.proxy.standing import refusing
 
+pytestmark = pytest.mark.large
+
 TRACE, SPAN, PARENT = "1" * 32, "2" * 16, "3" * 16
 SAID = (("http.route", "/"), ("zonal.attempts", 1))
 FINISHED = FinishedSpan(TRACE, SPAN, PARENT, "GET /", 1_000, 2_000, SAID, failed=True)
@@ -42,7 +44,6 @@ def check(span: Span) -> None:
     assert attributes(span) == {"http.route": "/", "zonal.attempts": 1}
 
 
-@pytest.mark.large
 async def test_a_collector_gets_spans_over_http() -> None:
     async with collecting() as collector:
         assert await exported(over_http(collector.port), FINISHED, FINISHED._replace(parent_id="", failed=False))
@@ -84,7 +85,6 @@ async def test_a_collector_that_refuses_gets_nothing_twice(status: int) -> None:
         assert collector.requests == 1
 
 
-@pytest.mark.large
 async def test_a_collector_that_is_away_is_no_error() -> None:
     with refusing() as away:
         assert not await exported(over_http(away.port), FINISHED)

@@ -9,7 +9,8 @@ import pytest
 from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
 from balancer.http.origin import Origin
-from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, UserPassword, credentials
+from balancer.matching.basic_credentials import UserPassword
+from balancer.matching.gates.basic_auth import BasicAuthGate, SignIn, credentials
 from balancer.matching.gates.verdicts import Asked, Deny, Go, Reply, Verdict, Waiting
 from balancer.matching.logins import LoginTables
 from balancer.matching.password_checks import CheckLimits, PasswordChecks, Told

@@ -35,6 +35,12 @@ def test_values(text: str, expected: bytes) -> None:
     assert compile_script_text(text, {"own", "other"}, 2)(run()) == expected
 
 
+def test_the_time_is_that_of_the_request() -> None:
+    asked = run().asked
+    assert compile_script_text("t=${msec}")(ScriptRun(asked, now=lambda: 1722470400.1236)) == b"t=1722470400.124"
+    assert compile_script_text("t=$msec")(ScriptRun(asked)) == b"t=", "nobody sends this request"
+
+
 @pytest.mark.parametrize("text", ["$own", "$1", "$", "$ a", "${host", "$upstream_addr"])
 def test_unknown_names_are_refused(text: str) -> None:
     with pytest.raises(UnknownVariable):

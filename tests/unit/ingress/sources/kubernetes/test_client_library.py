@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.large
+
 _COUNT = "print(sum(each.startswith('kubernetes_asyncio.client.models') for each in sys.modules))"
 
 

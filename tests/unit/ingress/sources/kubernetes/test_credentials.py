@@ -12,6 +12,8 @@ import pytest
 from ingress.sources.kubernetes.credentials import BEARER, CannotConnect, Credentials, trust_of
 from tests.unit.ingress.sources.kubernetes.logins import plugin
 
+pytestmark = pytest.mark.large
+
 POD = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
 
 
@@ -84,7 +86,6 @@ async def test_a_kubeconfig_without_a_user_is_nobody(tmp_path: Path) -> None:
     assert BEARER not in (await Credentials(kubeconfig(tmp_path / "a")).load()).api_key
 
 
-@pytest.mark.large
 async def test_a_login_plugin_runs_once_until_it_is_asked_anew(tmp_path: Path) -> None:
     credentials = Credentials(kubeconfig(tmp_path / "a", exec=plugin(tmp_path)))
     assert (await credentials.load()).api_key[BEARER] == "Bearer run-1"

@@ -15,6 +15,8 @@ import pytest
 from ingress.sources.kubernetes.login_plugin import Login, LoginError, Program, log_in, program_of
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 
+pytestmark = pytest.mark.large
+
 VERSION = "client.authentication.k8s.io/v1"
 
 

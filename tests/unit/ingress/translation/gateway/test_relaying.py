@@ -134,4 +134,4 @@ def test_times_and_tries_are_those_of_the_configmap_and_a_closed_one_closes() ->
 
 
 def test_routes_of_http_are_no_relays() -> None:
-    assert relay_claims((), {}, msgspec.UNSET, ways={}, overrides={}, zones=msgspec.UNSET, configurations={}) == ()  # type: ignore[arg-type]
+    assert relay_claims((), {}, msgspec.UNSET, ways={}, overrides={}, zones=msgspec.UNSET) == ()  # type: ignore[arg-type]

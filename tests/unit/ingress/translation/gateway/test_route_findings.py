@@ -18,7 +18,7 @@ TLS = {"certificateRefs": [{"name": "cert"}]}
 
 def found(*objects: KubernetesObject) -> list[tuple[str, str]]:
     findings = Findings()
-    note_routes(read_all(*objects).routes, findings)
+    note_routes(read_all(*objects).sums.noted, findings)
     return reasons(findings.frozen())
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from balancer.model.policies import RoutePolicy
 from ingress.translation.gateway.times import timed
 from tests.unit.ingress.translation.gateway.objects import http_route, read
@@ -25,6 +27,13 @@ def test_times_are_bounds_and_the_time_of_an_attempt_is_no_reason_for_another() 
     found = policy(timeouts={"request": "1s", "backendRequest": "500ms"})
     assert (found.request_seconds, found.attempt_seconds, found.retry_on) == (1.0, 0.5, ("error",))
     assert policy(timeouts={"backendRequest": "0s"}) == PLAIN
+
+
+@pytest.mark.parametrize("before", [("error", "timeout"), ("error",), ("off",)])
+def test_who_asks_for_retries_gets_them_for_broken_connections_and_times_too(before: tuple[str, ...]) -> None:
+    (rule,) = http_route(rules=[{"timeouts": {"backendRequest": "1s"}, "retry": {}}]).spec.rules
+    found = timed(RoutePolicy(retry_on=before), rule)
+    assert (found.attempt_seconds, found.retry_on, found.tries) == (1.0, ("error", "timeout"), 2)
 
 
 def test_attempts_count_repetitions() -> None:
