@@ -10,29 +10,29 @@ import asyncio
 import logging
 import socket
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from time import perf_counter
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from balancer.connections.hook_processes import reap, started
-from balancer.matching.gates.hooks import HookCaller
-from balancer.model.hooks import HookCode, HookRule
+from balancer.model.hooks import HookCode
 from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 from balancer.runtime.shares import FairShares
-from zonal_hooks.limits import Limits, refuse_tracing
+from zonal_hooks.limits import Limits
 from zonal_hooks.manifests import Asked
-from zonal_hooks.messages import Message, Request, Response
 from zonal_hooks.talking import FROM_HOST, Answer, Begin, Begun, Call, Frames, Garbled, framed
 from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, check
 
 _LOG = logging.getLogger(__name__)
 
 _READ_BYTES: Final = 256 * 1024
-_LIMITS: Final = Limits()
+USUAL_LIMITS: Final = Limits()
+"""What a process of isolated hooks may take."""
+
 _PENDING_MOST: Final = 1024  # calls under way, divided among namespaces; beyond its share a call fails at once
 _START_SECONDS: Final = 20.0  # to load the hooks; calls of the first start wait so long
 _GRACE_SECONDS: Final = 0.25  # beyond the timeout of a call, for the process to say so itself
@@ -42,6 +42,13 @@ _OVERRUN: Final = Failed("overrun", "its process held on for too long and was ki
 
 CallEnded = Callable[[str, float, Verdict], None]
 """Told the name of a hook, the seconds of a call, and its verdict."""
+
+ProcessLost = Callable[[str], None]
+"""Told the namespace whose call was the oldest one under way when a process was lost: the one that it worked at."""
+
+
+def _accuse_nobody(_: str) -> None:
+    """Nobody wants to know who lost the process."""
 
 
 class IsolatedCall:
@@ -83,6 +90,13 @@ def _untold(_: Verdict) -> None:
     """Nobody waits for the verdict."""
 
 
+class _Hearers(NamedTuple):
+    """Who is told of ends of calls, and of lost processes."""
+
+    ended: CallEnded
+    lost: ProcessLost
+
+
 class HookHost:
     """One set of isolated hooks, and the process that runs them. Made inside a running loop."""
 
@@ -90,9 +104,9 @@ class HookHost:
         "_absences",
         "_begin",
         "_calls",
-        "_ended",
         "_fails",
         "_frames",
+        "_hearers",
         "_is_closed",
         "_is_open",
         "_launch",
@@ -109,15 +123,16 @@ class HookHost:
         self,
         codes: tuple[HookCode, ...],
         ended: CallEnded,
-        limits: Limits = _LIMITS,
+        limits: Limits = USUAL_LIMITS,
         absences: Absences = NEVER_ABSENT,
+        lost: ProcessLost = _accuse_nobody,
     ) -> None:
         """`absences` are those of the loop: what the process says during one is read before it counts as overrun."""
         self._absences = absences
+        self._hearers = _Hearers(ended, lost)
         self._loop = asyncio.get_running_loop()
         asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in codes)
         self._begin = framed(Begin(asked, limits))
-        self._ended = ended
         self._calls: dict[int, IsolatedCall] = {}
         self._room = FairShares(_PENDING_MOST)
         self._waiting: list[bytes] | None = []  # until the process has begun for the first time
@@ -142,7 +157,7 @@ class HookHost:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
         tenant = call.route.partition("/")[0]
         if (not self._is_open and self._waiting is None) or not self._room.has_room(tenant):
-            self._ended(name, 0.0, _UNAVAILABLE)
+            self._hearers.ended(name, 0.0, _UNAVAILABLE)
             return _UNAVAILABLE
         self._next += 1
         number = self._next
@@ -150,10 +165,10 @@ class HookHost:
             data = framed(msgspec.structs.replace(call, number=number))
         except Garbled as problem:
             failed = Failed("invalid", str(problem))
-            self._ended(name, 0.0, failed)
+            self._hearers.ended(name, 0.0, failed)
             return failed
         self._room.take(tenant)
-        made = self._calls[number] = IsolatedCall(name, tenant, self._ended)
+        made = self._calls[number] = IsolatedCall(name, tenant, self._hearers.ended)
         if self._is_open:
             self._send(data)
             if made.is_over:
@@ -229,7 +244,10 @@ class HookHost:
 
     def _replace(self, verdict: Failed) -> None:
         self._waiting = None
+        suspect = next(iter(self._calls.values()), None) if self._is_open else None
         self._end(verdict)
+        if suspect is not None:
+            self._hearers.lost(suspect.tenant)
         first, most = _PAUSE_SECONDS
         self._fails += 1
         self._loop.call_later(min(first * 2 ** min(self._fails - 1, 8), most), self._start_again)
@@ -304,61 +322,6 @@ class HookHost:
             self._send(data)
 
 
-class IsolatedCaller:
-    """Calls one isolated hook with the settings of one route."""
-
-    __slots__ = ("_host", "_rule", "_seconds")
-
-    def __init__(self, host: HookHost, rule: HookRule) -> None:
-        self._host = host
-        self._rule = rule
-        self._seconds = {phase.name: phase.timeout_seconds for phase in rule.phases}
-
-    def call(self, phase: str, message: Message) -> Verdict | IsolatedCall:
-        return self._host.call(self._rule.name, self._seconds[phase], call_of(self._rule, phase, message))
-
-
-class IsolatedHooks:
-    """The isolated hooks of a worker. Another set gets a process of its own; the last one serves on for a while."""
-
-    __slots__ = ("_absences", "_ended", "_host", "_limits", "_old", "codes")
-
-    def __init__(self, ended: CallEnded, limits: Limits = _LIMITS, absences: Absences = NEVER_ABSENT) -> None:
-        """`absences` are those of the loop."""
-        self._absences = absences
-        self._ended = ended
-        self._limits = limits
-        self.codes: tuple[HookCode, ...] = ()
-        self._host: HookHost | None = None
-        self._old: list[HookHost] = []
-
-    def load(self, codes: Iterable[HookCode]) -> None:
-        """Takes the hooks of the next publication."""
-        wanted = tuple(code for code in codes if code.isolated)
-        if wanted == self.codes:
-            return
-        self.codes = wanted
-        if self._host is not None:
-            self._old.append(self._host)
-        while len(self._old) > 1:  # requests of the publication before may still be under way
-            self._old.pop(0).close()
-        if wanted:
-            refuse_tracing()
-        self._host = HookHost(wanted, self._ended, self._limits, self._absences) if wanted else None
-
-    def caller(self, rule: HookRule) -> HookCaller | None:
-        """What calls the hook of a route; None if there is none of this text."""
-        known = any((code.key, code.digest) == (rule.name, rule.digest) for code in self.codes)
-        return IsolatedCaller(self._host, rule) if known and self._host is not None else None
-
-    def stop(self) -> None:
-        """Ends every process."""
-        for host in (*self._old, *((self._host,) if self._host is not None else ())):
-            host.close()
-        self._old = []
-        self._host = None
-
-
 def _believed(verdict: Verdict) -> Verdict:
     """`verdict` if it can be carried out."""
     if isinstance(verdict, Failed):
@@ -368,12 +331,3 @@ def _believed(verdict: Verdict) -> Verdict:
     except InvalidAnswer as problem:
         return Failed("invalid", str(problem))
     return verdict
-
-
-def call_of(rule: HookRule, phase: str, message: Message) -> Call:
-    """The call that asks a hook about `message`."""
-    if isinstance(message, Response):
-        asked = message.request
-        return Call(0, rule.name, phase, rule.settings, *asked.parts, message.status, message.raw)
-    assert isinstance(message, Request)
-    return Call(0, rule.name, phase, rule.settings, *message.parts)

@@ -13,7 +13,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from balancer.connections.hook_hosts import IsolatedHooks
+from balancer.connections.isolated_hooks import IsolatedHooks
 from balancer.matching.gates.hooks import HookCall, HookCaller
 from balancer.metrics.recorder import Recorder
 from balancer.model.hooks import HookCode, HookRule

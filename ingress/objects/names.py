@@ -36,3 +36,8 @@ def covering(host: str) -> tuple[str, ...]:
     """
     _, dot, parent = host.partition(".")
     return (host, "*." + parent) if dot else (host,)
+
+
+def is_host(name: str) -> bool:
+    """Whether a name can be that of a host: a DNS name, or one below a wildcard."""
+    return bool(SUBDOMAIN.fullmatch(name) or WILDCARD_SUBDOMAIN.fullmatch(name))

@@ -122,8 +122,8 @@ class _Hearing:
             compress=False,
             max_msg_size=MESSAGE_BYTES_MOST + 1,
         )
+        await stream.prepare(request)
         with suppress(ConnectionError):  # the other one has gone
-            await stream.prepare(request)
             for number in count():
                 message = await _next_message(stream)
                 if message is None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ingress.migration.checking import check_dump
+from ingress.migration.gateway.command import run_move
 from ingress.migration.rehearsal.command import RehearseOptions, run_rehearse
 from ingress.migration.verdicts import Review
 from ingress.migration.writing import MigrateOptions, run_migrate
@@ -133,3 +134,13 @@ async def test_sockets_show_what_commands_foresee(tmp_path: Path, capsys: pytest
     told = [each for each in PROBES if each.ingress not in UNTOLD]
     log.write_text("\n".join(log_line(each, each.answer) for each in told))
     assert run_rehearse(RehearseOptions(log=log, source=DUMP, context=CONTEXT)) == 0, capsys.readouterr().out
+
+
+def test_a_move_to_gateway_api_writes_no_name_that_the_api_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_move(MigrateOptions(source=DUMP, output=tmp_path / "new", context=CONTEXT, gateway="zonal/zonal"))
+    assert "server-alias ~^alias[0-9]+[.]example[.]net$ is no host name" in capsys.readouterr().out
+    written = "".join(path.read_text() for path in (tmp_path / "new").rglob("*.yaml"))
+    assert "alias.example.net" in written
+    assert "~^" not in written

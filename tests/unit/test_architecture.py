@@ -19,7 +19,8 @@ from tests.unit.sources import PLANES, PYTHON_FILES, ROOT, SOURCES, TESTS, outli
 EMPTY_NAMES = {"base", "common", "core", "helper", "helpers", "manager", "util", "utils"}
 """Names that say nothing about what is inside."""
 
-OPEN_ENDS = re.compile(r"\b(?:TO" r"DO|FIX" r"ME|X{3})\b")
+OPEN_WORDS = ("TO" + "DO", "FIX" + "ME", "X" * 3)
+OPEN_ENDS = re.compile(rf"\b(?:{'|'.join(OPEN_WORDS)})\b")
 
 FILE_LINES = 400
 FUNCTION_LINES = 60
@@ -145,7 +146,10 @@ def test_a_replaced_name_is_seen_in_every_spelling(lines: str) -> None:
 
 
 def test_nothing_is_left_for_later() -> None:
-    found = {relative(path): OPEN_ENDS.findall(path.read_text(encoding="utf-8")) for path in PYTHON_FILES}
+    texts = {relative(path): path.read_text(encoding="utf-8") for path in PYTHON_FILES}
+    # To look for a word is a tenth of the time of a search, and no file has any.
+    found = {path: OPEN_ENDS.findall(text) for path, text in texts.items() if any(word in text for word in OPEN_WORDS)}
+    assert texts
     assert {path: ends for path, ends in found.items() if ends} == {}
 
 

@@ -23,6 +23,7 @@ from ingress.migration.gateway.forms import Form, NameForm, as_passed, forms_of,
 from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, found_in, method_form, path_form
 from ingress.migration.overrides import overrides_of
 from ingress.objects.kinds import Ingress, IngressBackend, key_of
+from ingress.objects.names import is_host
 from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.settings.table.fields import CustomFields
@@ -153,6 +154,12 @@ class _Moving:
             return MovedIngress(namespace, name, names=names, withheld=(why,))
         hosts = tuple(self._hosts())
         targets = self._overrides.over(RedirectTargets())
+        aliases = self._overrides.over(HostAliases()).names
+        self._remarks += (
+            f"server-alias {each} is no host name: write the names that it matches one by one."
+            for each in aliases
+            if not is_host(each)
+        )
         own = [each.host for each in hosts if each.host and not each.host.startswith("*")]
         return MovedIngress(
             namespace,
@@ -161,7 +168,7 @@ class _Moving:
             names=names,
             withheld=tuple(dict.fromkeys(self._withheld)),
             remarks=tuple(dict.fromkeys(self._remarks)),
-            aliases=self._overrides.over(HostAliases()).names,
+            aliases=tuple(filter(is_host, aliases)),
             other_names={_other_name(host): host for host in own} if targets.www else {},
             https_status=self._redirects().status,
         )

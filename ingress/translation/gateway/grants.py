@@ -5,6 +5,8 @@ A grant is of the namespace that is referred to. Its lists are each an "or", and
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from ingress.objects.gateway import GrantFrom, ReferenceGrant
@@ -45,3 +47,7 @@ class Grants:
         source = GrantFrom(GATEWAY_GROUP, referrer.kind, referrer.namespace)
         targets = self._granted.get((namespace, source), ())
         return (group, kind, "") in targets or (group, kind, name) in targets
+
+
+NO_GRANTS: Final = Grants(Inventory())
+"""The grants of a cluster without any."""

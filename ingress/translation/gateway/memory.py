@@ -15,7 +15,7 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.remembered_hosts import RememberedHosts
-from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings
+from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, needs_grants
 from ingress.translation.gateway.route_sums import RememberedSums
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.memory import InventoryView, Memory
@@ -153,9 +153,12 @@ class GatewayMemory:
         kind: type[GatewayRoute],
         routes: Collection[GatewayRoute],
         around: RouteSurroundings,
+        near: RouteSurroundings,
         read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
     ) -> list[ReadRoute]:
-        """All routes of a kind as `read` reads them. `around` is what `one` returned."""
+        """All routes of a kind as `read` reads them. `around` is what `one` returned, and so is `near`, which has no
+        grants: a change of these concerns only routes that refer to other namespaces.
+        """
         reads, same = self._reads[kind], self._same_reads[kind]
         self._around = around
         if around is self._last_around and reads.is_quiet:
@@ -164,8 +167,8 @@ class GatewayMemory:
             same.forget()
 
         def make(route: GatewayRoute) -> ReadRoute:
-            key = (route.metadata.namespace, route.metadata.name)
-            return reads.of(key, (route, around), lambda inventory, _: read(route, around, inventory), _UNHEARD)
+            key, own = (route.metadata.namespace, route.metadata.name), around if needs_grants(route) else near
+            return reads.of(key, (route, own), lambda inventory, _: read(route, own, inventory), _UNHEARD)
 
         found = same.of_each(routes, make)
         if len(reads) > len(routes):

@@ -209,7 +209,8 @@ class _GatewayReading:
             yield Needed.ALIASES
 
     def _reads(self, kind: type[GatewayRoute], around: RouteSurroundings) -> list[ReadRoute]:
-        return self._memory.reads(kind, self._inventory.of(kind), around, read_route)
+        near = self._memory.one("surroundings of the own namespace", around.near)
+        return self._memory.reads(kind, self._inventory.of(kind), around, near, read_route)
 
     def _owner_standings(
         self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]

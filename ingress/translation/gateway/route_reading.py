@@ -22,7 +22,7 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import Attachment, GatewayRoute, attach
 from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.extensions import Extensions, read_extensions
-from ingress.translation.gateway.grants import Grants, Referrer
+from ingress.translation.gateway.grants import NO_GRANTS, Grants, Referrer
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.route_facts import RouteFacts, facts_of
@@ -45,6 +45,11 @@ class RouteSurroundings(msgspec.Struct, frozen=True):
     defaults: tuple[tuple[str, str], ...] = ()
     hooks: tuple[RegisteredHook, ...] = ()
     allow_external: bool = False
+
+    @property
+    def near(self) -> RouteSurroundings:
+        """What decides about routes that refer to their own namespace alone: all but the grants."""
+        return msgspec.structs.replace(self, grants=NO_GRANTS)
 
 
 class ReadParent(msgspec.Struct, frozen=True):
@@ -151,6 +156,12 @@ def references_of(route: GatewayRoute) -> Iterator[ServiceBackend]:
                     yield each.request_mirror.backend_ref
                 elif each.type == "ExternalAuth" and each.external_auth is not None:
                     yield each.external_auth.backend_ref
+
+
+def needs_grants(route: GatewayRoute) -> bool:
+    """Whether a route refers to another namespace."""
+    own = route.metadata.namespace
+    return any(each.namespace not in {"", own} for each in references_of(route))
 
 
 def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...]]:

@@ -94,6 +94,21 @@ def route_of(shape: RouteShape, number: int, *, target: str = "/") -> Document:
     return _object("HTTPRoute", _route_name(number), _team(shape, number), said)
 
 
+def far_route_of(shape: RouteShape, number: int) -> Document:
+    """The route with the Service of the next one, which is in another namespace, behind it."""
+    route = route_of(shape, number)
+    far = {"name": _route_name(number + 1), "namespace": _team(shape, number + 1), "port": 80}
+    route["spec"]["rules"][0]["backendRefs"] = [far]
+    return route
+
+
+def grant_of(shape: RouteShape, number: int) -> Document:
+    """What `far_route_of` needs."""
+    source = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "namespace": _team(shape, number)}
+    target = {"group": "", "kind": "Service", "name": _route_name(number + 1)}
+    return _object("ReferenceGrant", "far", _team(shape, number + 1), {"from": [source], "to": [target]})
+
+
 def _set_of(shape: RouteShape, number: int) -> int:
     return number // 2 % shape.listener_sets
 

@@ -15,7 +15,16 @@ from ingress.following.holdoff import LONE_SECONDS
 from tests.bench.control.effects import connections, seconds_until
 from tests.bench.control.figures import Figure, median, waited
 from tests.bench.control.processes import usage
-from tests.bench.control.routed_cluster import RouteShape, documents, gateway_of, host_of, ports_of, route_of
+from tests.bench.control.routed_cluster import (
+    RouteShape,
+    documents,
+    far_route_of,
+    gateway_of,
+    grant_of,
+    host_of,
+    ports_of,
+    route_of,
+)
 from tests.bench.control.stage import HISTORY, Running, endpoints, proxy
 from tests.bench.control.starting import first_sync
 from tests.fakes.apiserver import ApiServer
@@ -27,6 +36,7 @@ _SETTLE_SECONDS = 2.0
 _CONTROL_MIB_MOST = 450.0
 _BETWEEN_SECONDS = 1.0  # a translation is followed by as much rest as it took
 _POLL_SECONDS = 0.005
+_GRANTS, _IN_A_ROW, _SERVED_SECONDS = 5, 32, 60.0
 _STATUSES_SECONDS = 300.0
 _LOOK_SECONDS = 2.0
 _WRITES = "--update-status=true"
@@ -54,6 +64,31 @@ class _Routed:
     async def follows(self, opened: list[Connection]) -> float:
         """The seconds from a change until each connection sees it."""
         since, status = time.monotonic(), self.change()
+        return await self._answers(opened, status, since)
+
+    async def closes(self) -> float:
+        """The seconds from the removal of a grant until no worker asks the Service that it was for."""
+        grant = grant_of(self._shape, self._number)
+        self._server.put(grant)
+        self._server.put(far_route_of(self._shape, self._number))
+        await self._is_served()
+        await asyncio.sleep(_BETWEEN_SECONDS)
+        async with connections(self.port, workers=self.running.workers) as opened:
+            since = time.monotonic()
+            self._server.delete("ReferenceGrant", grant["metadata"]["namespace"], grant["metadata"]["name"])
+            return await self._answers(opened, 500, since)
+
+    async def _is_served(self) -> None:
+        """Waits until so many connections in a row get 200 that every worker has answered. 500 ends a connection."""
+        in_a_row = 0
+        async with asyncio.timeout(_SERVED_SECONDS):
+            while in_a_row < _IN_A_ROW:
+                async with await Connection.open(self.port) as each:
+                    status = (await each.get(host_of(self._shape, self._number))).status
+                in_a_row = in_a_row + 1 if status == 200 else 0
+
+    async def _answers(self, opened: list[Connection], status: int, since: float) -> float:
+        """The seconds until each connection gets this status for the route."""
 
         async def is_new(connection: Connection) -> bool:
             return (await connection.get(host_of(self._shape, self._number))).status == status
@@ -113,8 +148,10 @@ async def _followed(routed: _Routed, changes: int) -> list[Figure]:
         for _ in range(changes):
             await asyncio.sleep(_BETWEEN_SECONDS)
             taken.append(await routed.follows(opened))
+    closed = [await routed.closes() for _ in range(_GRANTS)]
     name, also = "one HTTPRoute changed, until every worker follows it", waited(LONE_SECONDS)
     figures.append(median(name, taken, bar=200, also=also))
+    figures.append(median("a grant removed, until its route is closed everywhere", closed, bar=500))
     return [*figures, *await _costs(routed, changes)]
 
 

@@ -17,7 +17,8 @@ Made by `make fleet-figures`; what the rows mean is in [fleet.md](fleet.md).
 ## What it is worth to `adaptive`
 
 Simulated with the controllers and the exchange that serve, in simulated time. Each replica has one worker. *Leaving* is
-the share of requests that leave their zone, *busiest* how busy the busiest endpoint is.
+the share of requests that leave their zone in a minute from the start on, *busiest* how busy the busiest endpoint is.
+With 12 replicas and 60 requests a second in all, the first half minute is left out: so few requests teach little.
 
 | scenario (least share) | replicas | leaving | p99 | busiest |
 |---|---|---|---|---|

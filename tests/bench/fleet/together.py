@@ -32,6 +32,9 @@ FEW = Scenario(
 )
 """So few requests come to each replica, and endpoints work on so few at a time, that none learns much alone."""
 
+FEW_LEARNT_SECONDS = 30.0
+"""Until then too few have come to learn from, whoever tells whom."""
+
 
 @dataclass(slots=True)
 class Replica:

@@ -14,7 +14,7 @@ from balancer.model.gates import BlockedClients, GateRule
 from balancer.model.redirects import NameRedirect
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
-from ingress.objects.names import SUBDOMAIN, WILDCARD_SUBDOMAIN, covering
+from ingress.objects.names import SUBDOMAIN, covering, is_host
 from ingress.translation.claims import CertificateClaim, subject_of_owner
 from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim, SettledHost
 
@@ -98,7 +98,7 @@ def _add_aliases(
     """Adds the aliases of one object to each of its hosts. `owners` are the objects whose aliases the hosts have."""
     if not claims.aliases:
         return
-    names = [alias for alias in claims.aliases if _is_host(alias)]
+    names = [alias for alias in claims.aliases if is_host(alias)]
     if len(names) < len(claims.aliases):
         _note_expressions(claims, findings)
     for host in claims.hosts if names else ():
@@ -128,12 +128,8 @@ def _blocking(claim: PlaceClaim) -> tuple[GateRule, ...]:
     return tuple(rule for rule in claim.gates if isinstance(rule, BlockedClients))
 
 
-def _is_host(name: str) -> bool:
-    return bool(SUBDOMAIN.fullmatch(name) or WILDCARD_SUBDOMAIN.fullmatch(name))
-
-
 def _note_expressions(claims: OwnClaims, findings: Findings) -> None:
-    odd = [alias for alias in claims.aliases if not _is_host(alias)]
+    odd = [alias for alias in claims.aliases if not is_host(alias)]
     more = f" and {len(odd) - _NAMED_MOST} more" if len(odd) > _NAMED_MOST else ""
     findings.add(
         subject_of_owner(claims.owner),

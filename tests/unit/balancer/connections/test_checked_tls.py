@@ -15,6 +15,8 @@ from balancer.connections.tls import make_context
 from balancer.model.certificates import Certificate
 from balancer.model.handshakes import Handshake
 
+pytestmark = pytest.mark.large
+
 AUTHORITY = trustme.CA()
 MIDDLE = AUTHORITY.create_child_ca()
 

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from balancer.connections.hook_hosts import HookHost, IsolatedCall, IsolatedCaller, IsolatedHooks, call_of
+from balancer.connections.hook_hosts import HookHost, IsolatedCall
+from balancer.connections.isolated_hooks import IsolatedCaller
 from balancer.model.hooks import HookCode, HookPhase, HookRule
 from balancer.runtime.absences import NEVER_ABSENT, Absences
 from tests.fakes.sockets import until
@@ -21,7 +22,7 @@ from tests.fakes.stopwatch import Stopwatch
 from tests.integration.processes import children
 from tests.unit.zonal_hooks.test_messages import request
 from zonal_hooks.loading import digest_of
-from zonal_hooks.messages import Request, Response
+from zonal_hooks.messages import Request
 from zonal_hooks.talking import MESSAGE_BYTES_MOST
 from zonal_hooks.verdicts import Denied, Failed, Verdict
 
@@ -53,7 +54,7 @@ class Host:
         self.ended: list[tuple[str, Verdict]] = []
         told = self.ended
         self.host = HookHost((CODE,), lambda name, _, verdict: told.append((name, verdict)), absences=absences)
-        self.caller = IsolatedCaller(self.host, RULE)
+        self.caller = IsolatedCaller(self.host.call, RULE)
 
     async def ask(self, path: str = "/") -> Verdict:
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
@@ -162,31 +163,12 @@ async def test_a_call_that_is_cancelled_tells_nothing() -> None:
         assert told == []
 
 
-async def test_another_set_of_hooks_has_a_process_of_its_own() -> None:
-    hooks = IsolatedHooks(lambda *_: None)
-    hooks.load([CODE, HookCode("local", "d")])
-    assert hooks.codes == (CODE,)
-    assert hooks.caller(RULE) is not None
-    assert hooks.caller(HookRule("x", "other", (), isolated=True)) is None
-    hooks.load([])
-    assert hooks.caller(RULE) is None
-    hooks.stop()
-
-
 async def test_a_process_ends_with_its_host() -> None:
     async with hosting() as host:
         await host.ask()
         pid = str(host.host.pid)
         assert pid in os.listdir("/proc")
     await until(lambda: pid not in os.listdir("/proc"))
-
-
-def test_a_call_says_what_the_message_is() -> None:
-    asked = request()
-    call = call_of(RULE, "request", asked)
-    assert (call.method, call.path, call.client, call.is_tls) == (b"GET", b"/cart", "192.0.2.1", True)
-    answered = call_of(RULE, "response", Response(((b"a", b"b"),), 404, asked))
-    assert (answered.status, answered.answered, answered.target) == (404, ((b"a", b"b"),), b"/cart?id=7")
 
 
 async def test_an_answer_that_came_while_the_loop_was_held_does_not_end_the_process() -> None:

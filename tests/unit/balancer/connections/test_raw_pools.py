@@ -21,6 +21,8 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.unit.balancer.connections.test_raw import Noting
 
+pytestmark = pytest.mark.large
+
 
 async def wait(visit: Visit) -> None:
     await visit.rest()

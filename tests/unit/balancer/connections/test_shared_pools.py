@@ -17,6 +17,8 @@ from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.http2 import frames
 from tests.unit.balancer.http2.sharing import Bed, Taker, bed
 
+pytestmark = pytest.mark.large
+
 
 def ok(call: Call) -> None:
     call.answer(b"ok")
@@ -143,7 +145,6 @@ async def test_an_endpoint_that_closes_at_once_is_an_error() -> None:
             await waiting
 
 
-@pytest.mark.large
 async def test_an_idle_connection_is_counted_and_closed_in_time() -> None:
     async with bed(ok, endpoint_idle_seconds=0.2) as made:
         await ended([await made.begin(b"x") for _ in range(3)])

@@ -13,6 +13,8 @@ from tests.fakes.sockets import until
 from tests.messages import outgoing
 from tests.unit.balancer.connections.pooling import OK, Taker, bench
 
+pytestmark = pytest.mark.large
+
 
 async def test_the_connection_that_became_idle_last_is_taken_first() -> None:
     async with bench() as bed:

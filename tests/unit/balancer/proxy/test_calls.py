@@ -16,6 +16,8 @@ from tests.fakes.streams import MemoryEndpointStream, MemoryStream
 from tests.messages import request_head
 from tests.unit.balancer.proxy.test_streams_in_memory import Stage, all_over, model, staged
 
+pytestmark = pytest.mark.large
+
 CALL = ((b"content-type", b"application/grpc"), (b"te", b"trailers"))
 
 

@@ -26,6 +26,8 @@ from tests import builders
 from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.unit.balancer.proxy.standing import GET, get, post, standing
 
+pytestmark = pytest.mark.large
+
 PAGE = b"HTTP/1.1 200 OK\r\nX-Page: 1\r\nContent-Length: 5\r\n\r\nsorry"
 MISSING = b"HTTP/1.1 404 Not Found\r\nX-Own: 1\r\nContent-Length: 4\r\n\r\nnope"
 UNAVAILABLE = MISSING.replace(b"404 Not Found", b"503 Service Unavailable")

@@ -28,6 +28,8 @@ from tests.fakes.endpoints import Script, ScriptedEndpoint, Visit, answering
 from tests.fakes.sockets import until
 from tests.unit.balancer.proxy.standing import GET, Standing, post, refusing, standing
 
+pytestmark = pytest.mark.large
+
 ROUTED, MISSING, UNROUTED = ("shop", "web", "cart"), ("shop", "web", "missing"), ("", "", "")
 
 

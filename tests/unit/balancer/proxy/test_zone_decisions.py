@@ -23,6 +23,8 @@ from tests.fakes.clients import RawClient
 from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.unit.balancer.proxy.standing import GET, OK, post, refusing, standing
 
+pytestmark = pytest.mark.large
+
 A, B, C = (Zone(f"zone-{letter}") for letter in "abc")
 REQUESTS = 40
 

@@ -16,6 +16,8 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.fakes.sockets import until
 from tests.unit.balancer.relays.scenes import KEY, Scene, backend, branch, model, relaying, route, to
 
+pytestmark = pytest.mark.large
+
 GUEST = Owner("TCPRoute", "other", "db")
 
 
@@ -59,7 +61,6 @@ async def test_an_entry_point_without_a_route_resets() -> None:
         assert (await scene.line())["error"] == "stream_no_route"
 
 
-@pytest.mark.large
 async def test_shares_are_by_weight() -> None:
     async with ScriptedEndpoint(echo) as one, ScriptedEndpoint(echo, address="127.0.0.2") as two:
         other = BackendKey("shop/other:1")

@@ -13,6 +13,8 @@ import pytest
 from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
 from balancer.runtime.tcp import TcpTransport, TcpTransports
 
+pytestmark = pytest.mark.large
+
 LARGE = 8 << 20
 """More than the buffers of two sockets take."""
 

@@ -18,6 +18,8 @@ from tests.fakes.sockets import until
 from tests.unit.balancer.runtime.test_tcp import LARGE, Noting
 from tests.unit.balancer.runtime.tls_lines import KEY_UPDATE, SERVER, UNASKED, Peer, Records, line
 
+pytestmark = pytest.mark.large
+
 # Messages of the handshake after it (RFC 8446 4.6.3).
 
 
@@ -37,7 +39,6 @@ async def test_what_cannot_be_encrypted_amid_a_message_of_the_peer_waits(tmp_pat
         assert it.protocol.calls == ["made", "pause", "resume"]
 
 
-@pytest.mark.large
 async def test_a_peer_that_demands_answers_and_reads_none_has_to_wait(tmp_path: Path) -> None:
     async with line(secrets=tmp_path / "secrets") as it:
         it.own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)  # less has to be demanded

@@ -30,6 +30,8 @@ from tests.fakes.endpoints import ScriptedEndpoint, Visit
 from tests.features.faults.crowds import closing, crowd
 from tests.integration.wire import Connection, get, trusting
 
+pytestmark = pytest.mark.large
+
 KEY = BackendKey("shop/cart:80")
 _NO_DESCRIPTOR = -1  # the access log is off
 NO_GRACE = WorkerTimes(idle_grace_seconds=0.0)
@@ -84,7 +86,6 @@ async def refuses(port: int) -> bool:
 _LAST = b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n"
 
 
-@pytest.mark.large
 @pytest.mark.parametrize(("secure", "count"), [(False, 2000), (True, 100)])
 async def test_nothing_is_left_of_connections_that_have_ended(secure: bool, count: int) -> None:
     """And nothing of it waits for the garbage collector, which costs more the more there is."""
@@ -225,7 +226,6 @@ async def test_a_request_that_came_just_before_its_idle_connection_is_closed_get
             await draining
 
 
-@pytest.mark.large
 async def test_a_crowd_of_idle_connections_is_closed_over_many_turns_of_the_loop() -> None:
     count = 300
     async with serving(NO_GRACE) as scene:
@@ -248,7 +248,6 @@ async def goodbye(visit: Visit) -> None:
     await visit.send(b"goodbye")
 
 
-@pytest.mark.large
 async def test_tunnels_end_last_and_the_endpoint_has_the_last_word() -> None:
     async with serving() as scene, ScriptedEndpoint(goodbye) as endpoint, RawClient(scene.port) as client:
         scene.worker.swap(Publication(2, model(endpoint)))

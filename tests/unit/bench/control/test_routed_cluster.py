@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections import Counter
 
 from ingress.objects.converting import decode
+from ingress.objects.gateway_routes import HttpRoute
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
-from ingress.sources.events import Replaced
+from ingress.sources.events import Replaced, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import translate
-from tests.bench.control.routed_cluster import RouteShape, documents, gateway_of, host_of, ports_of, route_of
+from ingress.translation.gateway.grants import Grants, Referrer
+from tests.bench.control.routed_cluster import (
+    RouteShape,
+    documents,
+    far_route_of,
+    gateway_of,
+    grant_of,
+    host_of,
+    ports_of,
+    route_of,
+)
 
 SMALL = RouteShape(routes=60, gateways=4, listener_sets=10, namespaces=3)
 
@@ -41,3 +52,16 @@ def test_a_change_is_another_path_of_the_same_route() -> None:
     changed, before = route_of(SMALL, 7, target="/elsewhere"), route_of(SMALL, 7)
     assert changed["metadata"] == before["metadata"]
     assert changed["spec"]["rules"] != before["spec"]["rules"]
+
+
+def test_a_far_route_is_closed_without_its_grant() -> None:
+    far = [item for each in (far_route_of(SMALL, 7), grant_of(SMALL, 7)) if (item := decode(each)) is not None]
+    route, granted = far
+    assert isinstance(route, HttpRoute)
+    (reference,) = route.spec.rules[0].backend_refs
+    asked = {"group": "", "kind": "Service", "namespace": reference.namespace, "name": reference.name}
+    referrer = Referrer("HTTPRoute", route.metadata.namespace)
+    inventory = Inventory()
+    assert not Grants(inventory).allow(referrer, **asked)
+    inventory.apply(Upserted(granted))
+    assert Grants(inventory).allow(referrer, **asked)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.fleet.together import FEW, together
+from tests.bench.fleet.together import FEW, FEW_LEARNT_SECONDS, together
 from tests.bench.zones.measures import p99
 from tests.bench.zones.routers import Adaptive, TwoChoices
 from tests.bench.zones.simulation import Record, replay, requests
-
-_LEARNT_SECONDS = 30.0  # 60 requests a second: until then too few have come
 
 
 @pytest.mark.large
@@ -22,4 +20,4 @@ def test_few_requests_at_each_of_twelve_replicas_are_as_quick_as_blind_to_zones(
 
 
 def settled(record: Record) -> float:
-    return p99(seconds for start, seconds, _ in record.answers if start >= _LEARNT_SECONDS)
+    return p99(seconds for start, seconds, _ in record.answers if start >= FEW_LEARNT_SECONDS)

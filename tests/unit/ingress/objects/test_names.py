@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.objects.names import HOST, LABEL, LABEL_VALUE, PORT_NAME, SUBDOMAIN, WILDCARD_SUBDOMAIN, covering
+from ingress.objects.names import HOST, LABEL, LABEL_VALUE, PORT_NAME, SUBDOMAIN, WILDCARD_SUBDOMAIN, covering, is_host
 
 
 @pytest.mark.parametrize("name", ["a", "a.b", "a-b.c-d", "0.1", "a" * 63 + "." + "b" * 63, "a" * 253])
@@ -56,3 +56,9 @@ def test_no_grammar_lets_a_line_break_through_at_the_end(grammar: object) -> Non
 def test_a_wildcard_covers_one_label() -> None:
     assert covering("a.b.test") == ("a.b.test", "*.b.test")
     assert covering("localhost") == ("localhost",)
+
+
+def test_an_expression_is_no_host() -> None:
+    assert is_host("a.test")
+    assert is_host("*.a.test")
+    assert not any(map(is_host, ("", "~^a[0-9]+[.]test$", "A.test", "a.*.test", "a.test:80")))

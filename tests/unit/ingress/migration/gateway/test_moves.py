@@ -103,6 +103,15 @@ def test_further_names_are_told() -> None:
     assert found.other_names == {"www.shop.test": "shop.test"}
 
 
+def test_a_further_name_that_is_no_host_name_is_not_written() -> None:
+    found = moved(server_alias="b.test, ~^shop[0-9]+[.]test$, *.c.test")
+    assert found.aliases == ("b.test", "*.c.test")
+    assert found.remarks == (
+        "server-alias ~^shop[0-9]+[.]test$ is no host name: write the names that it matches one by one.",
+    )
+    assert found.verdict is Move.DIFFERS
+
+
 def test_fields_of_a_config_map_need_the_config_map() -> None:
     assert moved(custom_headers="shop/fields").verdict is Move.STAYS
     found = moved(custom_headers="shop/fields", cluster={"config_maps": {("shop", "fields"): {"x-a": "1"}}})

@@ -8,12 +8,18 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
+from ingress.objects.gateway_routes import HttpRoute
 from ingress.objects.kinds import KubernetesObject, ServicePort, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, Translation, translate
+from ingress.translation.gateway.attaching import GatewayRoute
+from ingress.translation.gateway.grants import NO_GRANTS, Grants
 from ingress.translation.gateway.memory import GatewayMemory, Kept, SameObjects
+from ingress.translation.gateway.namespaces import NamespaceLabels
+from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, read_route
+from ingress.translation.memory import InventoryView
 from tests.unit.ingress.cluster import inventory, service, tls_secret
 from tests.unit.ingress.translation.gateway.objects import (
     gateway,
@@ -62,6 +68,23 @@ def test_equal_values_that_many_share_become_one() -> None:
     first = memory.one("x", [1])
     assert memory.one("x", [1]) is first
     assert memory.one("x", [2]) == [2]
+
+
+def test_a_changed_grant_concerns_only_routes_that_refer_to_other_namespaces() -> None:
+    backend = {"name": "web", "namespace": "shop", "port": 80}
+    routes = (PLAIN, http_route("far", rules=[{"backendRefs": [backend]}]))
+    known, memory, read = inventory(*routes), GatewayMemory(), list[str]()
+
+    def note(route: GatewayRoute, around: RouteSurroundings, inventory: Inventory) -> ReadRoute:
+        read.append(route.metadata.name)
+        return read_route(route, around, inventory)
+
+    for grants in (NO_GRANTS, Grants(inventory(grant()))):
+        memory.begin(InventoryView(known))
+        around = RouteSurroundings({}, NamespaceLabels(known), grants)
+        shared = [memory.one(name, each) for name, each in (("around", around), ("near", around.near))]
+        memory.reads(HttpRoute, routes, shared[0], shared[1], note)
+    assert read == ["plain", "far", "far"]
 
 
 def translated(known: Inventory, memories: Memories | None = None) -> Translation:
