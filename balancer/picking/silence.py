@@ -8,6 +8,7 @@ retries. Time is an argument, in seconds of a clock that never goes back.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from heapq import nlargest
 from typing import Final, NamedTuple
@@ -42,6 +43,7 @@ It needs one round trip. A connect for a request may need others, for TLS and HT
 ZONE_SECONDS: Final = 10.0
 """After so long without news, a silent endpoint says nothing about its zone any more."""
 
+_STEP_SECONDS_EACH = 2e-5  # between two looks at all members, for each of them: less than one per cent of a processor
 _USUAL_TIMES = 4.0
 _SLOW_TIMES = 2.0  # of connects that usually take longer than half a second
 _WEIGHT = 1 / 8  # of a new connect in the average, as in TCP's estimate of round trips (RFC 6298 2.3)
@@ -68,13 +70,24 @@ _NOWHERE: Final[dict[Zone, float]] = {}
 class BackendSilence:
     """What one worker has learned from the connects of one backend. Outlives changes of the backend."""
 
-    __slots__ = ("_absences", "_everyone", "_health", "_pending", "_usual_seconds", "_zones")
+    __slots__ = (
+        "_absences",
+        "_everyone",
+        "_health",
+        "_latest",
+        "_latest_until",
+        "_pending",
+        "_usual_seconds",
+        "_zones",
+    )
 
     def __init__(self, health: BackendHealth, everyone: Collection[Member], absences: Absences = NEVER_ABSENT) -> None:
         """`everyone` are the members of the backend, `health` is their health. `absences` are those of the loop."""
         self._absences = absences
         self._everyone = everyone
         self._health = health
+        self._latest: tuple[Member, ...] = ()
+        self._latest_until = _NEVER
         self._pending = _NOBODY
         self._usual_seconds: float | None = None
         self._zones = _NOWHERE  # where an endpoint was silent, and when that was seen
@@ -82,6 +95,7 @@ class BackendSilence:
     def follow(self, everyone: Collection[Member]) -> None:
         """These are the members of the backend from now on."""
         self._everyone = everyone
+        self._latest_until = _NEVER
 
     @property
     def is_on(self) -> bool:
@@ -123,9 +137,9 @@ class BackendSilence:
         """Whether no connect to `member` is pending for longer than the one that began at `began`."""
         return all(each.began >= began for each in self._pending.get(member, ()))
 
-    def is_another_heard(self, member: Member, since: float) -> bool:
+    def is_another_heard(self, member: Member, since: float, now: float) -> bool:
         """Whether another member than this one was heard after `since`: it answered, or a connection to it was made."""
-        return _is_another_heard(self._everyone, member, since)
+        return any(each.health.heard_at > since for each in self._latest_two(now) if each is not member)
 
     def connected(self, member: Member, seconds: float, now: float) -> Told:
         """Learns that a connection to `member` was made for a request in `seconds`. Returns what that changes."""
@@ -143,6 +157,7 @@ class BackendSilence:
         An answer need not be told here, if it is noted in the health of the member: then the next `judge` knows it.
         """
         member.health.heard_at = now
+        self._latest = (member, *[each for each in self._latest if each is not member][:1])
         zone = member.endpoint.zone
         if zone is not None and zone in self._zones:
             del self._zones[zone]
@@ -150,28 +165,26 @@ class BackendSilence:
 
     def judge(self, now: float) -> Told:
         """Ejects the members that are silent at `now`, as far as the backend's rules allow. Returns them."""
+        if not self._health.is_on:
+            return ()
         told: list[tuple[Member, Change]] = []
-        silent = self._silent(now)
-        for member in silent:
+        for member in self._silent(now):
             # Requests leave a silent member also where it cannot be ejected: it has left the backend, or too many are.
-            member.is_silent = self._health.is_on
+            member.is_silent = True
             if self._health.eject(member.health, now, _WHY):
                 told.append((member, Change.FELL_SILENT))
         return tuple(told)
 
     def _silent(self, now: float) -> list[Member]:
         """Looks again when a zone has become suspect, because less is enough there."""
-        latest: list[Member] | None = None
         while True:
             late = [(member, since) for member in self._pending if (since := self._late_since(member, now)) is not None]
-            if late and latest is None:
-                latest = nlargest(2, self._everyone, key=_heard_at)  # one of two is another one
-            silent = [member for member, since in late if _is_another_heard(latest or (), member, since)]
-            zones = {zone for each in silent if (zone := self._spoken_for(each)) is not None}
-            is_over = all(self._is_suspect(zone, now) for zone in zones)
-            if zones:
+            silent = [member for member, since in late if self.is_another_heard(member, since, now)]
+            suspects = {each.endpoint.zone for each in silent if self._is_suspect(each.endpoint.zone, now)}
+            fresh = self._zones_lost(silent, now)
+            if zones := [zone for zone in (*suspects, *fresh) if zone is not None]:
                 self._zones = {**self._zones, **dict.fromkeys(zones, now)}
-            if is_over:
+            if not fresh:
                 return silent
 
     def _late_since(self, member: Member, now: float) -> float | None:
@@ -184,14 +197,28 @@ class BackendSilence:
                 return since
         return None
 
-    def _spoken_for(self, member: Member) -> Zone | None:
-        """The zone of a silent member, if nobody there was heard since its connect began."""
-        zone = member.endpoint.zone
-        if zone is None:
-            return None
-        began = min(each.began for each in self._pending[member])
-        neighbours = (each for each in self._everyone if each.endpoint.zone == zone)
-        return None if any(each.health.heard_at >= began for each in neighbours) else zone
+    def _zones_lost(self, silent: Iterable[Member], now: float) -> Collection[Zone | None]:
+        """Where a member has just fallen silent, and nobody was heard since its connect began."""
+        began: dict[Zone | None, float] = {}
+        for member in silent:
+            zone = member.endpoint.zone
+            if zone is not None and not member.is_silent and not self._is_suspect(zone, now):
+                first = min(each.began for each in self._pending[member])
+                began[zone] = max(first, began.get(zone, _NEVER))
+        for each in self._everyone if began else ():
+            if each.health.heard_at >= began.get(each.endpoint.zone, math.inf):
+                del began[each.endpoint.zone]
+        return began.keys()
+
+    def _latest_two(self, now: float) -> Collection[Member]:
+        """The members that were heard last: one of two is another one than any member.
+
+        Of thousands of endpoints, the answers of the last moment may be missing.
+        """
+        if now >= self._latest_until:
+            self._latest = tuple(nlargest(2, self._everyone, key=_heard_at))
+            self._latest_until = now + _STEP_SECONDS_EACH * len(self._everyone)
+        return self._latest
 
     def _back(self, member: Member, now: float) -> Told:
         if not member.is_silent:
@@ -209,7 +236,3 @@ class BackendSilence:
 
 def _heard_at(member: Member) -> float:
     return member.health.heard_at
-
-
-def _is_another_heard(members: Iterable[Member], member: Member, since: float) -> bool:
-    return any(each.health.heard_at > since for each in members if each is not member)

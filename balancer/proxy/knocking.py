@@ -84,7 +84,7 @@ class Knocks:
         """
         silence = runtime.silence
         room = min(PENDING_MOST - silence.pending, OTHERS_MOST)
-        if room <= 0 or not silence.is_on or silence.is_another_heard(member, began):
+        if room <= 0 or not silence.is_on or silence.is_another_heard(member, began, now):
             return False
         due, zone = self._due, member.endpoint.zone
         others = (

@@ -62,6 +62,7 @@ class Load:
     def __init__(self, counts: dict[Zonal, int]) -> None:
         self._counts = counts
         self._zones = {zonal: deque[str](maxlen=LARGE_SAMPLE) for zonal in counts}
+        self.endpoints: list[str] = []  # that answered, in the order of the requests of all replicas
         self._answered = dict.fromkeys(counts, 0)
         self._task: asyncio.Task[None]
 
@@ -98,6 +99,7 @@ class Load:
                         answer = await connections[zonal].send(request_bytes("GET", "/", f"Host: {HOST}"))
                         assert answer.status == 200
                         self._zones[zonal].append(answer.json()["zone"])
+                        self.endpoints.append(answer.json()["endpoint"])
                         self._answered[zonal] += 1
                         if answer.ends_connection:
                             connections[zonal].close()

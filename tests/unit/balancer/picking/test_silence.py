@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -207,6 +209,24 @@ def test_answers_that_are_only_noted_count_for_whoever_gave_them_and_against_the
     assert site.silence.judge(10.2 + LEAST_SECONDS + 0.01) == ((third, Change.FELL_SILENT),), (
         "it said nothing from then on"
     )
+
+
+def test_of_thousands_of_members_a_look_at_all_costs_little() -> None:
+    """While nobody answers and many requests look, the same few members are asked for what they have heard."""
+    site, looks = Site("ab" * 500), list[int]()
+
+    class Counted(list[Member]):
+        def __iter__(self) -> Iterator[Member]:
+            looks.append(1)
+            return super().__iter__()
+
+    site.silence.follow(Counted(site.members))
+    site.silence.began(site.members[1], 10.0)
+    for number in range(1000):
+        assert site.silence.judge(20.0 + number * 1e-3) == ()
+    assert len(looks) <= 60
+    site.silence.heard(site.members[2], 21.0)
+    assert site.silent == [site.members[1]]
 
 
 def test_members_that_come_later_are_heard_as_well() -> None:
