@@ -135,7 +135,7 @@ def _judged(policy: BackendTlsPolicy, authority_problem: AuthorityProblem) -> Ju
     usable: list[tuple[str, str]] = []
     problems: list[Problem] = []
     for each in said.ca_certificate_refs:
-        if (odd := kind_problem(each, "caCertificateRefs", "ConfigMap", reason="InvalidKind")) is not None:
+        if (odd := kind_problem(each, "caCertificateRefs", "ConfigMap", odd_kind="InvalidKind")) is not None:
             problems.append(odd)
         elif problem := authority_problem(namespace, each.name):
             problems.append(Problem("InvalidCACertificateRef", f"ConfigMap {namespace}/{each.name} {problem}"))

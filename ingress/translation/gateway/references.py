@@ -11,14 +11,12 @@ from ingress.translation.gateway.standings import Problem
 
 
 def kind_problem(
-    reference: ObjectReference | SecretReference | ServiceBackend, field: str, kind: str, *, reason: str
+    reference: ObjectReference | SecretReference | ServiceBackend, field: str, kind: str, *, odd_kind: str
 ) -> Problem | None:
-    """The problem, with `reason`, that a `field` names something else than a core object of a `kind`; None if it does
-    not.
-    """
+    """That a `field` names something else than a core object of a `kind`, with the reason `odd_kind`; None if not."""
     if (reference.group, reference.kind) == ("", kind):
         return None
-    return Problem(reason, f"{field} names a {reference.kind} of the group {reference.group!r}: name a {kind}.")
+    return Problem(odd_kind, f"{field} names a {reference.kind} of the group {reference.group!r}: name a {kind}.")
 
 
 def followed(
@@ -34,7 +32,7 @@ def followed(
 
     `odd_kind` is the reason for another kind. Without a namespace it is that of the `referrer`.
     """
-    if (problem := kind_problem(reference, field, kind, reason=odd_kind)) is not None:
+    if (problem := kind_problem(reference, field, kind, odd_kind=odd_kind)) is not None:
         return problem
     namespace = reference.namespace or referrer.namespace
     if grants.allow(referrer, group="", kind=kind, namespace=namespace, name=reference.name):

@@ -37,6 +37,6 @@ def test_a_foreign_namespace_needs_one() -> None:
 @pytest.mark.parametrize("reference", [SecretReference("a", kind="ConfigMap"), SecretReference("a", group="b.test")])
 def test_another_kind_is_a_problem_before_any_grant(reference: SecretReference) -> None:
     problem = follow(reference)
-    assert problem == kind_problem(reference, "certificateRefs", "Secret", reason="Odd")
+    assert problem == kind_problem(reference, "certificateRefs", "Secret", odd_kind="Odd")
     assert isinstance(problem, Problem)
     assert problem.message.endswith("name a Secret.")
