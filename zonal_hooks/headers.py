@@ -54,7 +54,7 @@ class Headers(msgspec.Struct, frozen=True, eq=False):
     def get(self, name: str, default: _Default) -> str | _Default: ...
     def get(self, name: str, default: object = None) -> object:
         """The first value of a field, else `default`."""
-        wanted = _read_name(name)
+        wanted = (_read_name if len(name) <= NAME_CHARACTERS_MOST else _folded)(name)
         for each, value in self._fields:
             if each == wanted:
                 return value.decode("latin-1")
@@ -62,7 +62,7 @@ class Headers(msgspec.Struct, frozen=True, eq=False):
 
     def all(self, name: str) -> tuple[str, ...]:
         """Every value of a field, in order."""
-        wanted = _read_name(name)
+        wanted = (_read_name if len(name) <= NAME_CHARACTERS_MOST else _folded)(name)
         return tuple(value.decode("latin-1") for each, value in self._fields if each == wanted)
 
     def __contains__(self, name: object) -> bool:
@@ -85,9 +85,12 @@ class Headers(msgspec.Struct, frozen=True, eq=False):
         return f"Headers({list(self)!r})"
 
 
-@lru_cache(maxsize=256)  # a hook reads the same names again
-def _read_name(name: str) -> bytes:
+def _folded(name: str) -> bytes:
     return name.lower().encode("latin-1", "replace")
+
+
+# A hook reads the same names again. A longer name is not remembered, because clients may have said it.
+_read_name = lru_cache(maxsize=256)(_folded)
 
 
 class WrittenName(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,19 @@ def test_a_field_that_is_not_there_has_the_default() -> None:
 
 def test_a_name_beyond_latin_1_is_no_field() -> None:
     assert HEADERS.get("x-\u20ac") is None
+
+
+def test_long_names_are_found_and_not_remembered() -> None:
+    long = "X-" + "n" * 10_000
+    assert Headers(((long.lower().encode(), b"a"),)).get(long) == "a"
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            assert HEADERS.get(f"{long}{number}") is None
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 100_000
 
 
 def test_fields_come_in_their_order() -> None:
