@@ -34,14 +34,8 @@ def alike_to_end(one: bytes, other: bytes, most: int) -> int:
     return alike
 
 
-def begins_with(data: bytes, beginning: bytes) -> bool:
-    """Whether `data` begins so."""
-    return data.startswith(beginning)
-
-
-def ends_with(data: bytes, end: bytes) -> bool:
-    """Whether `data` ends so."""
-    return data.endswith(end)
+begins_with = bytes.startswith  # without a call of Python for each request
+ends_with = bytes.endswith
 
 
 def last_line_end(data: bytes, stop: int) -> int:
