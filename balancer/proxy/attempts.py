@@ -31,9 +31,8 @@ from balancer.proxy.retries import REPEATABLE, is_stale, is_unprocessed, keeps_b
 from balancer.runtime.absences import BEAT_SECONDS
 
 _NOTHING: frozenset[int] = frozenset()
-_REFUSED_SECONDS = (
-    0.1  # until a request asks again for an endpoint in place of a silent one: the budget may allow it then
-)
+# Until a request asks again for an endpoint in place of a silent one. The budget may allow one then.
+_REFUSED_SECONDS = 0.1
 
 
 class Attempts(ExchangeOwner):
