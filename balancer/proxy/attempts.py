@@ -119,7 +119,8 @@ class Attempts(ExchangeOwner):
         if self._http2 and grpc.is_call(outgoing.request.fields):
             timing.begin_call(context, now)
         budget = runtime.budget
-        budget.begin_request()
+        if budget.earns:  # those of most backends are full, and a call would cost each request more
+            budget.begin_request()
         balancer = runtime.balancer(to.zone_policy, now)
         picker: Picker = balancer
         if to.is_held:
@@ -159,10 +160,12 @@ class Attempts(ExchangeOwner):
         method = context.outgoing.request.method
         pool = self._forwarder.pools.of(member, self._handshake, self._http2)
         stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
-        if stream is not None:
+        if stream is None:
+            self._connect()
+        elif self._destination.is_held:
             self._exchange(stream)
         else:
-            self._connect()
+            Exchange(context, self, stream).begin()  # as `_exchange` does, without a call for each request
 
     def _connect(self) -> None:
         """Begins to make a connection. Goes on when there is one, or elsewhere if that takes long."""

@@ -64,6 +64,18 @@ def test_requests_save_up_for_a_failure_but_not_without_end() -> None:
     assert spend(budget, emptied()) == 100
 
 
+def test_a_full_budget_earns_nothing_until_a_retry_takes_from_it() -> None:
+    budget, reserve = budget_of(), emptied()
+    requests = 0
+    while budget.earns:
+        budget.begin_request()
+        requests += 1
+    assert requests == pytest.approx((100 - AT_LEAST) / 0.2, abs=1)
+    budget.begin_retry(reserve, 0.0)
+    assert budget.earns
+    assert spend(budget, reserve) == 99
+
+
 def test_an_idle_backend_has_a_share_of_the_reserve_again_and_again() -> None:
     budget, reserve = budget_of(), RetryReserve()
     assert spend(budget, reserve) == AT_LEAST + BACKEND_SHARE
