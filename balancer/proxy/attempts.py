@@ -111,10 +111,8 @@ class Attempts(ExchangeOwner):
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
-        handshake = runtime.handshake
-        if handshake is not None:
-            handshake = succession.handshake_of(runtime, secure=context.stream.secure)
-        self._handshake = handshake
+        is_plain = runtime.handshake is None
+        self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
         self._http2 = runtime.http2 or (policy.calls_in_http2 and grpc.is_call_in_http2(outgoing.request))
         if self._http2 and grpc.is_call(outgoing.request.fields):
             timing.begin_call(context, now)
