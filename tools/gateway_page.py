@@ -161,11 +161,12 @@ request that would be answered differently ([migrate.md](migrate.md#to-gateway-a
 Connections of TCPRoutes and TLSRoutes are streams: their bytes go to one endpoint and back, without HTTP.
 
 * A TLSRoute is found by the name in the ClientHello: exact names before wildcards, and of routes with one name that
-  whose own hostname says most of it, then the oldest. The ClientHello may come in pieces and in up to 32 records, within 10 s, and may have 24 KiB. Whoever names
-  nobody, says something else or takes longer is reset.
-* With the mode `Passthrough` endpoints end TLS. With `Terminate` TLS ends here, and endpoints get what is inside;
-  no protocol is agreed on by ALPN. There a TCPRoute has every name of the listener. With a BackendTLSPolicy, connections to endpoints of such a listener, and those of a
-  TCPRoute, are TLS. Listeners of both modes and of HTTPS may stand on one port with different hostnames.
+  whose own hostname says most of it, then the oldest. The ClientHello may come in pieces and in up to 32 records,
+  within 10 s, and may have 24 KiB. Whoever names nobody, says something else or takes longer is reset.
+* With the mode `Passthrough` endpoints end TLS. With `Terminate` TLS ends here, and endpoints get what is inside; no
+  protocol is agreed on by ALPN. There a TCPRoute has every name of the listener. With a BackendTLSPolicy, connections
+  to endpoints of such a listener, and those of a TCPRoute, are TLS. Listeners of both modes and of HTTPS may stand on
+  one port with different hostnames.
 * A share without a Service that may be asked is reset at once, and so is a connection for which there is no endpoint
   or no room (`max-concurrency` counts streams). Nothing takes over a share.
 * An endpoint that refuses or does not answer is followed by another one, as long as `proxy-next-upstream-tries` and

@@ -225,7 +225,7 @@ class _Making:
     def _host(
         self, listener: ReadListener, place: Name, reads: list[ReadRoute], shared: tuple[object, ...]
     ) -> HostClaim:
-        """The host at a place. `reads` are its routes, which come by age. Whose hostname says more counts before age."""
+        """The host at a place. `reads` are its routes by age. Whose hostname says more of the name counts before."""
         said = list(map(self._said, reads)) if self._overrides else None
 
         def make() -> HostClaim:
