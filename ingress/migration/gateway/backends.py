@@ -124,7 +124,5 @@ class TlsPolicies:
         secret = self._secret(reference)
         found = secret.value("ca.crt") if secret is not None else None
         if not found:
-            raise BackendProblem(
-                f"Secret {reference} with ca.crt is not in the dump: add it"
-            )
+            raise BackendProblem(f"Secret {reference} with ca.crt is not in the dump: add it")
         return found.decode("ascii", "replace")
