@@ -11,7 +11,7 @@ from balancer.runtime.tcp cimport TcpTransports
 cdef class Reception:
     cdef public Py_ssize_t _bound
     cdef public ClientMaker _client_maker
-    cdef public object _entrances, _hand_over, _loop, _names, _note, _places, _relays, _unfinished
+    cdef public object _entrances, _greetings, _hand_over, _loop, _note, _places, _relays, _unfinished
     cdef public double _handshake_seconds
     cdef public dict _hellos
     cdef public CurrentSettings _settings
