@@ -1,6 +1,6 @@
 """Runs isolated hooks: a process of their own, which a worker starts, asks over a Unix socket, and kills.
 
-`python -m zonal_hooks.host DESCRIPTOR`.
+`python -m zonal_hooks.host SOCKET NOTE`, both of them descriptors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from zonal_hooks.calling import Running, Watch, begin
+from zonal_hooks.calling import Running, begin
 from zonal_hooks.limits import Limits, confine, end_with_parent, grant_cpu
 from zonal_hooks.loading import Hook, NotAHook
 from zonal_hooks.manifests import load
@@ -28,6 +28,7 @@ from zonal_hooks.talking import (
     framed,
 )
 from zonal_hooks.verdicts import Failed, Verdict
+from zonal_hooks.work_notes import NotingWatch, WorkNote
 
 _READ_BYTES: Final = 256 * 1024
 _SETTINGS_KEPT: Final = 1024
@@ -39,18 +40,21 @@ class Host:
     def __init__(
         self,
         channel: socket.socket,
+        note: WorkNote,
         confine_by: Callable[[Limits], tuple[str, ...]] = confine,
         grant: Callable[[int], None] = grant_cpu,
     ) -> None:
-        """`confine_by` bounds this process for good, and `grant` lets it use some seconds of CPU for a call."""
+        """`note` says at which call it works. `confine_by` bounds this process for good, and `grant` lets it use some
+        seconds of CPU for a call.
+        """
         self._channel = channel
+        self._note = note
         self._confine = confine_by
         self._grant = grant
         self._frames = Frames()
         self._hooks: dict[str, Hook] = {}
         self._settings: dict[tuple[str, str], Any] = {}
         self._limits = Limits()
-        self._watch = Watch()
         self._ended = asyncio.Event()
         self._waiting: set[Running] = set()
 
@@ -87,6 +91,11 @@ class Host:
         self._say(Begun(tuple(problems), unconfined))
 
     def _call(self, call: Call) -> None:
+        self._note.write(call.number)
+        self._work(call)
+        self._note.write(0)
+
+    def _work(self, call: Call) -> None:
         self._grant(self._limits.cpu_seconds)
         hook = self._hooks.get(call.hook)
         function = hook.functions.get(call.phase) if hook is not None else None
@@ -97,7 +106,7 @@ class Host:
         except NotAHook as problem:
             return self._answer(call.number, Failed("invalid", str(problem)))
         message = message_of(call)
-        told = begin(function, message, settings, self._watch)
+        told = begin(function, message, settings, NotingWatch(self._note, call.number))
         if isinstance(told, Running):
             self._waiting.add(told)
             told.wait(function.declared.timeout, message, partial(self._waited, call.number, told))
@@ -146,11 +155,11 @@ def message_of(call: Call) -> Message:
 
 
 def main() -> None:
-    """Serves the socket whose descriptor is the one argument."""
+    """Serves the socket whose descriptor is the first argument, with the note of the second one."""
     end_with_parent()
     channel = socket.socket(fileno=int(sys.argv[1]))
     channel.setblocking(True)
-    asyncio.run(Host(channel).run())
+    asyncio.run(Host(channel, WorkNote(int(sys.argv[2]))).run())
     os._exit(0)
 
 

@@ -2,6 +2,7 @@ cimport cython
 
 from balancer.connections.arrivals cimport Arrival, ByAlpn
 from balancer.connections.client_making cimport ClientMaker
+from balancer.connections.greetings cimport Greetings, context_for, speaks
 from balancer.connections.handshaking cimport UnfinishedHandshakes
 from balancer.connections.peeking cimport hello_at_hand
 from balancer.connections.places cimport ClientPlaces
@@ -15,7 +16,8 @@ from balancer.runtime.tls cimport TlsTransport
 cdef class Reception:
     cdef public Py_ssize_t _bound
     cdef public ClientMaker _client_maker
-    cdef public object _entrances, _hand_over, _loop, _names, _note, _relays
+    cdef public object _entrances, _hand_over, _loop, _note, _relays
+    cdef public Greetings _greetings
     cdef public ClientPlaces _places
     cdef public UnfinishedHandshakes _unfinished
     cdef public double _handshake_seconds
@@ -35,12 +37,10 @@ cdef class Reception:
     cpdef _plain(self, Arrival arrival, bint http2=*)
     @cython.locals(transports=TcpTransports)
     cdef _open(self, AcceptedSocket connection, protocol)
-    @cython.locals(arrival=Arrival)
+    @cython.locals(arrival=Arrival, greetings=Greetings)
     cdef bint _shake_hands(self, AcceptedSocket connection, str peer, entry_point) except -1
-    cpdef _choice(self, entry_point, hello)
     cpdef bint _is_over(self, AcceptedSocket connection, Arrival arrival, hello, choice) except -1
-    cpdef _names_for(self, entry_point, choice)
-    @cython.locals(protocol=ByAlpn, handshake=TlsTransport, places=ClientPlaces, unfinished=UnfinishedHandshakes)
+    @cython.locals(greetings=Greetings, protocol=ByAlpn, handshake=TlsTransport, places=ClientPlaces, unfinished=UnfinishedHandshakes)
     cpdef _shake(self, AcceptedSocket connection, Arrival arrival, hello, choice, double seconds)
     @cython.locals(places=ClientPlaces, unfinished=UnfinishedHandshakes)
     cpdef _shaken(self, TlsTransport handshake, bint failed)
@@ -48,6 +48,3 @@ cdef class Reception:
     cpdef _client(self, Arrival arrival, bint http2)
     @cython.locals(places=ClientPlaces)
     cpdef _arrived(self, Arrival arrival, client)
-
-
-cdef _context_for(names, hello)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Protocol, cast
+from typing import cast
 
 from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
 from balancer.connections.client_making import ClientMaker
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
 from balancer.connections.entrances import PAUSE_SECONDS, Accepted, Entrances, reset
+from balancer.connections.greetings import Asking, Greetings, RelayMaker, context_for, speaks
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.peeking import (
     begins_http2,
@@ -35,7 +35,7 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.matching.clients import peer_key
-from balancer.matching.relay_tables import UNROUTED, Choice, Unrouted
+from balancer.matching.relay_tables import Choice, Unrouted
 from balancer.model import entry_points
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
@@ -46,47 +46,6 @@ from balancer.runtime.tls import TlsTransport
 
 _LEAST_HANDSHAKE_SECONDS = 0.01
 _HELLOS_BYTES = 16 * 1024 * 1024  # 256 connections of an entry point for TLS may owe their ClientHello
-_HTTP2 = b"h2"
-_SPOKEN = {False: frozenset((b"http/1.1",)), True: frozenset((b"http/1.1", _HTTP2))}  # by whether HTTP/2 is on
-
-
-class Asking(Protocol):
-    """Knows for which names clients are asked for certificates."""
-
-    @property
-    def asks(self) -> bool:
-        """Whether there is any such name."""
-
-    def is_ready(self, server_name: str | None) -> bool:
-        """Whether `context_for` has nothing to read for this name that would hold the event loop."""
-
-    async def prepare(self, server_name: str | None) -> None:
-        """Waits until `is_ready`."""
-
-    def context_for(self, server_name: str | None) -> ssl.SSLContext | None:
-        """The context of a handshake for a name as the client sent it; None if the usual one will do."""
-
-    def chain_bytes(self, server_name: str | None) -> int:
-        """The size of the chain that a handshake for a name shows."""
-
-    def beginning_for(self, server_name: str | None) -> ssl.SSLContext:
-        """The context with which a handshake begins for which `context_for` gives none."""
-
-
-class RelayMaker(Protocol):
-    """Knows which connections are relayed, and makes them."""
-
-    def relays_at(self, entry_point: EntryPoint) -> bool:
-        """Whether any connection of an entry point is relayed."""
-
-    def choice(self, entry_point: EntryPoint, server_name: str | None) -> Choice:
-        """What becomes of a connection that asks for a name; None: it names nobody."""
-
-    def names(self, entry_point: EntryPoint) -> Asking:
-        """Knows the handshakes of connections that are relayed after TLS has ended here."""
-
-    def make(self, arrival: Arrival, on_open: Callable[[Connection], None]) -> RawConnection:
-        """The protocol of a connection that is relayed. `on_open` gets the relay once it has a transport."""
 
 
 class Reception:
@@ -103,11 +62,11 @@ class Reception:
         "_bound",
         "_client_maker",
         "_entrances",
+        "_greetings",
         "_hand_over",
         "_handshake_seconds",
         "_hellos",
         "_loop",
-        "_names",
         "_note",
         "_places",
         "_relays",
@@ -135,7 +94,6 @@ class Reception:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
-        self._names = names
         self._places = places
         self._bound = bound
         self._hand_over = hand_over
@@ -143,6 +101,7 @@ class Reception:
         self._handshake_seconds = handshake_seconds
         self._client_maker = clients
         self._relays = relays
+        self._greetings = Greetings(names, relays)
         self._transports = transports
         self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
@@ -236,21 +195,14 @@ class Reception:
             return False
         arrival = Arrival(peer, None, entry_point)
         arrival.server_name = hello.server_name
-        choice = self._choice(entry_point, hello)
+        greetings = self._greetings
+        choice = greetings.choice(entry_point, hello)
         if self._is_over(connection, arrival, hello, choice):
             return True
-        if not self._names_for(entry_point, choice).is_ready(hello.server_name):
+        if not greetings.names_for(entry_point, choice).is_ready(hello.server_name):
             return False
         self._shake(connection, arrival, hello, choice, self._handshake_seconds)
         return True
-
-    def _choice(self, entry_point: EntryPoint, hello: Hello) -> Choice:
-        """What becomes of a connection that began with `hello`. None: HTTP is spoken."""
-        if not self._relays.relays_at(entry_point):
-            return None
-        if not hello.is_whole:
-            return None if entry_point.is_secure else UNROUTED
-        return self._relays.choice(entry_point, hello.server_name)
 
     def _is_over(self, connection: AcceptedSocket, arrival: Arrival, hello: Hello, choice: Choice) -> bool:
         """Whether no handshake follows, because the connection was refused, or is relayed with its TLS."""
@@ -262,17 +214,13 @@ class Reception:
             if not choice.route.ends_tls:
                 self._open(connection, self._relay(arrival))
             return not choice.route.ends_tls
-        if not hello.protocols or not _SPOKEN[self._settings.proxy.http2.enabled].isdisjoint(hello.protocols):
+        if speaks(hello, self._settings.proxy.http2.enabled):
             return False
         self._note("tls_handshake")
         with suppress(OSError):
             refuse_hello(connection.whole(), NO_APPLICATION_PROTOCOL)
         connection.close()
         return True
-
-    def _names_for(self, entry_point: EntryPoint, choice: Choice) -> Asking:
-        """What is known of the handshake of a connection."""
-        return self._names(entry_point) if choice is None else self._relays.names(entry_point)
 
     def _shake(
         self, connection: AcceptedSocket, arrival: Arrival, hello: Hello, choice: Choice, seconds: float
@@ -282,10 +230,10 @@ class Reception:
             connection.close()
             self._note("tls_handshake")
             return
-        entry_point = arrival.entry_point
-        names = self._names_for(entry_point, choice)
+        entry_point, greetings = arrival.entry_point, self._greetings
+        names = greetings.names_for(entry_point, choice)
         make = self._client if choice is None else self._relay
-        tls, protocol = _context_for(names, hello), ByAlpn(arrival, make, self._refuse)
+        tls, protocol = context_for(names, hello), ByAlpn(arrival, make, self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
         try:
             handshake.begin(self._loop, self._transports, connection, tls, seconds)
@@ -336,10 +284,11 @@ class Reception:
             async with asyncio.timeout_at(until):
                 hello = await receive_hello(connection.whole())
                 arrival.server_name = hello.server_name
-                choice = self._choice(entry_point, hello)
+                greetings = self._greetings
+                choice = greetings.choice(entry_point, hello)
                 if self._is_over(connection, arrival, hello, choice):
                     return
-                await self._names_for(entry_point, choice).prepare(hello.server_name)
+                await greetings.names_for(entry_point, choice).prepare(hello.server_name)
         except (KeyError, OSError):  # TimeoutError is one; without a key, the entry point has gone meanwhile
             self._note("tls_handshake")
             connection.close()
@@ -397,8 +346,3 @@ class Reception:
         """Cuts a connection whose handshake must not count."""
         self._note("tls_handshake")
         transport.abort()
-
-
-def _context_for(names: Asking, hello: Hello) -> ssl.SSLContext:
-    tls = names.context_for(hello.server_name) if names.asks else None
-    return tls or names.beginning_for(hello.server_name)

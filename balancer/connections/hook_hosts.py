@@ -1,7 +1,8 @@
 """Runs the isolated hooks of a worker: one process, asked over a Unix socket, killed and replaced when it overruns.
 
-While the process does not answer, calls fail at once, and hooks say by `on_error` what becomes of their requests. What
-the process says is checked as what a client sends is: the code in it may have taken it over.
+The call at which a lost process worked fails, and all others are asked again. If one process after the other is lost,
+calls fail at once, and hooks say by `on_error` what becomes of their requests. What the process says is checked as what
+a client sends is: the code in it may have taken it over.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import subprocess
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from time import perf_counter
 from typing import Final, NamedTuple
 
 import msgspec
 
 from balancer.connections.hook_processes import reap, started
+from balancer.connections.isolated_calls import CallEnded, IsolatedCall, tenant_of
 from balancer.model.hooks import HookCode
 from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 from balancer.runtime.shares import FairShares
@@ -26,6 +27,7 @@ from zonal_hooks.limits import Limits
 from zonal_hooks.manifests import Asked
 from zonal_hooks.talking import FROM_HOST, Answer, Begin, Begun, Call, Frames, Garbled, framed
 from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, check
+from zonal_hooks.work_notes import Work, WorkNote, note_file
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,60 +36,20 @@ USUAL_LIMITS: Final = Limits()
 """What a process of isolated hooks may take."""
 
 _PENDING_MOST: Final = 1024  # calls under way, divided among namespaces; beyond its share a call fails at once
-_START_SECONDS: Final = 20.0  # to load the hooks; calls of the first start wait so long
+_START_SECONDS: Final = 20.0  # to load the hooks; a call waits for a process so long, from its beginning on
+_LOSSES_MOST: Final = 4  # processes without an answer; after that, calls wait for no further one
 _GRACE_SECONDS: Final = 0.25  # beyond the timeout of a call, for the process to say so itself
 _PAUSE_SECONDS: Final = (0.1, 5.0)  # before another start, when one after the other fails
 _UNAVAILABLE: Final = Failed("unavailable", "its process does not run")
 _OVERRUN: Final = Failed("overrun", "its process held on for too long and was killed")
-
-CallEnded = Callable[[str, float, Verdict], None]
-"""Told the name of a hook, the seconds of a call, and its verdict."""
+_NO_WORK: Final = Work(0, 0.0)
 
 ProcessLost = Callable[[str], None]
-"""Told the namespace whose call was the oldest one under way when a process was lost: the one that it worked at."""
+"""Told the namespace at whose call a process worked when it was lost."""
 
 
 def _accuse_nobody(_: str) -> None:
     """Nobody wants to know who lost the process."""
-
-
-class IsolatedCall:
-    """One call under way. It is what is waited for."""
-
-    __slots__ = ("_alarm", "_ended", "_name", "_started", "_tell", "is_over", "tenant")
-
-    def __init__(self, name: str, tenant: str, ended: CallEnded) -> None:
-        self._name = name
-        self.tenant = tenant
-        self._tell: Callable[[Verdict], None] = _untold
-        self._ended = ended
-        self._started = perf_counter()
-        self._alarm: asyncio.TimerHandle | None = None
-        self.is_over = False
-
-    def tell_to(self, tell: Callable[[Verdict], None]) -> None:
-        self._tell = tell
-
-    def expire_with(self, alarm: asyncio.TimerHandle) -> None:
-        """`alarm` is cancelled when the call is over."""
-        self._alarm = alarm
-
-    def cancel(self) -> None:
-        self.is_over = True
-        if self._alarm is not None:
-            self._alarm.cancel()
-
-    def end(self, verdict: Verdict) -> None:
-        """Tells the verdict, unless the call is over."""
-        if self.is_over:
-            return
-        self.cancel()
-        self._ended(self._name, perf_counter() - self._started, verdict)
-        self._tell(verdict)
-
-
-def _untold(_: Verdict) -> None:
-    """Nobody waits for the verdict."""
 
 
 class _Hearers(NamedTuple):
@@ -103,20 +65,24 @@ class HookHost:
     __slots__ = (
         "_absences",
         "_begin",
+        "_blind",
         "_calls",
         "_fails",
         "_frames",
+        "_heard",
         "_hearers",
         "_is_closed",
         "_is_open",
         "_launch",
         "_loop",
         "_next",
+        "_note",
         "_room",
         "_socket",
+        "_start_at",
         "_starting",
         "_unsent",
-        "_waiting",
+        "_waits",
     )
 
     def __init__(
@@ -135,13 +101,17 @@ class HookHost:
         self._begin = framed(Begin(asked, limits))
         self._calls: dict[int, IsolatedCall] = {}
         self._room = FairShares(_PENDING_MOST)
-        self._waiting: list[bytes] | None = []  # until the process has begun for the first time
+        self._waits = True  # calls wait for the next process
+        self._blind = 0  # processes that were lost without an answer while nobody's call was worked at
         self._unsent = bytearray()
         self._next = 0
         self._fails = 0
+        self._heard = 0
         self._frames = Frames()
         self._launch: Future[subprocess.Popen[bytes]] | None = None
         self._socket: socket.socket | None = None
+        self._start_at = 0.0
+        self._note: WorkNote | None = None
         self._is_open = False
         self._is_closed = False
         self._starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hook-host")
@@ -155,35 +125,33 @@ class HookHost:
 
     def call(self, name: str, seconds: float, call: Call) -> Verdict | IsolatedCall:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
-        tenant = call.route.partition("/")[0]
-        if (not self._is_open and self._waiting is None) or not self._room.has_room(tenant):
+        tenant = tenant_of(call)
+        if not (self._is_open or self._waits) or not self._room.has_room(tenant):
             self._hearers.ended(name, 0.0, _UNAVAILABLE)
             return _UNAVAILABLE
         self._next += 1
-        number = self._next
+        asked = msgspec.structs.replace(call, number=self._next)
         try:
-            data = framed(msgspec.structs.replace(call, number=number))
+            data = framed(asked)
         except Garbled as problem:
             failed = Failed("invalid", str(problem))
             self._hearers.ended(name, 0.0, failed)
             return failed
         self._room.take(tenant)
-        made = self._calls[number] = IsolatedCall(name, tenant, self._hearers.ended)
+        made = IsolatedCall(name, seconds, asked, self._loop.time(), self._hearers.ended)
+        self._calls[asked.number] = made
         if self._is_open:
-            self._send(data)
-            if made.is_over:
-                return _UNAVAILABLE  # its process has just ended
-            self._expire_after(seconds + _GRACE_SECONDS, number, made)
-        elif self._waiting is not None:
-            self._waiting.append(data)
-            self._expire_after(_START_SECONDS, number, made)
-        return made
+            self._ask(made, data)
+        else:
+            self._expire_after(_START_SECONDS, made)
+        return _UNAVAILABLE if made.is_over else made  # its process may have ended just now, for the last time
 
     def close(self) -> None:
         """Ends the process. Calls that are under way fail."""
-        self._waiting = None
+        self._waits = False
         self._is_closed = True
-        self._end(_UNAVAILABLE)
+        self._end_process()
+        self._part(_UNAVAILABLE, None)
         self._starting.shutdown(wait=False)
 
     # The process.
@@ -195,7 +163,10 @@ class HookHost:
         self._socket = ours
         self._frames = Frames()
         self._unsent = bytearray()
-        launch = self._starting.submit(started, theirs)
+        note = note_file()
+        self._note = WorkNote(note)
+        self._start_at = self._loop.time()
+        launch = self._starting.submit(started, theirs, note)
         self._launch = launch
         asyncio.wrap_future(launch, loop=self._loop).add_done_callback(partial(self._started, launch))
 
@@ -204,12 +175,11 @@ class HookHost:
         if launch is not self._launch or self._socket is None:  # ended meanwhile
             return
         if failed:
-            return self._end(_UNAVAILABLE)
+            return self._replace(_UNAVAILABLE)
         self._loop.add_reader(self._socket, self._read)
         self._send(self._begin)
 
-    def _end(self, verdict: Failed) -> None:
-        """Ends the process, and with it every call."""
+    def _end_process(self) -> None:
         launch = self._launch
         self._launch = None
         channel = self._socket
@@ -221,33 +191,83 @@ class HookHost:
             channel.close()
         if launch is not None:
             self._starting.submit(reap, launch)
+
+    def _part(self, verdict: Failed, tenant: str | None) -> None:
+        """Without a process: ends the calls of `tenant`, and keeps those of others if there will be another process."""
         calls = self._calls
-        self._calls = {}
-        self._room = FairShares(_PENDING_MOST)
-        for call in calls.values():
-            call.end(verdict)
+        now = self._loop.time()
+        kept = {
+            number: call
+            for number, call in calls.items()
+            if self._waits and not call.is_over and call.tenant != tenant and now < call.began + _START_SECONDS
+        }
+        self._calls = kept
+        for number, call in calls.items():
+            if number not in kept:
+                self._room.give_back(call.tenant)
+        for call in kept.values():
+            self._expire_after(call.began + _START_SECONDS - now, call)
+        for number, call in calls.items():
+            if number not in kept:
+                call.end(verdict)  # whoever hears of it may call again
 
-    def _expire_after(self, seconds: float, number: int, call: IsolatedCall) -> None:
+    def _expire_after(self, seconds: float, call: IsolatedCall) -> None:
         wait = AttendedWait(seconds, self._loop.time(), self._absences)
-        call.expire_with(self._loop.call_later(seconds, self._overran, number, wait))
+        call.expire_with(self._loop.call_later(seconds, self._expire, call, wait, self._heard))
 
-    def _overran(self, number: int, wait: AttendedWait) -> None:
-        """A call has no answer in time: nothing but its process can be ended."""
-        call = self._calls.get(number)
-        if call is None:
-            return
-        if left := wait.left(self._loop.time()):
-            call.expire_with(self._loop.call_later(left, self._overran, number, wait))
+    def _expire(self, call: IsolatedCall, wait: AttendedWait, heard: int) -> None:
+        """A call has no answer in time. What holds the process can be ended only with it.
+
+        `heard` is how many answers the process had given when the wait began.
+        """
+        now = self._loop.time()
+        if left := wait.left(now):
+            call.expire_with(self._loop.call_later(left, self._expire, call, wait, heard))
+        elif not self._is_open:
+            self._drop(call, _UNAVAILABLE)
+            if now - self._start_at >= _START_SECONDS:
+                self._replace(_UNAVAILABLE)
+        elif worked := self._worked_at:
+            held = worked.seconds + _GRACE_SECONDS - (now - self._work.since)
+            if held <= 0:
+                self._overrun(worked)
+            elif now >= call.began + _START_SECONDS:
+                self._drop(call, _OVERRUN)
+            else:
+                self._expire_after(held, call)  # it has just come to that call
+        elif self._heard == heard:
+            self._overrun(call)
         else:
-            _LOG.warning("the process of isolated hooks overran and is killed; another one starts")
-            self._replace(_OVERRUN)
+            self._expire_after(_GRACE_SECONDS, call)
 
-    def _replace(self, verdict: Failed) -> None:
-        self._waiting = None
-        suspect = next(iter(self._calls.values()), None) if self._is_open else None
-        self._end(verdict)
+    def _drop(self, call: IsolatedCall, verdict: Failed) -> None:
+        del self._calls[call.asked.number]
+        self._room.give_back(call.tenant)
+        call.end(verdict)
+
+    def _overrun(self, suspect: IsolatedCall) -> None:
+        _LOG.warning("the process of isolated hooks overran and is killed; another one starts")
+        self._replace(_OVERRUN, suspect)
+
+    @property
+    def _work(self) -> Work:
+        return self._note.read() if self._note is not None and self._is_open else _NO_WORK
+
+    @property
+    def _worked_at(self) -> IsolatedCall | None:
+        """The call at which the process works, or worked when it was lost."""
+        return self._calls.get(self._work.call)
+
+    def _replace(self, verdict: Failed, suspect: IsolatedCall | None = None) -> None:
+        """The process is lost: by the call at which it worked, as far as is known, or by `suspect`."""
+        suspect = suspect or self._worked_at
+        self._end_process()
+        if suspect is None:
+            self._blind += 1
+        self._waits = self._blind <= _LOSSES_MOST and not self._is_closed
         if suspect is not None:
             self._hearers.lost(suspect.tenant)
+        self._part(verdict, suspect.tenant if suspect is not None else None)
         first, most = _PAUSE_SECONDS
         self._fails += 1
         self._loop.call_later(min(first * 2 ** min(self._fails - 1, 8), most), self._start_again)
@@ -257,6 +277,10 @@ class HookHost:
             self._start()
 
     # What is said.
+
+    def _ask(self, call: IsolatedCall, data: bytes) -> None:
+        self._expire_after(call.seconds + _GRACE_SECONDS, call)
+        self._send(data)
 
     def _send(self, data: bytes) -> None:
         channel = self._socket
@@ -303,11 +327,12 @@ class HookHost:
     def _hear(self, message: Begun | Answer) -> None:
         if isinstance(message, Begun):
             return self._begun(message)
+        self._heard += 1
         call = self._calls.pop(message.number, None)
         if call is None:
             return
         self._room.give_back(call.tenant)
-        self._fails = 0
+        self._fails = self._blind = 0
         call.end(_believed(message.verdict))
 
     def _begun(self, begun: Begun) -> None:
@@ -315,11 +340,13 @@ class HookHost:
             _LOG.warning("isolated hook %s cannot be used: %s", name, problem)
         for what in begun.unconfined:
             _LOG.warning("isolated hooks are confined less: %s", what)
-        self._is_open = True
-        waiting = self._waiting or []
-        self._waiting = None
-        for data in waiting:
-            self._send(data)
+        self._is_open = self._waits = True
+        for number, call in tuple(self._calls.items()):
+            if call.is_over:
+                del self._calls[number]
+                self._room.give_back(call.tenant)
+            elif self._is_open:  # or else this process is lost already, and the next one is asked
+                self._ask(call, framed(call.asked))
 
 
 def _believed(verdict: Verdict) -> Verdict:

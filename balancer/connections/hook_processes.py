@@ -12,16 +12,19 @@ from pathlib import Path
 import zonal_hooks
 
 
-def started(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    """Starts a process that serves this socket, which is closed here. It gets nothing of our environment."""
+def started(theirs: socket.socket, note: int) -> subprocess.Popen[bytes]:
+    """Starts a process that serves this socket, and gets nothing of our environment.
+
+    `note` is the descriptor of the file in which it says at which call it works. Both are closed here.
+    """
     root = str(Path(zonal_hooks.__file__).parents[1])
-    with theirs:
+    with theirs, os.fdopen(note, "rb"):
         return subprocess.Popen(
-            (sys.executable, "-m", "zonal_hooks.host", str(theirs.fileno())),
+            (sys.executable, "-m", "zonal_hooks.host", str(theirs.fileno()), str(note)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(),),
+            pass_fds=(theirs.fileno(), note),
             env={"PYTHONPATH": root, "PYTHONSAFEPATH": "1", "PATH": os.defpath},
             process_group=0,
         )

@@ -11,7 +11,8 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from balancer.connections.hook_hosts import USUAL_LIMITS, CallEnded, HookHost, IsolatedCall
+from balancer.connections.hook_hosts import USUAL_LIMITS, HookHost
+from balancer.connections.isolated_calls import CallEnded, IsolatedCall, tenant_of
 from balancer.matching.gates.hooks import HookCaller
 from balancer.model.hooks import HookCode, HookRule
 from balancer.runtime.absences import NEVER_ABSENT, Absences
@@ -55,7 +56,7 @@ class HookHosts:
     def call(self, name: str, seconds: float, call: Call) -> Verdict | IsolatedCall:
         """Asks the process of the namespace for which `call` is made."""
         host = self._everybody
-        if self._until and self._until.get(call.route.partition("/")[0], 0.0) > self._loop.time():
+        if self._until and self._until.get(tenant_of(call), 0.0) > self._loop.time():
             host = self._apart or host
         return host.call(name, seconds, call)
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from balancer.connections.accepting import Asking
 from balancer.connections.arrivals import Arrival
 from balancer.connections.configured_names import ConfiguredNames
+from balancer.connections.greetings import Asking
 from balancer.connections.raw import RawConnection
 from balancer.errors import ErrorKind
 from balancer.http.streams import Connection
@@ -36,7 +36,7 @@ class Relays:
         self._guests: dict[Relay, Reference] = {}
         self.open: set[Relay] = set()
 
-    # What the reception asks (`connections.accepting.RelayMaker`).
+    # What the reception asks (`connections.greetings.RelayMaker`).
 
     def relays_at(self, entry_point: EntryPoint) -> bool:
         return entry_point.configuration in self.tools.live.view.relays.tables

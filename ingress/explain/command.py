@@ -180,10 +180,11 @@ def _headline(found: Explanation, url: str) -> str:
         parts.append(then + (found.service or "no Service"))
     if found.mode is not None:
         parts += [f"policy {found.policy}", f"mode {found.mode}", f"reason {found.reason or 'none'}"]
+    if found.pool:
+        zones = sorted({each.zone or "unknown" for each in found.pool})
+        parts.append(f"{'zone' if len(zones) == 1 else 'zones'} {', '.join(zones)}")
     if isinstance(found.dry_run, str):
         parts.append(found.dry_run)
-    if found.pool:
-        parts.append(f"zone {found.to_zone}" if found.to_zone else "several or unknown zones")
     return f"{url} -> {', '.join(parts)}"
 
 

@@ -1,4 +1,4 @@
-"""What waits for others is divided: isolated hooks that sleep, and spans that a silent collector does not take."""
+"""What waits for others is divided: isolated hooks that sleep or hang, and spans that a silent collector leaves."""
 
 from __future__ import annotations
 
@@ -30,13 +30,22 @@ from zonal_hooks import Request, hook
 async def request(request: Request):
     await asyncio.sleep({seconds})
 """
+_HANGING = """
+from zonal_hooks import Request, hook
+
+
+@hook(isolated=True, timeout="100ms", on_error="deny")
+def request(request: Request):
+    while request.headers.get("x-hang"):
+        pass
+"""
 _ASKS = f"GET /asks/0/x HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode()
 
 
-def _hook(file: Path, *, sleep_seconds: int) -> str:
+def _hook(file: Path, text: str) -> str:
     """The option for a hook, which is written to `file`."""
     file.parent.mkdir(exist_ok=True)
-    file.write_text(_HOOK.format(seconds=sleep_seconds))
+    file.write_text(text)
     return f"--hooks={file}"
 
 
@@ -51,7 +60,8 @@ def _asking(namespace: str, hook: str, at: str) -> Document:
 async def test_calls_of_isolated_hooks_that_sleep_take_no_room_of_another_tenant(
     tmp_path: Path, judge_times: bool
 ) -> None:
-    hooks = [_hook(tmp_path / "sleepy.py", sleep_seconds=9), _hook(tmp_path / "prompt.py", sleep_seconds=0)]
+    sleepy, prompt = (_HOOK.format(seconds=seconds) for seconds in (9, 0))
+    hooks = [_hook(tmp_path / "sleepy.py", sleepy), _hook(tmp_path / "prompt.py", prompt)]
     ledger = Ledger()
     async with ScriptedEndpoint(honest(ledger)) as endpoint:
         greedy = Tenant("greedy", [endpoint], objects=[_asking("greedy", "sleepy", "/asks")])
@@ -63,6 +73,27 @@ async def test_calls_of_isolated_hooks_that_sleep_take_no_room_of_another_tenant
                 await until(lambda: crowd.lost > _BEYOND, seconds=30.0)
                 await beside.steady(rate=_RATE, seconds=_SECONDS)
     assert_unharmed(beside, alone, judge_times)
+    assert ledger.doubled_posts == ledger.wrong_bodies == []
+
+
+async def test_calls_that_end_the_process_of_isolated_hooks_fail_none_of_another_tenant(tmp_path: Path) -> None:
+    """One namespace after the other ends it. What another asks meanwhile waits for the next process."""
+    hooks = [_hook(tmp_path / "hanging.py", _HANGING)]
+    ledger = Ledger()
+    async with ScriptedEndpoint(honest(ledger)) as endpoint:
+        names = [f"greedy-{number}" for number in range(3)]
+        tenants = [Tenant(name, [endpoint], objects=[_asking(name, "hanging", f"/{name}/asks")]) for name in names]
+        modest = Tenant("modest", [endpoint], objects=[_asking("modest", "hanging", "/modest/asks")])
+        async with neighbours(tmp_path, *tenants, modest, options=hooks) as zonal:
+            beside = Load(zonal.http_port, prefix="/modest/asks")
+            asking = asyncio.create_task(beside.steady(rate=_RATE, seconds=4.0))
+            for name in names:
+                hanging = Load(zonal.http_port, prefix=f"/{name}/asks", fields="X-Hang: 1\r\n")
+                await hanging.wave(4, posts=False)
+                hanging.close()
+                assert len(hanging.failures) == 4
+            await asking
+    assert beside.failures == []
     assert ledger.doubled_posts == ledger.wrong_bodies == []
 
 

@@ -38,3 +38,10 @@ def covers(wide: str, narrow: str) -> bool:
     if not wide or wide == narrow:
         return True
     return wide.startswith("*.") and bool(narrow) and narrow.removeprefix("*").endswith(wide[1:]) and narrow != wide[2:]
+
+
+def nearness(hostnames: Iterable[str], name: str) -> int:
+    """How much the hostnames of a route say of a name that it has on a listener: the letters of the longest that covers
+    it, without a wildcard. Of two routes the one that says more counts first (HTTPRouteSpec.hostnames).
+    """
+    return max((len(each.removeprefix("*")) for each in map(normal, hostnames) if covers(each, name)), default=0)

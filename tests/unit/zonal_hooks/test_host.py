@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Sequence
 
@@ -15,6 +16,7 @@ from zonal_hooks.manifests import Asked
 from zonal_hooks.messages import Response
 from zonal_hooks.talking import FROM_HOST, Answer, Begin, Begun, Call, Frames, framed
 from zonal_hooks.verdicts import Denied, Failed, Passed
+from zonal_hooks.work_notes import WorkNote, note_file
 
 TEXT = """
 import asyncio
@@ -34,15 +36,21 @@ async def said(messages: Sequence[Begin | Call], answers: int) -> list[Begun | A
     """What a host says to these messages, until it has said so much."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
+    file = note_file()
+    note = WorkNote(file)
+    os.close(file)
     loop, frames, heard = asyncio.get_running_loop(), Frames(), list[Begun | Answer]()
     with ours, theirs:
-        serving = asyncio.create_task(Host(theirs, confine_by=lambda _: ("as a test",), grant=lambda _: None).run())
+        serving = asyncio.create_task(
+            Host(theirs, note, confine_by=lambda _: ("as a test",), grant=lambda _: None).run()
+        )
         for message in messages:
             await loop.sock_sendall(ours, framed(message))
         while len(heard) < answers:
             heard += [FROM_HOST.decode(body) for body in frames.feed(await loop.sock_recv(ours, 65536))]
         ours.shutdown(socket.SHUT_WR)
         await serving
+    assert note.read().call == 0, "it works at nothing"
     return heard
 
 

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from balancer.connections.accepting import Asking, Reception
+from balancer.connections.accepting import Reception
 from balancer.connections.arrivals import Arrival
 from balancer.connections.client_making import ClientMaker
+from balancer.connections.greetings import Asking
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.listeners import listen, port_of
 from balancer.connections.places import ClientPlaces

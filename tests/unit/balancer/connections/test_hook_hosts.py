@@ -9,10 +9,12 @@ import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
-from balancer.connections.hook_hosts import HookHost, IsolatedCall
+from balancer.connections.hook_hosts import HookHost
+from balancer.connections.isolated_calls import IsolatedCall
 from balancer.connections.isolated_hooks import IsolatedCaller
 from balancer.model.hooks import HookCode, HookPhase, HookRule
 from balancer.runtime.absences import NEVER_ABSENT, Absences
@@ -37,6 +39,12 @@ async def request(r):
         while True: pass
     if r.path == "/exit":
         os._exit(1)
+    if r.path == "/sleep":
+        await asyncio.sleep(0.05)
+        return Deny(403)
+    if r.path == "/compute":
+        time.sleep(0.05)
+        return Deny(403)
     if r.path == "/garbage":
         for fd in range(3, 64):
             try: os.write(fd, b"\\x00\\x00\\x00\\x02\\xc1\\xc1")
@@ -52,13 +60,20 @@ class Host:
 
     def __init__(self, absences: Absences = NEVER_ABSENT) -> None:
         self.ended: list[tuple[str, Verdict]] = []
+        self.lost: list[str] = []
         told = self.ended
-        self.host = HookHost((CODE,), lambda name, _, verdict: told.append((name, verdict)), absences=absences)
+        self.host = HookHost(
+            (CODE,),
+            lambda name, _, verdict: told.append((name, verdict)),
+            absences=absences,
+            lost=self.lost.append,
+        )
         self.caller = IsolatedCaller(self.host.call, RULE)
 
-    async def ask(self, path: str = "/") -> Verdict:
+    async def ask(self, path: str = "/", namespace: str = "shop") -> Verdict:
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
-        told = self.caller.call("request", request(path=path.encode()))
+        asked = Request((), b"GET", b"a.test", path.encode(), b"/", route=f"{namespace}/x")
+        told = self.caller.call("request", asked)
         if not isinstance(told, IsolatedCall):
             return told
         told.tell_to(answer.set_result)
@@ -100,16 +115,65 @@ async def test_what_is_too_long_to_be_told_fails_and_takes_no_room() -> None:
         assert isinstance(host.caller.call("request", short), IsolatedCall)
 
 
-async def test_a_call_of_a_process_that_has_just_ended_fails_at_once() -> None:
-    """The loop has not heard of the end yet, so nobody waits for an answer that never comes."""
+async def test_a_call_of_a_process_that_has_just_ended_is_asked_of_the_next_one() -> None:
+    """The loop has not heard of the end yet."""
     async with hosting() as host:
         await host.asked_until_it_runs()
         pid = host.host.pid
         assert pid is not None
         _kill(pid)
-        told = host.caller.call("request", request())
-        assert isinstance(told, Failed)
-        assert (told.outcome, host.ended[-1]) == ("unavailable", ("x", told))
+        assert await host.ask() == Denied(451)
+        assert host.host.pid != pid
+        assert host.lost == [], "the process worked at no call"
+
+
+async def test_calls_of_others_are_asked_again_and_only_who_ended_the_process_is_told_of_it() -> None:
+    async with hosting() as host:
+        await host.asked_until_it_runs()
+        sleeping = asyncio.create_task(host.ask("/sleep", "modest"))
+        await asyncio.sleep(0)  # the oldest call under way is not the one at which the process works
+        guilty = asyncio.create_task(host.ask("/exit", "greedy"))
+        await asyncio.sleep(0)
+        behind = asyncio.create_task(host.ask("/", "modest"))
+        of_the_guilty = asyncio.create_task(host.ask("/", "greedy"))
+        assert [await guilty, await of_the_guilty] == [Failed("unavailable", "its process does not run")] * 2
+        assert [await sleeping, await behind] == [Denied(403), Denied(451)]
+        assert host.lost == ["greedy"]
+
+
+async def test_a_process_that_is_busy_with_many_calls_is_not_killed() -> None:
+    """The calls behind wait for longer than a call may take."""
+    async with hosting() as host:
+        await host.asked_until_it_runs()
+        first = host.host.pid
+        assert await asyncio.gather(*(host.ask("/compute", "greedy") for _ in range(12))) == [Denied(403)] * 12
+        assert host.host.pid == first
+
+
+async def test_a_call_that_nobody_waits_for_any_more_is_still_known_to_hold_the_process() -> None:
+    async with hosting() as host:
+        await host.asked_until_it_runs()
+        call = host.caller.call("request", Request((), b"GET", b"a.test", b"/endless", b"/", route="greedy/x"))
+        assert isinstance(call, IsolatedCall)
+        call.cancel()
+        assert await host.ask("/", "modest") == Denied(451)
+        assert host.lost == ["greedy"]
+
+
+async def test_calls_fail_at_once_when_no_process_begins() -> None:
+    async with hosting() as host:
+        for _ in range(5):  # more than may be lost without an answer
+            await until(lambda: host.host.pid is not None)
+            pid = host.host.pid
+            assert pid is not None
+            _kill(pid)
+            await until(partial(_has_lost, host, pid))
+        assert await host.ask() == Failed("unavailable", "its process does not run")
+        assert await host.asked_until_it_runs() == Denied(451)
+
+
+def _has_lost(host: Host, pid: int) -> bool:
+    return host.host.pid != pid
 
 
 def _kill(pid: int) -> None:

@@ -11,17 +11,21 @@ from pathlib import Path
 import pytest
 
 from balancer.connections.hook_processes import reap, started
+from zonal_hooks.work_notes import note_file
 
 
 def test_the_process_has_its_socket_and_nothing_of_our_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZONAL_SECRET", "x")
     ours, theirs = socket.socketpair()
     with ours:
-        process = started(theirs)
+        note = note_file()
+        process = started(theirs, note)
         launch: Future[subprocess.Popen[bytes]] = Future()
         launch.set_result(process)
         try:
             assert theirs.fileno() == -1, "closed here"
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(note)
             assert os.getpgid(process.pid) == process.pid, "no signal of our terminal reaches it"
             known = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
             assert {each.partition(b"=")[0] for each in known if each} <= {b"PYTHONPATH", b"PYTHONSAFEPATH", b"PATH"}

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from balancer.connections.hook_hosts import USUAL_LIMITS, IsolatedCall
+from balancer.connections.hook_hosts import USUAL_LIMITS
+from balancer.connections.isolated_calls import IsolatedCall
 from balancer.connections.isolated_hooks import HookHosts, IsolatedCaller, IsolatedHooks, call_of
 from balancer.model.hooks import HookCode, HookRule
 from balancer.runtime.absences import NEVER_ABSENT
@@ -37,14 +38,20 @@ async def ask_until_it_runs(caller: IsolatedCaller, namespace: str) -> Verdict:
 
 
 @pytest.mark.parametrize("path", ["/endless", "/exit"])
-async def test_who_ends_the_process_of_everybody_is_kept_apart(path: str) -> None:
-    """The first time costs others some calls, and no further time does."""
+async def test_who_ends_the_process_of_everybody_is_kept_apart_and_others_only_wait(path: str) -> None:
     hosts = HookHosts((CODE,), lambda *_: None, USUAL_LIMITS, NEVER_ABSENT)
     caller = IsolatedCaller(hosts.call, RULE)
     try:
         assert await ask(caller, "modest") == Denied(451)
-        assert isinstance(await ask(caller, "greedy", path), Failed)
-        assert await ask_until_it_runs(caller, "modest") == Denied(451)
+        for greedy in ("greedy", "other"):
+            last = hosts.pids[0]
+            ends = asyncio.create_task(ask(caller, greedy, path))
+            await asyncio.sleep(0)
+            while not ends.done():
+                assert await ask(caller, "modest") == Denied(451)
+            assert isinstance(await ends, Failed)
+            assert await ask(caller, "modest") == Denied(451)
+            assert hosts.pids[0] != last
         everybody, first_apart = hosts.pids
         assert await ask_until_it_runs(caller, "greedy") == Denied(451)
         again = asyncio.create_task(ask(caller, "greedy", path))
