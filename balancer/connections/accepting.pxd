@@ -40,7 +40,8 @@ cdef class Reception:
     @cython.locals(arrival=Arrival, greetings=Greetings)
     cdef bint _shake_hands(self, AcceptedSocket connection, str peer, entry_point) except -1
     cpdef bint _is_over(self, AcceptedSocket connection, Arrival arrival, hello, choice) except -1
-    @cython.locals(greetings=Greetings, protocol=ByAlpn, handshake=TlsTransport, places=ClientPlaces, unfinished=UnfinishedHandshakes)
+    @cython.locals(greetings=Greetings, protocol=ByAlpn, handshake=TlsTransport)
+    @cython.locals(places=ClientPlaces, unfinished=UnfinishedHandshakes)
     cpdef _shake(self, AcceptedSocket connection, Arrival arrival, hello, choice, double seconds)
     @cython.locals(places=ClientPlaces, unfinished=UnfinishedHandshakes)
     cpdef _shaken(self, TlsTransport handshake, bint failed)
