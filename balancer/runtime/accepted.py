@@ -29,7 +29,7 @@ class AcceptedSocket:
         return self._descriptor
 
     def whole(self) -> socket.socket:
-        """The same connection as `socket` has it. `close` closes that, too. Raises OSError after `close`."""
+        """An object of `socket` for this connection. `close` closes that, too. Raises OSError after `close`."""
         whole = self._whole
         if whole is None:
             if self._descriptor < 0:
