@@ -170,7 +170,7 @@ simulate: $(READY)
 	@$(BIN)/python -m tests.bench.zones
 
 fleet-figures: $(READY)
-	@$(BIN)/python -m tests.bench.fleet
+	@$(BIN)/python -m typed --run -m tests.bench.fleet $(CURDIR)/docs
 
 shop-backends: $(RUNS)
 	@$(BIN)/python deploy/examples/shop/backends.py

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import fill
 
 from ingress.translation.gateway.annotations import ROUTE_ANNOTATIONS
-from ingress.translation.gateway.features import FEATURES, ROUTES_BY_PROTOCOL
+from ingress.translation.gateway.features import FEATURES, ROUTES_BY_PROTOCOL, ROUTES_WHERE_TLS_ENDS
 from tools.places import DOCS
 
 _PAGE = """\
@@ -81,7 +81,7 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   Of one request at most four Services get copies, two of them at once.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
-  youngest are not accepted.
+  youngest are not accepted. One route may have 8,192 hostnames on its listeners.
 * `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what
   the operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
 * Calls of gRPC that come in HTTP/2 go on in HTTP/2 on an HTTPRoute, too.
@@ -160,12 +160,13 @@ request that would be answered differently ([migrate.md](migrate.md#to-gateway-a
 
 Connections of TCPRoutes and TLSRoutes are streams: their bytes go to one endpoint and back, without HTTP.
 
-* A TLSRoute is found by the name in the ClientHello: exact names before wildcards, and of routes with one name the
-  oldest. The ClientHello may come in pieces and in up to 32 records, within 10 s, and may have 24 KiB. Whoever names
-  nobody, says something else or takes longer is reset.
-* With the mode `Passthrough` endpoints end TLS. With `Terminate` TLS ends here, and endpoints get what is inside;
-  no protocol is agreed on by ALPN. With a BackendTLSPolicy, connections to endpoints of such a listener, and those of a
-  TCPRoute, are TLS. Listeners of both modes and of HTTPS may stand on one port with different hostnames.
+* A TLSRoute is found by the name in the ClientHello: exact names before wildcards, and of routes with one name that
+  whose own hostname says most of it, then the oldest. The ClientHello may come in pieces and in up to 32 records,
+  within 10 s, and may have 24 KiB. Whoever names nobody, says something else or takes longer is reset.
+* With the mode `Passthrough` endpoints end TLS. With `Terminate` TLS ends here, and endpoints get what is inside; no
+  protocol is agreed on by ALPN. There a TCPRoute has every name of the listener. With a BackendTLSPolicy, connections
+  to endpoints of such a listener, and those of a TCPRoute, are TLS. Listeners of both modes and of HTTPS may stand on
+  one port with different hostnames.
 * A share without a Service that may be asked is reset at once, and so is a connection for which there is no endpoint
   or no room (`max-concurrency` counts streams). Nothing takes over a share.
 * An endpoint that refuses or does not answer is followed by another one, as long as `proxy-next-upstream-tries` and
@@ -218,7 +219,7 @@ new connections. A connection that nobody has accepted yet waits for the success
 ## Compared with others
 
 What implementations have published for v1.6, as passed core + extended tests of each conformance profile. zonal has
-never run the suite: its own 312 cases restate the tests, and
+never run the suite, which needs a cluster: own cases [restate each of its tests](gateway-suite.md), and
 [known flaws](known-flaws.md#gateway-api) lists what is missing.
 
 To have every extended feature claimed, and so tested, run the suite with the definitions of the experimental channel,
@@ -250,9 +251,8 @@ def files() -> dict[Path, str]:
 
 def markdown() -> str:
     """The text of the page."""
-    protocols = (
-        f"| {name} | {', '.join(each.value for each in kinds)} |" for name, kinds in ROUTES_BY_PROTOCOL.items()
-    )
+    kinds_of = {**ROUTES_BY_PROTOCOL, "TLS in the mode Terminate": ROUTES_WHERE_TLS_ENDS}
+    protocols = (f"| {name} | {', '.join(each.value for each in kinds)} |" for name, kinds in kinds_of.items())
     features = (f"| `{each.name}` | {each.meaning} | {each.needs.value if each.needs else ''} |" for each in FEATURES)
     annotations = fill(", ".join(f"`{name}`" for name in sorted(ROUTE_ANNOTATIONS)), 118, break_on_hyphens=False)
     return _PAGE.format(protocols="\n".join(protocols), features="\n".join(features), annotations=f"{annotations}.")

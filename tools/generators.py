@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tools import chart_keys, gateway_page, metrics_page, migration_page, module_pages, reasons_page, settings_page
+from tools import (
+    chart_keys,
+    gateway_page,
+    gateway_suite_page,
+    metrics_page,
+    migration_page,
+    module_pages,
+    reasons_page,
+    settings_page,
+)
 from tools.boards import writing
 
 Generator = Callable[[], Mapping[Path, str]]
@@ -15,6 +24,7 @@ GENERATORS: Mapping[str, Generator] = {
     "boards": writing.files,
     "chart keys": chart_keys.files,
     "gateway page": gateway_page.files,
+    "gateway suite page": gateway_suite_page.files,
     "metrics page": metrics_page.files,
     "migration page": migration_page.files,
     "module pages": module_pages.files,

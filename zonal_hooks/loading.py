@@ -125,7 +125,7 @@ def _told(path: str, error: BaseException) -> NotAHook:
     if isinstance(error, NotAHook):
         return NotAHook(f"{path}: {error}")
     line = f", line {error.lineno}" if isinstance(error, SyntaxError) else _line_told(path, error)
-    text = str(error).splitlines() or [""]
+    text = (error.msg if isinstance(error, SyntaxError) else str(error)).splitlines() or [""]
     return NotAHook(f"{path}{line}: {type(error).__name__}: {text[0][:200]}")
 
 

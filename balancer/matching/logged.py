@@ -1,4 +1,4 @@
-"""Decides which requests have a line in the access log, and in which format. No I/O."""
+"""Decides which requests and streams have a line in the access log, and in which format. No I/O."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _CASELESS, _EXPRESSION = "~*", "~"
 class LoggedRequests:
     """The rules of one model, compiled."""
 
-    __slots__ = ("_format", "_is_on", "_patterns", "_targets", "_text_format", "_unrouted")
+    __slots__ = ("_format", "_has_streams", "_is_on", "_patterns", "_targets", "_text_format", "_unrouted")
 
     def __init__(self, rules: LogRules) -> None:
         self._is_on = rules.enabled
+        self._has_streams = rules.streams
         self._unrouted = rules.unrouted
         self._targets = frozenset(text.lower().encode() for text in rules.skipped if not text.startswith(_EXPRESSION))
         self._patterns = tuple(compile_skipped(text) for text in rules.skipped if text.startswith(_EXPRESSION))
@@ -34,6 +35,10 @@ class LoggedRequests:
             return True
         target = request.raw_target
         return target.lower() not in self._targets and not any(pattern.search(target) for pattern in self._patterns)
+
+    def takes_stream(self, owner: Owner | None) -> bool:
+        """Whether a stream has a line. `owner` is None if no route took it."""
+        return self._has_streams and (self._unrouted or owner is not None)
 
     def format_for(self, process: AccessLogFormat) -> LineFormat | None:
         """The format of lines in a process that was started with this format; None keeps that."""

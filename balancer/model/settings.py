@@ -89,11 +89,12 @@ class LogEscape(Enum):
 
 
 class LogRules(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """Which requests have a line in the access log, and what it says.
+    """Which requests and streams have a line in the access log, and what it says.
 
     `format` is text with variables of nginx, empty for the format that the process was started with. `escape` is for
     `format`, and for the text format of the process. `skipped` are targets without a line, in any case; behind `~` or
-    `~*` stands a regular expression. `unrouted`: requests that no route of an Ingress serves have lines.
+    `~*` stands a regular expression. `unrouted`: requests that no route of an Ingress serves have lines. `enabled` is
+    about requests, and `streams` about streams.
     """
 
     enabled: bool = True
@@ -101,6 +102,7 @@ class LogRules(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     escape: LogEscape = LogEscape.DEFAULT
     skipped: tuple[str, ...] = ()
     unrouted: bool = True
+    streams: bool = True
 
 
 class ProxySettings(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -10,6 +10,7 @@ cdef class RetryReserve:
 cdef class RetryBudget:
     cdef public object _backend_key, _namespace
     cdef public double _saved
+    cdef public bint earns
     cdef public Py_ssize_t retries
     @cython.locals(saved=double)
     cpdef begin_request(self)

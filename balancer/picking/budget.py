@@ -68,21 +68,22 @@ class RetryReserve:
 
 
 class RetryBudget:
-    """The budget of one backend, across its changes."""
+    """The budget of one backend, across its changes. `earns`: a request adds to it, because it is not full."""
 
-    __slots__ = ("_backend_key", "_namespace", "_saved", "retries")
+    __slots__ = ("_backend_key", "_namespace", "_saved", "earns", "retries")
 
     def __init__(self, backend: Backend) -> None:
         self._backend_key = backend.key
         self._namespace = backend.namespace
         self._saved = float(AT_LEAST)
+        self.earns = True
         self.retries = 0
 
     def begin_request(self) -> None:
-        """A request came, and earns a part of a retry."""
-        if self._saved < _SAVED_MAX:
-            saved = self._saved + SHARE
-            self._saved = saved if saved < _SAVED_MAX else _SAVED_MAX  # `min` costs as much as the rest
+        """A request came, and earns a part of a retry. Nothing changes unless the backend `earns`."""
+        saved = self._saved + SHARE
+        self.earns = saved < _SAVED_MAX
+        self._saved = saved if self.earns else _SAVED_MAX
 
     def may_retry(self, in_flight: int, reserve: RetryReserve, now: float, is_over: bool = False) -> bool:
         """Whether a retry is within both bounds.
@@ -101,6 +102,7 @@ class RetryBudget:
         # What may_retry saw in the reserve may be gone since. The backend then owes the retry.
         if self._saved >= 1.0 or not reserve.take(self._namespace, self._backend_key, now):
             self._saved -= 1.0
+            self.earns = True
 
     def end_retry(self) -> None:
         """A retry is over."""

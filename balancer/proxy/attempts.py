@@ -111,15 +111,14 @@ class Attempts(ExchangeOwner):
             return context.forwarded(AttemptError(ErrorKind.OVERLOADED, Sent.NOTHING))
         load.in_flight += 1
         self._runtime = runtime
-        handshake = runtime.handshake
-        if handshake is not None:
-            handshake = succession.handshake_of(runtime, secure=context.stream.secure)
-        self._handshake = handshake
+        is_plain = runtime.handshake is None
+        self._handshake = None if is_plain else succession.handshake_of(runtime, secure=context.stream.secure)
         self._http2 = runtime.http2 or (policy.calls_in_http2 and grpc.is_call_in_http2(outgoing.request))
         if self._http2 and grpc.is_call(outgoing.request.fields):
             timing.begin_call(context, now)
         budget = runtime.budget
-        budget.begin_request()
+        if budget.earns:  # those of most backends are full, and a call would cost each request more
+            budget.begin_request()
         balancer = runtime.balancer(to.zone_policy, now)
         picker: Picker = balancer
         if to.is_held:
@@ -159,10 +158,12 @@ class Attempts(ExchangeOwner):
         method = context.outgoing.request.method
         pool = self._forwarder.pools.of(member, self._handshake, self._http2)
         stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
-        if stream is not None:
+        if stream is None:
+            self._connect()
+        elif self._destination.is_held:
             self._exchange(stream)
         else:
-            self._connect()
+            Exchange(context, self, stream).begin()  # as `_exchange` does, without a call for each request
 
     def _connect(self) -> None:
         """Begins to make a connection. Goes on when there is one, or elsewhere if that takes long."""

@@ -13,7 +13,6 @@ cdef class Noted(Memo):
     cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
     cdef public bint has_id
     cdef public bytes method, target
-    cpdef bint fits(self, str client, RequestHeadLayout request) except -1
     cpdef open(self, str client, RequestHeadLayout request)
 
 

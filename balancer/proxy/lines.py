@@ -79,15 +79,6 @@ class Noted(Memo):
         self.method = b""
         self.target = b""
 
-    def fits(self, client: str, request: RequestHead) -> bool:
-        """Whether `opening` is that of this request."""
-        return (
-            self.target == request.raw_target
-            and self.client == client
-            and self.method == request.method
-            and self.protocol == request.protocol
-        )
-
     def open(self, client: str, request: RequestHead) -> None:
         """Makes `opening` and `closing` for a request of `client`."""
         method, path = request.method.decode("ascii"), request.raw_target.decode("latin-1")
@@ -123,8 +114,14 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
         return b""
     if not note.names:
         return _first_line(json, account, seconds)
-    noted, head_bytes = noted_of(request), request.head_bytes
-    if not noted.fits(account.client, request):
+    known, head_bytes = request.repeated.logged, request.head_bytes
+    noted = known if isinstance(known, Noted) else noted_of(request)
+    if (
+        noted.target != request.raw_target
+        or noted.client != account.client
+        or noted.method != request.method
+        or noted.protocol != request.protocol
+    ):
         noted.open(account.client, request)
     request_id = account.request_id.decode("latin-1")
     if noted.has_id:

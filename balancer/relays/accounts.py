@@ -110,7 +110,7 @@ class RelayAccounting:
                 error,
             )
             self._recorder.ended(labels, seconds)
-        if self._access_log.enabled and (logged is None or logged.takes(None, None if target is None else owner)):
+        if self._access_log.enabled and (logged is None or logged.takes_stream(None if target is None else owner)):
             self._access_log.write(_record(account, end, seconds, sent, received))
 
 

@@ -7,15 +7,12 @@ a single row here. No I/O.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from math import inf, isfinite
-from operator import add, sub
+from collections.abc import MutableSequence, Sequence
+from math import inf
 from typing import NamedTuple
 
 from balancer.sharing.rows import AT, STATE, RowPlace, RowTable, Talk
-
-Column = Sequence[float]
-"""One word of each row, in the order of the things."""
+from balancer.sharing.sums import Column, added, grown, highest, is_sound
 
 
 class Layer(NamedTuple):
@@ -40,7 +37,7 @@ class RowReader:
         self._rows: list[tuple[int, ...]] = []
         self._layers: list[list[int]] = []
         self._views: dict[int, memoryview[float]] = {}  # by where the row lies, in the order of the layers
-        self._expected = array("d")
+        self._expected = b""
         self._words = array("d")
 
     def read(self, *, least: float = 0.0) -> list[Layer] | None:
@@ -58,7 +55,7 @@ class RowReader:
         for numbers in self._layers:
             end = start + len(numbers) * width
             of_column = [slice(start + place, end, width) for place in range(width)]
-            self._add(numbers, [[*map(sub, words[part], before[part])] for part in of_column[first:]])
+            self._add(numbers, [grown(words[part], before[part]) for part in of_column[first:]])
             layers.append(Layer(numbers, words[of_column[AT]], tuple(words[part] for part in of_column[STATE:first])))
             start = end
         return layers
@@ -70,21 +67,21 @@ class RowReader:
             self._begun = begun
             self._look()
         width, words = self._table.shape.words, array("d", b"".join(self._views.values()))
-        if words[::width] != self._expected:  # somebody has left a row
+        if words[::width].tobytes() != self._expected:  # somebody has left a row
             self._look()
             words = array("d", b"".join(self._views.values()))
-        return words if words[::width] == self._expected else None
+        return words if words[::width].tobytes() == self._expected else None
 
     def _may_have_grown(self, words: array[float], first: int, least: float) -> bool:
         width = self._table.shape.words
-        news = map(sub, words[first::width], self._words[first::width])
-        return max(news, default=0.0) * len(self._layers) >= least
+        news = grown(words[first::width], self._words[first::width])
+        return highest(news) * len(self._layers) >= least
 
-    def _add(self, numbers: Sequence[int], news: list[list[float]]) -> None:
+    def _add(self, numbers: Sequence[int], news: list[MutableSequence[float]]) -> None:
         _without_nonsense(news)
         for place, column in enumerate(news):
             if len(numbers) == len(self.things):
-                self.columns[place] = [*map(add, self.columns[place], column)]
+                self.columns[place] = added(self.columns[place], column)
                 continue
             sums = [*self.columns[place]]
             for number, value in zip(numbers, column, strict=True):
@@ -103,9 +100,10 @@ class RowReader:
         self._layers = [[n for n, found in enumerate(rows) if len(found) > layer] for layer in range(depth)]
         order = [(number, rows[number][layer]) for layer, numbers in enumerate(self._layers) for number in numbers]
         self._views = {row: self._table.row(row) for _, row in order}
-        self._expected = array("d", (self.things[number].tag for number, _ in order))
+        tags = array("d", (self.things[number].tag for number, _ in order))
+        self._expected = tags.tobytes()
         self._words = array("d")
-        for (row, view), tag in zip(self._views.items(), self._expected, strict=True):
+        for (row, view), tag in zip(self._views.items(), tags, strict=True):
             before = known.get(row)
             self._words.extend(before if before and before[0] == tag else view)
 
@@ -149,9 +147,9 @@ class RowWriter:
             self._words[place :: self._table.shape.words] = array("d", column)
 
 
-def _without_nonsense(news: list[list[float]]) -> None:
+def _without_nonsense(news: list[MutableSequence[float]]) -> None:
     """Makes rows 0 of which a word falls or is no number."""
-    if all(isfinite(sum(column)) and min(column) >= 0.0 for column in news):
+    if all(map(is_sound, news)):
         return  # nearly always
     wrong = [number for number, row in enumerate(zip(*news, strict=True)) if not all(0.0 <= word < inf for word in row)]
     for column, number in ((column, number) for column in news for number in wrong):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
-from operator import add
 from typing import NamedTuple
 
-from balancer.sharing.columns import Column, Layer, RowReader, RowWriter
+from balancer.sharing.columns import Layer, RowReader, RowWriter
 from balancer.sharing.rows import RowTable, Talk, tag_of
+from balancer.sharing.sums import Column, added, nearer
 
 
 class Sighted(NamedTuple):
@@ -97,8 +97,8 @@ class _Telling:
         self._talks: dict[int, Talk] = {}
         self._known: dict[int, tuple[float, ...]] = {}  # totals of things that were told before
         self._order: tuple[int, ...] = ()
-        self._seen: list[list[float]] = []
-        self._told: list[list[float]] = []
+        self._seen: list[Column] = []
+        self._told: list[Column] = []
         self._states: Sequence[Column] = ()
         self._writer = RowWriter((), table)
 
@@ -120,7 +120,7 @@ class _Telling:
             if self._order != tags:
                 by_tag = [dict(zip(tags, column, strict=True)) for column in columns]
                 columns = [[*map(each.get, self._order, repeat(0.0))] for each in by_tag]
-        self._seen = [[*map(add, before, news)] for before, news in zip(self._seen, columns, strict=True)]
+        self._seen = [added(before, news) for before, news in zip(self._seen, columns, strict=True)]
         self._left = self._parts
 
     def turn(self, now: float, states: Sequence[Column], order: tuple[int, ...]) -> None:
@@ -131,8 +131,7 @@ class _Telling:
         part = 1.0 / self._left
         self._left -= 1
         if self._left:
-            pairs = (zip(*each, strict=True) for each in zip(self._told, self._seen, strict=True))
-            self._told = [[told + (seen - told) * part for told, seen in each] for each in pairs]
+            self._told = [nearer(told, seen, part) for told, seen in zip(self._told, self._seen, strict=True)]
         else:
             self._told = self._seen
         if states is not self._states:
@@ -150,7 +149,7 @@ class _Telling:
         self._states = ()
         self._writer = RowWriter([self._talks[tag] for tag in order], self._table)
 
-    def _columns_of(self, rows: Mapping[int, tuple[float, ...]]) -> list[list[float]]:
+    def _columns_of(self, rows: Mapping[int, tuple[float, ...]]) -> list[Column]:
         nothing = (0.0,) * self._table.shape.totals
         return [[*column] for column in zip(*(rows.get(tag, nothing) for tag in self._order), strict=True)]
 

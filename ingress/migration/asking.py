@@ -17,10 +17,12 @@ import msgspec
 
 from ingress.migration.adopting import Adoption
 from ingress.migration.arguments import with_arguments
-from ingress.migration.checking import controller_review
+from ingress.migration.checking import with_controller
 from ingress.migration.cluster_controllers import ask_controller
+from ingress.migration.gateway.checked import ports_of
 from ingress.migration.judging import review
 from ingress.migration.verdicts import Review
+from ingress.objects.kinds import OPTIONAL_KINDS
 from ingress.settings.context import TranslationContext
 from ingress.sources.contract import CannotFollow, Source
 from ingress.sources.inventory import Inventory
@@ -50,17 +52,14 @@ async def check_cluster(
         asked = await ask_controller(api, context, seconds=seconds)
         controller = asked.controller
         if controller is not None:
-            context = with_arguments(context, controller, asked.tcp, given=given)
-        options = ClusterOptions(
-            configmap=context.configmap, namespaces=context.watch_namespaces, gateways=context.reads_gateways
-        )
+            context = with_arguments(context, controller, asked.ports, given=given)
+        options = ClusterOptions(configmap=context.configmap, namespaces=context.watch_namespaces, gateways=True)
         source = KubernetesSource(api, options, times=ReflectorTimes(), random=random.random)
         inventory, translation = await read_once(source, context, seconds=seconds)
     finally:
         await api.close()
     found = review(translation, inventory, context, origins={}, assumed=asked.unread)
-    reviewed = None if controller is None else controller_review(controller, asked.tcp, asked.service)
-    return msgspec.structs.replace(found, controller=reviewed)
+    return found if controller is None else with_controller(found, controller, asked.ports, asked.service)
 
 
 async def read_once(source: Source, context: TranslationContext, *, seconds: float) -> tuple[Inventory, Translation]:
@@ -70,14 +69,18 @@ async def read_once(source: Source, context: TranslationContext, *, seconds: flo
     following = asyncio.ensure_future(anext(events))
     translation: Translation | None = None
     until = asyncio.get_running_loop().time() + seconds
+    optional_until = until - seconds / 2  # an API server that says nothing about Gateway API must not end the check
     try:
         while asyncio.get_running_loop().time() < until:
             await asyncio.wait({following}, timeout=_QUIET_SECONDS)
             if following.done():
                 inventory.apply(adoption.adopted(following.result()))
                 following, translation = asyncio.ensure_future(anext(events)), None
-            elif inventory.complete:
-                translation = translation or translate(inventory, context, now_epoch_seconds=time.time())
+            elif inventory.complete and (
+                all(map(inventory.knows, OPTIONAL_KINDS)) or asyncio.get_running_loop().time() > optional_until
+            ):
+                known = msgspec.structs.replace(context, gateway_ports=ports_of(inventory))
+                translation = translation or translate(inventory, known, now_epoch_seconds=time.time())
                 if source.want(translation.wanted):
                     return inventory, translation
     finally:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ingress.migration.adopting import Adoption
-from ingress.migration.arguments import argument_reviews, with_arguments
+from ingress.migration.arguments import PORTS, PortLines, argument_findings, argument_reviews, with_arguments
 from ingress.migration.assuming import SUPPOSED, secrets_for, services_for, slices_for
 from ingress.migration.controllers import OtherController, find_controllers, find_service
 from ingress.migration.gateway.checked import ports_of
@@ -43,23 +43,24 @@ def check_dump(
     found = judged_dump(dump, known, now_epoch_seconds=now_epoch_seconds)
     if controller is None:
         return found
-    reviewed = controller_review(controller, _tcp_services(dump, controller), find_service(place, controller))
-    return msgspec.structs.replace(found, controller=reviewed)
+    return with_controller(found, controller, _port_lines(dump, controller), find_service(place, controller))
 
 
-def controller_review(
-    controller: OtherController, tcp: Mapping[str, str] | None, service: Mapping[str, Any] | None
-) -> ControllerReview:
-    """What becomes of a controller. `tcp` are the ports of its tcp-services, and `service` leads clients to it."""
-    return ControllerReview(
+def with_controller(
+    found: Review, controller: OtherController, ports: PortLines, service: Mapping[str, Any] | None
+) -> Review:
+    """`found` with what becomes of a controller. `service` leads clients to it."""
+    reviewed = ControllerReview(
         kind=controller.kind,
         namespace=controller.namespace,
         name=controller.name,
         file=controller.file,
-        arguments=argument_reviews(controller, tcp),
+        arguments=argument_reviews(controller, ports),
         service=name_of(service) if service is not None else "",
         service_fields=service_reviews(service) if service is not None else (),
     )
+    others = (*found.others, *argument_findings(controller))
+    return msgspec.structs.replace(found, controller=reviewed, others=others)
 
 
 def serving(controllers: Iterable[OtherController], context: TranslationContext) -> OtherController | None:
@@ -78,16 +79,17 @@ def as_today(
     controller = serving(find_controllers(place), context)
     if controller is None:
         return context, None
-    return with_arguments(context, controller, _tcp_services(dump, controller), given=given), controller
+    return with_arguments(context, controller, _port_lines(dump, controller), given=given), controller
 
 
-def _tcp_services(dump: Dump, controller: OtherController) -> Mapping[str, str] | None:
-    name = controller.get("tcp-services-configmap")
-    for event in dump.events:
-        for each in event.objects if isinstance(event, Replaced) else ():
-            if isinstance(each, ConfigMap) and "/".join(key_of(each)) == name:
-                return each.data
-    return None
+def _port_lines(dump: Dump, controller: OtherController) -> PortLines:
+    known = {
+        "/".join(key_of(each)): each.data
+        for event in dump.events
+        for each in (event.objects if isinstance(event, Replaced) else ())
+        if isinstance(each, ConfigMap)
+    }
+    return PortLines(*(known.get(controller.get(name)) for name in PORTS))
 
 
 def judged_dump(dump: Dump, context: TranslationContext, *, now_epoch_seconds: float) -> Review:
@@ -103,10 +105,10 @@ def translated_dump(
 ) -> tuple[Inventory, Translation]:
     """The objects of a dump and what is supposed beside them, and what zonal makes of them."""
     inventory = Inventory()
-    context = msgspec.structs.replace(context, gateway_ports=ports_of(dump.events))
     adoption = Adoption(context.ingress_class, context.controller_class)
     for event in dump.events:
         inventory.apply(adoption.adopted(event))
+    context = msgspec.structs.replace(context, gateway_ports=ports_of(inventory))
     _suppose_services(dump, inventory)
     return inventory, _translated(dump, inventory, context, now_epoch_seconds=now_epoch_seconds)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ingress.migration.arguments import PORTS, PortLines
 from ingress.migration.checking import serving
 from ingress.migration.controllers import OtherController, controllers_in, service_in
 from ingress.settings.context import TranslationContext
@@ -28,13 +29,13 @@ _SUPPOSED = "so that it runs with its defaults is taken as given"
 class AskedController(msgspec.Struct, frozen=True):
     """What a cluster says of ingress-nginx. `controller` None: it has none that serves the class.
 
-    `tcp` are the ports of its tcp-services, None without their ConfigMap, and `service` is the Service by which clients
-    reach it. `unread` are sentences that say what could not be read.
+    `ports` are the lines for its ports, and `service` is the Service by which clients reach it. `unread` are sentences
+    that say what could not be read.
     """
 
     controller: OtherController | None = None
     service: Mapping[str, Any] | None = None
-    tcp: Mapping[str, str] | None = None
+    ports: PortLines = PortLines()
     unread: tuple[str, ...] = ()
 
 
@@ -64,7 +65,8 @@ async def _asked(api: ApiServer, context: TranslationContext) -> AskedController
     try:
         path = f"/api/v1/namespaces/{published or controller.namespace}/services"
         service = service_in(await _listed(api, path, "Service"), controller)
-        return AskedController(controller, service, await _tcp_services(api, controller))
+        ports = PortLines(*[await _lines(api, controller.get(name)) for name in PORTS])
+        return AskedController(controller, service, ports)
     except _Unread as unread:
         return AskedController(controller, unread=(f"What stands beside ingress-nginx could not be read ({unread}).",))
 
@@ -81,8 +83,9 @@ async def _listed(api: ApiServer, path: str, kind: str) -> list[Mapping[str, Any
             return found
 
 
-async def _tcp_services(api: ApiServer, controller: OtherController) -> Mapping[str, str] | None:
-    namespace, _, name = controller.get("tcp-services-configmap").partition("/")
+async def _lines(api: ApiServer, full_name: str) -> Mapping[str, str] | None:
+    """The data of a ConfigMap; None if there is none."""
+    namespace, _, name = full_name.partition("/")
     if not name:
         return None
     found = await _read(api, f"/api/v1/namespaces/{namespace}/configmaps/{name}", {}, missing={})

@@ -61,7 +61,7 @@ def review(
     ours = [each for each in known if _is_checked(each, context) and is_accepted(each, classes, context=context)]
     served = frozenset("/".join(key_of(each)) for each in known if each not in ours)
     about = _by_subject(each for each in translation.findings if each.reason not in _AS_BEFORE)
-    closed = _closed_places(translation.model)
+    closed = closed_places(translation.model)
     namespace, _, name = context.configmap.partition("/")
     config_map = ("ConfigMap", namespace, name)
     reviewed = {_subject(ingress) for ingress in known} | {config_map}
@@ -175,7 +175,7 @@ def _of_services(ingress: Ingress, about: Mapping[_Subject, Sequence[Finding]]) 
         yield from (finding for finding in found if finding.severity is Severity.CLOSED)
 
 
-def _closed_places(model: RoutingModel) -> frozenset[_Place]:
+def closed_places(model: RoutingModel) -> frozenset[_Place]:
     """Every host and path whose requests answer 503 on purpose."""
     return frozenset(
         (host.name, route.path)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from ingress.findings import MORE, QUOTED_LIMIT, Finding, Severity, printable
+from ingress.findings import INSTEAD, MORE, QUOTED_LIMIT, TO_BE_SERVED, Finding, Severity, printable
 from ingress.migration.differences import ANNOTATION_DIFFERENCES, HIDDEN_VALUES, KEY_DIFFERENCES, Difference
 from ingress.migration.verdicts import NameReview, NameStanding
 from ingress.settings.table.option import NGINX_PREFIX, Option
@@ -128,9 +128,12 @@ def _by_findings(about: Sequence[Finding]) -> NameStanding:
 
 
 def _is_about(finding: Finding, name: str) -> bool:
-    """Whether a finding names an annotation or key. A name that is a word of the language counts at the beginning."""
+    """Whether a finding names an annotation or key, but not as what to write instead. A name that is a word of the
+    language counts at the beginning.
+    """
     if "-" in name:
-        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-]|\.\w)", finding.message) is not None
+        told = finding.message.partition(TO_BE_SERVED)[0].partition(INSTEAD)[0]
+        return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-]|\.\w)", told) is not None
     called = rf'(Annotation )?"?({re.escape(NGINX_PREFIX)})?{re.escape(name)}(?![\w-])'
     return re.match(called, finding.message) is not None
 

@@ -1,7 +1,7 @@
 """Says which findings are no change: ingress-nginx does the same about the same objects.
 
 One table, by the reason of the finding. Source: ingress-nginx v1.15.1, controller.go (createServers,
-getBackendServers). Does not know what a verdict is.
+getBackendServers) and annotations/authreq. Does not know what a verdict is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ AS_TODAY: Mapping[str, str] = {
     "ServiceMissing": "ingress-nginx answers 503 for a Service that does not exist, too",
     "ServicePortMissing": "ingress-nginx answers 503 for a port that the Service does not have, too",
     "Conflict": _OLDER,
+    "CanaryWithoutMain": "ingress-nginx makes no path of a canary alone, too",
+    "AuthUrlMissing": "ingress-nginx asks nobody without auth-url, too",
 }
 """Why nothing changes, as a clause, by the reason of a finding."""
 

@@ -7,10 +7,11 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from balancer.picking.failing import EndpointPlace
+from balancer.sharing.sums import Column
 from ingress.replicas.messages import FLOWS_MOST, FailureRow, FlowRow, Message
 from ingress.replicas.readiness import Health
 from ingress.replicas.recent import RecentRows
-from ingress.replicas.seen_columns import Column, SeenColumns
+from ingress.replicas.seen_columns import SeenColumns
 from ingress.replicas.zone_events import LeftZone
 
 # What is older than so many periods of its sender is unknown.

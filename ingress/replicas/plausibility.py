@@ -7,6 +7,7 @@ from itertools import product
 from operator import sub
 from typing import Final, NamedTuple
 
+from balancer.sharing.sums import grown, lowest
 from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, SeenRow, SeenTable
 from ingress.replicas.other_replica import NOTHING_SEEN, KnownTotals, OtherReplica, SeenNews
 from ingress.replicas.seen_columns import LOADS, ZONES, Columns, SeenColumns, columns_of, unpacked
@@ -80,8 +81,8 @@ def seen_news(known: KnownTotals, seen: SeenColumns, columns: Columns, requests_
     """
     if not seen.tags:
         return NOTHING_SEEN
-    news = [[*map(sub, *pair)] for pair in zip(seen.totals, known.learn(seen), strict=True)]
-    if min(map(min, news)) < 0.0:
+    news = [*map(grown, seen.totals, known.learn(seen))]
+    if min(map(lowest, news)) < 0.0:
         fallen = [number for number, row in enumerate(zip(*news, strict=True)) if min(row) < 0.0]
         for column, number in product(news, fallen):
             column[number] = 0.0

@@ -6,13 +6,16 @@ A replica tells another one of its zone about hundreds of backends twice a secon
 from __future__ import annotations
 
 import struct
+import sys
+from array import array
 from collections.abc import Iterable, Sequence
-from itertools import chain, compress, repeat
-from math import isfinite
+from functools import lru_cache
+from itertools import compress, repeat
 from operator import mul, ne, truediv
 from typing import Final, NamedTuple
 
 from balancer.sharing.peers import Seen
+from balancer.sharing.sums import Column, highest, is_sound, total
 from balancer.sharing.zone_peers import PLACES
 from ingress.replicas.messages import ROWS_MOST, MessageRefusal, MessageRefused, SeenRow, SeenTable
 
@@ -21,9 +24,8 @@ _MICROS: Final = 1_000_000.0
 _SECONDS_MOST: Final = 3600.0
 _TAGS: Final = 2**52
 _WORD_BYTES: Final = 8
-
-Column = Sequence[float]
-"""One word of each row, in the order of the things."""
+# Replicas of a zone tell of the same things, so few lists of tags come again and again. One has 32 KiB at most.
+_TAGS_KEPT: Final = 16
 
 
 class Columns(NamedTuple):
@@ -41,9 +43,9 @@ class Columns(NamedTuple):
         counts = [column for column, factor in zip(news, self.totals, strict=True) if factor == 1.0]
         times = [column for column, factor in zip(news, self.totals, strict=True) if factor != 1.0]
         most = _SECONDS_MOST * len(counts)
-        if sum(map(sum, counts)) <= requests_most and sum(map(sum, times)) <= most:
+        if sum(map(total, counts)) <= requests_most and sum(map(total, times)) <= most:
             return True  # nearly always: not even all rows together have grown by what one may grow
-        if max(map(max, counts)) > requests_most:
+        if max(map(highest, counts)) > requests_most:
             return False
         rows = zip(zip(*counts, strict=True), zip(*times, strict=True), strict=True)
         return all(sum(seconds) <= (max(requests) + 1) * most for requests, seconds in rows)
@@ -150,27 +152,41 @@ class TellingColumns:
 
 def packed(seen: SeenColumns) -> SeenTable:
     """The columns as they go on the wire."""
-    return SeenTable(_packed("Q", (seen.tags,)), _packed("d", seen.totals), _packed("d", seen.state))
+    return SeenTable(struct.pack(f"<{len(seen.tags)}Q", *seen.tags), _packed(seen.totals), _packed(seen.state))
 
 
 def unpacked(table: SeenTable) -> SeenColumns:
     """The columns in a message. Raises `MessageRefused`."""
-    tags = struct.unpack(f"<{_count(table.tags)}Q", table.tags)
-    if not 0 < len(tags) <= ROWS_MOST or len({*tags}) < len(tags) or min(tags) < 1 or max(tags) >= _TAGS:
-        raise MessageRefused(MessageRefusal.MALFORMED)
+    tags = _tags(table.tags)
     return SeenColumns(tags, _columns(len(tags), table.totals), _columns(len(tags), table.state))
 
 
-def _packed(kind: str, columns: Sequence[Column]) -> bytes:
-    words = [*chain.from_iterable(columns)]
-    return struct.pack(f"<{len(words)}{kind}", *words)
+def _packed(columns: Sequence[Column]) -> bytes:
+    words = array("d")
+    for column in columns:
+        words.extend(array("d", column))
+    return _lowest_first(words).tobytes()
+
+
+@lru_cache(maxsize=_TAGS_KEPT)
+def _tags(data: bytes) -> tuple[int, ...]:
+    tags = struct.unpack(f"<{_count(data)}Q", data)
+    if not 0 < len(tags) <= ROWS_MOST or len({*tags}) < len(tags) or min(tags) < 1 or max(tags) >= _TAGS:
+        raise MessageRefused(MessageRefusal.MALFORMED)
+    return tags
 
 
 def _columns(things: int, data: bytes) -> tuple[Column, ...]:
-    words = struct.unpack(f"<{_count(data)}d", data)
-    if len(words) % things or (words and (not isfinite(sum(words)) or min(words) < 0.0)):
+    if _count(data) % things or not is_sound(words := _lowest_first(array("d", data))):
         raise MessageRefused(MessageRefusal.MALFORMED)
     return tuple(words[start : start + things] for start in range(0, len(words), things))
+
+
+def _lowest_first(words: array[float]) -> array[float]:
+    """Turns words of this machine into those of a message, or back."""
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words
 
 
 def _count(data: bytes) -> int:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import compress, repeat
-from operator import add, mul, truediv
 from typing import Final
 
 from balancer.sharing.relay import RowRelay, Sighted
+from balancer.sharing.sums import Column, added, divided, lowest, multiplied
 from ingress.replicas.other_replica import SeenNews
-from ingress.replicas.seen_columns import Column, Columns, SeenColumns, TellingColumns
+from ingress.replicas.seen_columns import Columns, SeenColumns, TellingColumns
 
 READ_SECONDS: Final = 0.5
 """How often rows of the own workers are read."""
@@ -96,12 +96,17 @@ class SightingSharing:
         words, count = len(self._columns.state), len(sighted.tags)
         if not words:
             return ()
-        workers, sums = [0.0] * count, [[0.0] * count for _ in range(words)]
+        workers: Column = [0.0] * count
+        sums: list[Column] = [workers] * words
         for numbers, at, state in sighted.layers:
-            knows = [now - since <= _FRESH_SECONDS and last > 0.0 for since, last in zip(at, state[-1], strict=True)]
-            _add(workers, numbers, knows)
-            for column, told in zip(sums, state, strict=True):
-                _add(column, numbers, [*map(mul, told, knows)])
+            if now - lowest(at) <= _FRESH_SECONDS and lowest(state[-1]) > 0.0:  # nearly always
+                knows, told = [1.0] * len(numbers), state
+            else:
+                known = zip(at, state[-1], strict=True)
+                knows = [float(now - since <= _FRESH_SECONDS and last > 0.0) for since, last in known]
+                told = tuple(multiplied(column, knows) for column in state)
+            workers = _sums(workers, numbers, knows)
+            sums = [_sums(before, numbers, column) for before, column in zip(sums, told, strict=True)]
         return _divided(sums, workers)
 
     def _mean_states(self, up: Collection[str], now: float) -> Sequence[Column]:
@@ -115,14 +120,16 @@ class SightingSharing:
         if not self._columns.state:
             return ()
         tags = self._relay.order
-        known, sums = [0] * len(tags), [[0.0] * len(tags) for _ in self._columns.state]
+        known: Column = [0.0] * len(tags)
+        sums: list[Column] = [known] * len(self._columns.state)
         for told in self._states.values():
             columns = _newest_states(tags, [seen for _, seen in told])
-            knows = [*map(bool, columns[-1])]
-            if not all(knows):
-                columns = [[*map(mul, column, knows)] for column in columns]
-            known = [*map(add, known, knows)]
-            sums = [[*map(add, before, column)] for before, column in zip(sums, columns, strict=True)]
+            knows = [1.0] * len(tags)
+            if lowest(columns[-1]) <= 0.0:
+                knows = [*map(float, map(bool, columns[-1]))]
+                columns = [multiplied(column, knows) for column in columns]
+            known = added(known, knows)
+            sums = [*map(added, sums, columns)]
         return _divided(sums, known)
 
 
@@ -138,16 +145,17 @@ def _newest_states(tags: tuple[int, ...], told: Sequence[SeenColumns]) -> Sequen
     return [*zip(*map(newest.get, tags, repeat(nothing)), strict=True)]
 
 
-def _divided(sums: Iterable[Column], counts: Sequence[float]) -> Sequence[Column]:
+def _divided(sums: Iterable[Column], counts: Column) -> Sequence[Column]:
     """The means of which these are the sums, column by column; 0 of nothing."""
-    most = [*map(max, counts, repeat(1.0))]
-    return [[*map(truediv, column, most)] for column in sums]
+    divisors = counts if lowest(counts) >= 1.0 else [*map(max, counts, repeat(1.0))]
+    return [divided(column, divisors) for column in sums]
 
 
-def _add(sums: list[float], numbers: Sequence[int], values: Sequence[float]) -> None:
-    """Adds values to the sums with these numbers."""
+def _sums(sums: Column, numbers: Sequence[int], values: Column) -> Column:
+    """The sums after values were added to those with these numbers."""
     if len(numbers) == len(sums):
-        sums[:] = map(add, sums, values)  # nearly always: each worker knows each thing
-        return
+        return added(sums, values)  # nearly always: each worker knows each thing
+    found = [*sums]
     for number, value in zip(numbers, values, strict=True):
-        sums[number] += value
+        found[number] += value
+    return found

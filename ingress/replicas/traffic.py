@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from itertools import compress, repeat
-from operator import add, gt, lt, mul, sub
+from operator import sub
 from typing import Final
 
 from balancer.model.zones import Zone, ZoneTraffic
+from balancer.sharing.sums import Column, added, divided, is_between, lowest, nearer, scaled
 
 # Rates are averaged over so many seconds.
 _RATE_SECONDS: Final = 5.0
 # With fewer requests a second in all zones together, shares are chance.
 _RATE_LEAST: Final = 3.0
-_WHOLE: Final = 10_000
+_WHOLE: Final = 10_000.0
 # A change of a share by so many basis points is worth a new model.
 _STEP: Final = 200
 # A rate has moved if it is higher or lower by such a part of what it was, and by so many standard errors: the rates of
@@ -23,56 +25,73 @@ _HIGHER, _LOWER, _ERRORS = 1 / 4, 1 / 6, 4.0
 
 
 class Rates:
-    """The requests a second of each Service at one replica. `known` has those that are known.
+    """The requests a second at one replica of each of `services`, which are sorted: `column` has them in that order.
 
     `edition` is another number whenever one of them has moved since the edition before, or another Service is known.
     """
 
-    __slots__ = ("_at", "_seconds", "_totals", "_unmoved", "_young_seconds", "edition", "known")
+    __slots__ = ("_at", "_seconds", "_totals", "_unmoved", "_young_seconds", "column", "edition", "services")
 
     def __init__(self) -> None:
         self.edition = 0
         self._at: float | None = None
-        self._unmoved = _Unmoved({})
-        self._seconds: dict[str, float] = {}  # for which each of `known` is known
+        self._unmoved = _Unmoved((), ())
+        self._seconds: dict[str, float] = {}  # for which each of `services` is known
         self._young_seconds = 0.0  # the fewest of them
         self._totals: dict[str, int] = {}
-        self.known: dict[str, float] = {}
+        self.services: tuple[str, ...] = ()
+        self.column: Column = ()
 
     def learn(self, totals: Mapping[str, int], now: float) -> None:
         """Takes the running totals at `now`. A Service that is new begins without a rate."""
         elapsed = 0.0 if self._at is None else now - self._at
         if self._at is not None and elapsed <= 0.0:
             return
-        news = [*map(sub, totals.values(), map(self._totals.get, totals, totals.values()))]
         weight = -math.expm1(-elapsed / _RATE_SECONDS)
-        if self._young_seconds >= _RATE_SECONDS and [*totals] == [*self.known] and min(news) >= 0:  # nearly always
-            kept = map(mul, self.known.values(), repeat(1.0 - weight))
-            gained = map(mul, news, repeat(weight / elapsed))
-            self.known = dict(zip(totals, map(add, kept, gained), strict=True))
+        news = self._news_of_all(totals) if self._young_seconds >= _RATE_SECONDS else None
+        if news is not None:  # nearly always
+            self.column = nearer(self.column, scaled(news, 1.0 / elapsed), weight)
             self._young_seconds += elapsed
         else:
-            self._learn_each(zip(totals, news, strict=True), elapsed, weight)
+            self._learn_each(totals, elapsed, weight)
         self._totals = dict(totals)
         self._at = now
-        if not self._unmoved.hold(self.known):
-            self._unmoved = _Unmoved(self.known)
+        if not self._unmoved.hold(self.services, self.column):
+            self._unmoved = _Unmoved(self.services, self.column)
             self.edition += 1
 
-    def _learn_each(self, news: Iterable[tuple[str, int]], elapsed: float, weight: float) -> None:
+    def _news_of_all(self, totals: Mapping[str, int]) -> Column | None:
+        """What came of each Service; None if others were told, or a total falls."""
+        if len(totals) != len(self.services) or len(totals) != len(self._totals):
+            return None
+        after = [*map(totals.get, self.services)]
+        before = [*map(self._totals.get, self.services)]
+        if None in after or None in before:
+            return None
+        news = [*map(sub, after, before)]
+        return news if lowest(news) >= 0.0 else None
+
+    def _learn_each(self, totals: Mapping[str, int], elapsed: float, weight: float) -> None:
         """Learns about Services of which some are new. Until the window is full, the average is the mean of all that
         came.
         """
         before, rates = self._totals, self.known
         seconds = {service: max(each, self._young_seconds) for service, each in self._seconds.items()}
-        self.known = {
+        known = {
             service: (rate := rates.get(service, 0.0))
             + max(weight, elapsed / (seconds.get(service, 0.0) + elapsed)) * (new / elapsed - rate)
-            for service, new in news
-            if new >= 0 and service in before
+            for service in sorted(totals)
+            if service in before and (new := totals[service] - before[service]) >= 0
         }
-        self._seconds = {service: seconds.get(service, 0.0) + elapsed for service in self.known}
+        self.services = tuple(known)
+        self.column = [*known.values()]
+        self._seconds = {service: seconds.get(service, 0.0) + elapsed for service in known}
         self._young_seconds = min(self._seconds.values(), default=0.0)
+
+    @property
+    def known(self) -> dict[str, float]:
+        """The rates by Service."""
+        return dict(zip(self.services, self.column, strict=True))
 
     def of(self, service: str) -> float | None:
         """Requests a second of a Service; None while that is unknown."""
@@ -84,18 +103,15 @@ class _Unmoved:
 
     __slots__ = ("_highest", "_lowest", "_services")
 
-    def __init__(self, rates: Mapping[str, float]) -> None:
-        errors = [_ERRORS * math.sqrt((rate + 1.0) / _RATE_SECONDS) for rate in rates.values()]
-        self._services = [*rates]
-        self._highest = [rate + max(_HIGHER * rate, error) for rate, error in zip(rates.values(), errors, strict=True)]
-        self._lowest = [rate - max(_LOWER * rate, error) for rate, error in zip(rates.values(), errors, strict=True)]
+    def __init__(self, services: tuple[str, ...], rates: Column) -> None:
+        errors = [_ERRORS * math.sqrt((rate + 1.0) / _RATE_SECONDS) for rate in rates]
+        self._services = services
+        self._highest = [rate + max(_HIGHER * rate, error) for rate, error in zip(rates, errors, strict=True)]
+        self._lowest = [rate - max(_LOWER * rate, error) for rate, error in zip(rates, errors, strict=True)]
 
-    def hold(self, rates: Mapping[str, float]) -> bool:
+    def hold(self, services: tuple[str, ...], rates: Column) -> bool:
         """Whether these are rates of the same Services, and none has moved."""
-        if [*rates] != self._services:
-            return False
-        told = rates.values()
-        return not (any(map(gt, told, self._highest)) or any(map(lt, told, self._lowest)))
+        return services == self._services and is_between(rates, self._lowest, self._highest)
 
 
 def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]) -> dict[str, ZoneTraffic]:
@@ -104,24 +120,41 @@ def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]
     `rates` are those of all replicas, with their zones. A zone with a replica has at least one basis point. A Service
     with too few requests is left out, and so is one whose requests at some replica are unknown.
     """
-    by_zone: dict[Zone, list[dict[str, float]]] = {}
+    by_zone: dict[Zone, list[Rates]] = {}
     for zone, each in rates:
-        by_zone.setdefault(zone, []).append(each.known)
-    if not by_zone:
+        by_zone.setdefault(zone, []).append(each)
+    everybody = [each for replicas in by_zone.values() for each in replicas]
+    told = _known_to_all(everybody, frozenset(services))
+    if not told:
         return {}
-    told = sorted(frozenset(services).intersection(*(known for replicas in by_zone.values() for known in replicas)))
     columns = {
-        zone: [*map(sum, zip(*(map(known.__getitem__, told) for known in replicas), strict=True))]
-        for zone, replicas in sorted(by_zone.items())
+        zone: reduce(added, (_of(each, told) for each in replicas)) for zone, replicas in sorted(by_zone.items())
     }
-    whole = [*map(sum, zip(*columns.values(), strict=True))]
-    are_known = [each >= _RATE_LEAST for each in whole]
-    by = [_WHOLE / each for each in compress(whole, are_known)]
+    whole = reduce(added, columns.values())
+    if lowest(whole) < _RATE_LEAST:
+        are_known = [each >= _RATE_LEAST for each in whole]
+        told = tuple(compress(told, are_known))
+        columns = {zone: [*compress(column, are_known)] for zone, column in columns.items()}
+        whole = [*compress(whole, are_known)]
     parts = [
-        zip(repeat(zone), map(max, map(round, map(mul, compress(column, are_known), by)), repeat(1)), strict=False)
+        zip(repeat(zone), map(max, map(round, scaled(divided(column, whole), _WHOLE)), repeat(1)), strict=False)
         for zone, column in columns.items()
     ]
-    return dict(zip(compress(told, are_known), zip(*parts, strict=True), strict=True))
+    return dict(zip(told, zip(*parts, strict=True), strict=True))
+
+
+def _known_to_all(rates: Sequence[Rates], services: frozenset[str]) -> tuple[str, ...]:
+    """Those of `services` of which all know rates, sorted."""
+    known = rates[0].services if rates else ()
+    if all(each.services == known for each in rates) and services.issuperset(known):
+        return known  # nearly always
+    return tuple(sorted(services.intersection(*(each.services for each in rates))))
+
+
+def _of(rates: Rates, services: tuple[str, ...]) -> Column:
+    if rates.services == services:
+        return rates.column
+    return [*map(rates.known.__getitem__, services)]
 
 
 def differs(before: Mapping[str, ZoneTraffic], after: Mapping[str, ZoneTraffic]) -> bool:

@@ -104,7 +104,7 @@ class TrafficSharing:
         A replica that has just come is left out until its rates are known, so one that starts anew again and again
         makes nobody forget the requests of the others.
         """
-        known = [(Zone(up[each]), rates) for each, rates in self._rates.items() if up[each] and rates.known]
+        known = [(Zone(up[each]), rates) for each, rates in self._rates.items() if up[each] and rates.services]
         if self._used or len(known) == sum(map(bool, up.values())):
             self._waits_until = None
         elif self._waits_until is None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 
 from balancer.logs.lineformats import unknown_variables
-from ingress.findings import Finding, Findings, Report, Severity, Subject, quote
+from ingress.findings import TO_BE_SERVED, Finding, Findings, Report, Severity, Subject, quote
 from ingress.settings.near_names import suggestion
 from ingress.settings.reading import read_options
 from ingress.settings.snippet_keys import cluster_levels
@@ -81,7 +81,7 @@ def _closes(lost: _Lost, settings: ClusterSettings, report: Report) -> bool:
         return False
     report.add(
         reason="ClosedBySetting",
-        message=f"{why}: without it, {loss.text}. To be served, {lost.repair}, or name it in ignore-settings.",
+        message=f"{why}: without it, {loss.text}.{TO_BE_SERVED}{lost.repair}, or name it in ignore-settings.",
         effect="Every path of every Ingress answers 503, and so does the default backend.",
         severity=Severity.CLOSED,
     )

@@ -6,7 +6,7 @@ closing every path of everybody would be out of proportion (ADR 12). It must not
 
 from __future__ import annotations
 
-from ingress.findings import Report, Severity
+from ingress.findings import INSTEAD, Report, Severity
 from ingress.settings.snippets.levels import Level, SnippetPlace
 from ingress.settings.snippets.lexing import SnippetProblem
 from ingress.settings.snippets.reading import read_level
@@ -35,7 +35,7 @@ def _level(key: str, text: str, place: SnippetPlace, report: Report) -> Level:
                 severity=Severity.COSMETIC,
             )
         return found
-    instead = f" Instead, {found.instead}." if found.instead else ""
+    instead = f"{INSTEAD}{found.instead}." if found.instead else ""
     report.add(
         reason="NotSupported",
         message=f"{key}, {found.text}.{instead}",

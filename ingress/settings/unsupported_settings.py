@@ -52,7 +52,7 @@ _OPEN: Mapping[str, Loss] = {
     **rows(
         """proxy-stream-next-upstream proxy-stream-next-upstream-timeout proxy-stream-next-upstream-tries
         proxy-stream-responses proxy-stream-timeout""",
-        Loss(Severity.COSMETIC, "zonal serves no plain TCP"),
+        Loss(Severity.COSMETIC, "streams follow stream-idle-timeout and proxy-next-upstream-tries"),
     ),
     "app-root": Loss(Severity.COSMETIC, "only the annotation redirects, as in ingress-nginx", nothing=EMPTY),
     # No request notices.
@@ -99,7 +99,7 @@ UNSUPPORTED_SETTINGS: Mapping[str, Loss] = {**_PROTECTIVE, **_OPEN}
 """Every ConfigMap key of ingress-nginx that zonal does not support."""
 
 SATISFIED_SETTINGS = words(
-    """disable-stream-access-log client-header-buffer-size proxy-buffer-size
+    """client-header-buffer-size proxy-buffer-size
     proxy-buffers-number proxy-max-temp-file-size strict-validate-path-type"""
 )
 """Keys that ask for nothing here: zonal streams bodies without such buffers, and

@@ -11,7 +11,7 @@ import msgspec
 
 from ingress.cli.terminal.ranking import Order
 
-HELP: Final = "q ends, f fleet, s sorts, j/k scroll, space holds, +/- pace"
+HELP: Final = "q end, f fleet, s sort, j/k move, space hold, +/- pace"
 """The keys, in the last line of the view."""
 
 _SWITCHES: Final = {" ": "holds", "f": "shows_fleet"}

@@ -1,6 +1,6 @@
 """From backends of Ingresses to backendRefs, and from TLS to endpoints to BackendTLSPolicies.
 
-Asks the Services, Secrets and ConfigMaps of the dump. Does not know paths.
+Asks the Services and Secrets of the dump. Does not know paths.
 """
 
 from __future__ import annotations
@@ -44,12 +44,18 @@ class ServicePorts:
 
 
 class TlsPolicies:
-    """The BackendTLSPolicies of Services whose endpoints are spoken to over TLS, and the ConfigMaps that they need."""
+    """The BackendTLSPolicies of Services whose endpoints are spoken to over TLS, and the ConfigMaps that they need.
 
-    __slots__ = ("_documents", "_inventory", "_said")
+    `knows_secrets`: the Secrets of `inventory` are those of the cluster. `client_certificate` is the Secret, by
+    namespace and name, that the Gateway has to show to endpoints; None for none.
+    """
 
-    def __init__(self, inventory: Inventory) -> None:
+    __slots__ = ("_documents", "_inventory", "_knows_secrets", "_said", "client_certificate")
+
+    def __init__(self, inventory: Inventory, *, knows_secrets: bool = True) -> None:
         self._inventory = inventory
+        self._knows_secrets = knows_secrets
+        self.client_certificate: tuple[str, str] | None = None
         self._documents: dict[tuple[str, str], list[RawObject]] = {}
         self._said: dict[tuple[str, str], EndpointTlsOptions] = {}
 
@@ -68,7 +74,22 @@ class TlsPolicies:
         key = namespace, service
         if self._said.setdefault(key, said) != said:
             raise BackendProblem(f"Service {service} is protected in another way by another Ingress")
-        self._documents[key] = self._written(namespace, service, said)
+        documents = self._written(namespace, service, said)
+        self._show(said.secret)
+        self._documents[key] = documents
+
+    def _show(self, reference: str | None) -> None:
+        """Notes the certificate in a Secret, if there is one: a policy has no place for it, and a Gateway one place."""
+        secret = self._secret(reference) if reference is not None else None
+        if secret is None or not secret.value("tls.crt"):
+            return
+        found, shown = (secret.metadata.namespace, secret.metadata.name), self.client_certificate
+        if shown is not None and shown != found:
+            raise BackendProblem(f"a Gateway shows one certificate to all endpoints: it is that of {'/'.join(shown)}")
+        self.client_certificate = found
+
+    def _secret(self, reference: str) -> Secret | None:
+        return self._inventory.secret(*reference.split("/", 1)) if self._knows_secrets else None
 
     def _written(self, namespace: str, service: str, said: EndpointTlsOptions) -> list[RawObject]:
         documents: list[RawObject] = []
@@ -100,8 +121,8 @@ class TlsPolicies:
 
     def _authority(self, reference: str) -> str:
         """The authority in a Secret, which is no secret itself."""
-        secret: Secret | None = self._inventory.secret(*reference.split("/", 1))
+        secret = self._secret(reference)
         found = secret.value("ca.crt") if secret is not None else None
         if not found:
-            raise BackendProblem(f"Secret {reference} with ca.crt is not in the dump: write a ConfigMap with it")
+            raise BackendProblem(f"Secret {reference} with ca.crt is not in the dump: add it")
         return found.decode("ascii", "replace")

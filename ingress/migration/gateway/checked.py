@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from ingress.findings import Finding
 from ingress.migration.today import changing
@@ -10,7 +10,6 @@ from ingress.migration.verdicts import RouteReview, outcome_of
 from ingress.objects.gateway import BackendTlsPolicy, Gateway, ListenerSet
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.objects.kinds import Kind, KubernetesObject, key_of
-from ingress.sources.events import Event, Replaced
 from ingress.sources.inventory import Inventory
 
 _JUDGED: tuple[type[KubernetesObject], ...] = (
@@ -27,13 +26,10 @@ REVIEWED = frozenset(kind.kind.value for kind in _JUDGED)
 """The kinds that have verdicts."""
 
 
-def ports_of(events: Iterable[Event]) -> tuple[tuple[int, str], ...]:
-    """The ports of all listeners of a dump, each as if a port of that number were bound for it."""
-    found: set[int] = set()
-    for event in events:
-        for each in event.objects if isinstance(event, Replaced) else ():
-            if isinstance(each, Gateway | ListenerSet):
-                found.update(listener.port for listener in each.spec.listeners)
+def ports_of(inventory: Inventory) -> tuple[tuple[int, str], ...]:
+    """The ports of all listeners, each as if a port of that number were bound for it."""
+    found = {listener.port for each in inventory.of(Gateway) for listener in each.spec.listeners}
+    found |= {listener.port for each in inventory.of(ListenerSet) for listener in each.spec.listeners}
     return tuple((port, str(port)) for port in sorted(found))
 
 

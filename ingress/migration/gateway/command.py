@@ -75,6 +75,7 @@ def _moved(options: MigrateOptions) -> list[str]:
         gateway=(namespace, name),
         class_name=options.class_name,
         now_epoch_seconds=now,
+        knows_secrets=Kind.SECRET not in dump.missing,
         tcp_services=inventory.config_map(*tcp_services) if tcp_services is not None else None,
     )
     lines = [*assumed]
@@ -127,7 +128,7 @@ def _write(dump: Dump, moved: MovedDump, options: MigrateOptions, output: Path) 
         written = [
             (comments.get(key, "") if not number else "", document)
             for key in keys
-            for number, document in enumerate(moved.objects[key])
+            for number, document in enumerate(moved.objects.get(key, ()))
         ]
         yield from _file(target, written, options)
 

@@ -23,6 +23,8 @@ _MIRROR: Final = re.compile(
     r"(?:/?\$request_uri)?/?"
 )
 _HTTP_PORT: Final = 80
+_HOUR_SECONDS: Final = 3600
+_HOURS_MOST: Final = 99_999  # a number of a Duration has five digits (GEP-2257)
 
 
 def redirect_filter(targets: RedirectTargets) -> RawObject | None:
@@ -94,8 +96,16 @@ def session_of(overrides: Overrides) -> RawObject | None:
     found: RawObject = {"type": "Cookie", "sessionName": cookie.cookie}
     seconds = cookie.max_age_seconds or cookie.expires_seconds
     if seconds:
-        found |= {"absoluteTimeout": f"{seconds}s", "cookieConfig": {"lifetimeType": "Permanent"}}
+        found |= {"absoluteTimeout": _duration(seconds), "cookieConfig": {"lifetimeType": "Permanent"}}
     return found
+
+
+def _duration(seconds: int) -> str:
+    """`seconds` as a Duration of Gateway API, at most the longest one."""
+    hours, rest = divmod(seconds, _HOUR_SECONDS)
+    if hours > _HOURS_MOST:
+        return f"{_HOURS_MOST}h"
+    return "".join(f"{number}{unit}" for number, unit in ((hours, "h"), (rest, "s")) if number)
 
 
 def _cors(said: CorsSettings) -> RawObject:

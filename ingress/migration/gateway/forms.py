@@ -86,7 +86,8 @@ FIELDS: Final[Mapping[str, str]] = {
         ),
         "CORS",
     ),
-    **dict.fromkeys(("proxy-ssl-secret", "proxy-ssl-verify", "proxy-ssl-name"), "BackendTLSPolicy"),
+    "proxy-ssl-secret": "BackendTLSPolicy (ca.crt), and spec.tls.backend of the Gateway (tls.crt)",
+    **dict.fromkeys(("proxy-ssl-verify", "proxy-ssl-name"), "BackendTLSPolicy"),
 }
 """Annotations that become fields, with the field."""
 
@@ -104,7 +105,7 @@ DIFFERENCES: Final[Mapping[str, str]] = {
 ADVICE: Final[Mapping[str, str]] = {
     "auth-tls-secret": "spec.tls.frontend of a Gateway asks all clients of a port for certificates",
     "auth-url": "write a hook (docs/hooks.md) and name it by a filter ExtensionRef",
-    "configuration-snippet": "write header fields as RequestHeaderModifier and ResponseHeaderModifier",
+    "configuration-snippet": "write fields as RequestHeaderModifier and ResponseHeaderModifier, the rest as a hook",
     "custom-http-errors": "endpoints have to send their error pages themselves",
     "default-backend": "endpoints have to send their error pages themselves",
     "load-balance": "the ConfigMap sets it for every backend",
@@ -112,7 +113,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "proxy-cookie-domain": "endpoints have to know the host that clients see",
     "proxy-cookie-path": "endpoints have to know the path that clients see",
     "proxy-redirect-from": "endpoints have to know the path that clients see",
-    "ssl-passthrough": "give --enable-ssl-passthrough, or write a TLSRoute and a listener of the mode Passthrough",
+    "ssl-passthrough": "write a TLSRoute and a listener of the mode Passthrough",
     "upstream-hash-by": "sessionPersistence keeps a client at an endpoint by a cookie",
 }
 """What to write instead of annotations without a form."""

@@ -86,6 +86,21 @@ def gateway_documents(hosts: Mapping[str, HostListeners], doorway: Doorway, clas
     return [*found, *_grants(hosts, doorway)]
 
 
+def showing(documents: list[RawObject], gateway: tuple[str, str], secret: tuple[str, str]) -> list[RawObject]:
+    """`documents` with the certificate that the Gateway shows to endpoints, and the grant for its Secret."""
+    namespace, name = secret
+    reference = {"name": name, **({} if namespace == gateway[0] else {"namespace": namespace})}
+    tls = {"tls": {"backend": {"clientCertificateRef": reference}}}
+    found = [{**each, "spec": {**each["spec"], **tls}} if each["kind"] == "Gateway" else each for each in documents]
+    if namespace != gateway[0]:
+        spec = {
+            "from": [{"group": _GROUP, "kind": "Gateway", "namespace": gateway[0]}],
+            "to": [{"group": "", "kind": "Secret", "name": name}],
+        }
+        found.append(_object("ReferenceGrant", namespace, f"{gateway[1]}-shown-certificate", spec))
+    return found
+
+
 def _listeners(item: HostListeners, namespace: str) -> Iterator[RawObject]:
     hostname = {"hostname": item.host} if item.host else {}
     allowed = {"allowedRoutes": {"namespaces": allowed_namespaces(item.namespaces, namespace)}}

@@ -41,6 +41,7 @@ class Move(Enum):
 
     MOVES = "moves"
     DIFFERS = "moves, and differs"
+    JOINS = "moves into the routes of the Ingress beside it"
     IN_PART = "moves in part"
     STAYS = "stays an Ingress"
 
@@ -69,7 +70,8 @@ class MovedIngress(msgspec.Struct, frozen=True):
     """What becomes of one Ingress. `withheld` says of each path that is not written why, in a sentence.
 
     `aliases` are further names of each host, and `other_names` names that redirect to one. `https_status` is that of
-    redirects to https. `passes`: the TLS of its hosts passes to endpoints, by a TLSRoute.
+    redirects to https. `passes`: the TLS of its hosts passes to endpoints, by a TLSRoute. `joins`: it is a canary whose
+    backend stands in the routes of another Ingress.
     """
 
     namespace: str
@@ -82,10 +84,13 @@ class MovedIngress(msgspec.Struct, frozen=True):
     other_names: Mapping[str, str] = {}
     https_status: int = 308
     passes: bool = False
+    joins: bool = False
 
     @property
     def verdict(self) -> Move:
         """The verdict on the Ingress as a whole."""
+        if self.joins:
+            return Move.IN_PART if self.withheld else Move.JOINS
         if not any(each.rules for each in self.hosts):
             return Move.IN_PART if self.passes else Move.STAYS
         if self.withheld:
@@ -95,10 +100,11 @@ class MovedIngress(msgspec.Struct, frozen=True):
 
 
 class MovedCanary(msgspec.Struct, frozen=True):
-    """A canary Ingress beside a path: its rules, and its backend."""
+    """A canary Ingress beside a path: its rules, its names, and its backend."""
 
     rules: CanaryRules
     namespace: str
+    name: str
     backend: IngressBackend
 
 
@@ -107,7 +113,7 @@ class MoveContext(msgspec.Struct, frozen=True):
 
     `winners` are the Ingresses, `namespace/name`, that have each host and path. `redirected` are those that
     redirect plain HTTP, `certified` the hosts for which a Secret is named. `redirects` are the ConfigMap's settings.
-    `passed` are the Ingresses whose TLS passes, by namespace and name.
+    `passed` are the Ingresses whose TLS passes, by namespace and name. `closed` are hosts and paths that answer 503.
     """
 
     ports: ServicePorts
@@ -120,6 +126,7 @@ class MoveContext(msgspec.Struct, frozen=True):
     config_maps: Mapping[tuple[str, str], Mapping[str, str]] = {}
     redirects: Redirects = Redirects()
     passed: frozenset[tuple[str, str]] = frozenset()
+    closed: frozenset[tuple[str, str]] = frozenset()
 
     def fields(self, name: tuple[str, str]) -> Mapping[str, str] | None:
         """The fields in a ConfigMap; None: it is not known."""
@@ -183,6 +190,9 @@ class _Moving:
             winner = self._cluster.winners.get((host, path.text or "/"))
             if winner is not None and winner != f"{self._namespace}/{self._ingress.metadata.name}":
                 self._remarks.append(f"{host or '*'}{path.text} is left out: Ingress {winner} has it.")
+                continue
+            if (host, path.text or "/") in self._cluster.closed:
+                self._withheld.append(f"{host or '*'}{path.text}: the path answers 503: see zonal check.")
                 continue
             try:
                 rules += self._rules(host, path, backend)

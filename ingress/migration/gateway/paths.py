@@ -22,6 +22,8 @@ _PLAIN: Final = re.compile(r"/[A-Za-z0-9/._~%-]*")
 _BELOW: Final = re.compile(r"(?P<stem>/?[A-Za-z0-9/_~%-]*?)(?P<rest>\(/\|\$\)\(\.\*\)|/?\??\(\.\*\)|/?\.\*)\$?")
 _ANY: Final = "(?s:.*)"
 _CAPTURE: Final = re.compile(r"\$([1-9])")
+# What URLRewrite can say: a path with captures by number. nginx takes URLs, queries and variables as well.
+_REWRITTEN: Final = re.compile(r"(?:/[^?#$\s]*)?(?:\$[1-9][^?#$\s]*)*")
 _METHOD: Final = re.compile(r"/(?P<service>[A-Za-z_][\w.]*)(?:/(?P<method>[A-Za-z_]\w*))?/?")
 
 
@@ -65,6 +67,10 @@ def paths_of_host(paths: Iterable[PathText], *, has_expressions: bool) -> HostPa
 
 def path_form(path: PathText, paths: HostPaths) -> PathForm:
     """The form of a path. Raises `NoForm`."""
+    if not _REWRITTEN.fullmatch(path.rewrite):
+        is_url = path.rewrite.startswith(("http://", "https://"))
+        instead = "write a filter RequestRedirect" if is_url else "leave the path to an Ingress"
+        raise NoForm(f"rewrite-target {path.rewrite} has no form: {instead}")
     if paths is HostPaths.PLAIN:
         kind = "Exact" if path.kind == "Exact" else "PathPrefix"
         return PathForm({"type": kind, "value": path.text or "/"})

@@ -15,13 +15,13 @@ from balancer.model.redirects import HttpsRedirect
 from balancer.model.routes import PathKind
 from ingress.migration.belongings import foreign
 from ingress.migration.gateway.backends import ServicePorts, TlsPolicies
+from ingress.migration.gateway.canaries import canaries_of, canary_rules, told_canaries
 from ingress.migration.gateway.comparing import differences, probes_of
 from ingress.migration.gateway.forms import kept_annotations
-from ingress.migration.gateway.gateways import HostListeners, doorway_of, gateway_documents
+from ingress.migration.gateway.gateways import HostListeners, doorway_of, gateway_documents, showing
 from ingress.migration.gateway.moves import (
     HostRules,
     MoveContext,
-    MovedCanary,
     MovedIngress,
     move,
     paths_of,
@@ -29,12 +29,11 @@ from ingress.migration.gateway.moves import (
 from ingress.migration.gateway.paths import PathText, paths_of_host
 from ingress.migration.gateway.routes import route_documents
 from ingress.migration.gateway.streams import passed_hosts, tcp_routes, tls_routes, with_streams
-from ingress.migration.overrides import overrides_of
+from ingress.migration.judging import closed_places
 from ingress.objects.converting import decode
 from ingress.objects.gateway import Namespace
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Metadata, key_of
 from ingress.settings.context import TranslationContext
-from ingress.settings.table.canaries import CanaryRules
 from ingress.settings.table.option import NGINX_PREFIX, OWN_PREFIX
 from ingress.settings.table.redirects import Redirects
 from ingress.sources.events import Replaced, Upserted
@@ -73,18 +72,20 @@ def move_dump(
     class_name: str,
     now_epoch_seconds: float,
     tcp_services: ConfigMap | None = None,
+    knows_secrets: bool = True,
 ) -> MovedDump:
     """Moves `ours`, the Ingresses of the class that is moved. Changes `inventory` to what there is afterwards.
 
     `closed` says of Ingresses that answer 503 why. `redirects` are the settings of the ConfigMap, `tcp_services` the
-    ConfigMap of ports, None for none.
+    ConfigMap of ports, None for none. `knows_secrets`: Secrets of `inventory` are those of the cluster.
     """
     known = sorted(ours, key=key_of)
-    canaries = {key_of(each): each for each in known if _rules(each).enabled}
-    main = [each for each in known if key_of(each) not in canaries]
+    canaries = [each for each in known if canary_rules(each).enabled]
+    main = [each for each in known if each not in canaries]
     passed = passed_hosts(translation.model)
-    cluster = _cluster(inventory, translation.model, main, canaries.values(), redirects)
-    cluster = msgspec.structs.replace(cluster, passed=frozenset(passed))
+    cluster = _cluster(inventory, translation.model, main, canaries, redirects)
+    policies = TlsPolicies(inventory, knows_secrets=knows_secrets)
+    cluster = msgspec.structs.replace(cluster, passed=frozenset(passed), policies=policies)
     moved = [_with_names(move(each, cluster, closed.get(key_of(each), "")), main) for each in main]
     hosts = _hosts(moved, _certificates(main))
     doorway = doorway_of(hosts, gateway)
@@ -100,23 +101,25 @@ def move_dump(
     shared, (tls, tcp) = with_streams(gateway_documents(hosts, doorway, class_name), gateway, (tls, tcp))
     for owner, document in tls.routes:
         objects[owner].append(document)
-    policies = cluster.policies.documents()
-    written = [*shared, *policies, *_flat(objects), *(each for _, each in tcp.routes)]
+    if policies.client_certificate is not None:
+        shared = showing(shared, gateway, policies.client_certificate)
+    shared = [*shared, *policies.documents()]
+    written = [*shared, *_flat(objects), *(each for _, each in tcp.routes)]
     after = _translated(inventory, context, written, now_epoch_seconds)
     calls = {host.host for each in moved for host in each.hosts if any(rule.is_grpc for rule in host.rules)}
     probes = probes_of(_texts(moved, main), _fields(cluster), secure=certified, calls=calls)
     return MovedDump(
-        tuple(moved),
+        tuple(sorted([*moved, *told_canaries(canaries, cluster.canaries, moved)], key=_key)),
         objects,
-        [*shared, *policies],
+        shared,
         tuple(differences(translation.model, after, probes)),
         tuple(each for _, each in tcp.routes),
         tcp.withheld,
     )
 
 
-def _rules(ingress: Ingress) -> CanaryRules:
-    return overrides_of(ingress).over(CanaryRules())
+def _key(moved: MovedIngress) -> Key:
+    return moved.namespace, moved.name
 
 
 def _cluster(
@@ -136,10 +139,6 @@ def _cluster(
         for host in model.hosts
         for route in (*(() if host.default is None else (host.default,)), *host.routes)
     }
-    beside: dict[tuple[str, str], MovedCanary] = {}
-    for each in canaries:
-        for host, path, backend in paths_of(each):
-            beside.setdefault((host, path.text or "/"), MovedCanary(_rules(each), each.metadata.namespace, backend))
     redirected = frozenset(
         (host.name, route.path)
         for host in model.hosts
@@ -151,9 +150,10 @@ def _cluster(
         ServicePorts(inventory),
         TlsPolicies(inventory),
         paths={host: paths_of_host(known, has_expressions=host in expressions) for host, known in texts.items()},
-        canaries=beside,
+        canaries=canaries_of(model, canaries),
         winners=winners,
         redirected=redirected,
+        closed=closed_places(model),
         certified=frozenset(host for host, secrets in certificates.items() if secrets),
         config_maps={key_of(each): each.data for each in inventory.of(ConfigMap)},
         redirects=redirects,

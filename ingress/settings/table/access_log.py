@@ -32,6 +32,7 @@ class LogSettings(msgspec.Struct, frozen=True):
 
     disabled: bool = False
     http_disabled: bool = False
+    streams_disabled: bool = False
     default_backend: bool = True
     format: str = ""
     escape_json: bool = False
@@ -49,6 +50,7 @@ def log_rules(overrides: Overrides) -> LogRules:
         escape=LogEscape.JSON if said.escape_json else escape,
         skipped=said.skipped,
         unrouted=said.default_backend,
+        streams=not (said.disabled or said.streams_disabled),
     )
 
 
@@ -86,8 +88,9 @@ def _switch(name: str, field: str, default: str, doc: str) -> Option:
 
 
 ACCESS_LOG_OPTIONS = (
-    _switch("disable-access-log", "disabled", "false", '`"true"`: no request has a line in the access log'),
-    _switch("disable-http-access-log", "http_disabled", "false", "the same, because zonal serves no plain TCP"),
+    _switch("disable-access-log", "disabled", "false", '`"true"`: the access log has no line'),
+    _switch("disable-http-access-log", "http_disabled", "false", '`"true"`: no request has a line in the access log'),
+    _switch("disable-stream-access-log", "streams_disabled", "false", '`"true"`: no stream of TCP or TLS has one'),
     _switch(
         "enable-access-log-for-default-backend",
         "default_backend",

@@ -102,4 +102,7 @@ ROUTES_BY_PROTOCOL: Final[Mapping[str, tuple[Kind, ...]]] = {
     "TLS": (Kind.TLS_ROUTE,),
     "TCP": (Kind.TCP_ROUTE,),
 }
-"""The kinds of routes of each supported protocol, in the order of statuses."""
+"""The kinds of routes of each supported protocol, in the order of statuses. TLS is that which passes through."""
+
+ROUTES_WHERE_TLS_ENDS: Final[tuple[Kind, ...]] = (Kind.TLS_ROUTE, Kind.TCP_ROUTE)
+"""The kinds of routes of the protocol TLS in the mode Terminate: what comes out of it is TCP."""

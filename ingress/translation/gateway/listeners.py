@@ -11,7 +11,7 @@ import msgspec
 
 from ingress.objects.gateway import Gateway, ListenerSet, ListenerSpec, ListenerTlsSpec
 from ingress.objects.gateway_references import GATEWAY_GROUP
-from ingress.translation.gateway.features import ROUTES_BY_PROTOCOL
+from ingress.translation.gateway.features import ROUTES_BY_PROTOCOL, ROUTES_WHERE_TLS_ENDS
 from ingress.translation.gateway.listener_options import oldest_tls, options_problem
 from ingress.translation.gateway.standings import Problem
 
@@ -133,7 +133,8 @@ def _kinds(spec: ListenerSpec) -> tuple[tuple[str, ...], Problem | None]:
     """The kinds of routes that a listener takes, in the order in which it names them, and the problem if it names
     others.
     """
-    possible = [each.value for each in ROUTES_BY_PROTOCOL.get(spec.protocol, ())]
+    ends = spec.protocol == "TLS" and spec.tls is not None and spec.tls.mode == "Terminate"
+    possible = [each.value for each in (ROUTES_WHERE_TLS_ENDS if ends else ROUTES_BY_PROTOCOL.get(spec.protocol, ()))]
     named = spec.allowed_routes.kinds
     if not named:
         return tuple(possible), None
@@ -142,7 +143,8 @@ def _kinds(spec: ListenerSpec) -> tuple[tuple[str, ...], Problem | None]:
     taken = tuple(each for each in wanted if each in possible)
     if not unknown:
         return taken, None
-    message = f"allowedRoutes names {', '.join(unknown)}, which the protocol {spec.protocol} does not take: remove it."
+    taker = "TLS that passes through" if spec.protocol == "TLS" and not ends else f"the protocol {spec.protocol}"
+    message = f"allowedRoutes names {', '.join(unknown)}, which {taker} does not take: remove it."
     return taken, Problem("InvalidRouteKinds", message)
 
 

@@ -1,6 +1,6 @@
 """From TLSRoutes and TCPRoutes to relay claims: which connections of which listener go to which Services.
 
-Of routes that ask for one name of a listener the oldest has it, as long as it exists.
+Of routes that have one name of a listener, that whose hostname says most of it has it, and of equals the oldest.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.translation.claims import BranchClaim, RelayClaim
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
+from ingress.translation.gateway.attaching import hostnames_of
+from ingress.translation.gateway.hostnames import nearness
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort, plain
@@ -42,7 +44,7 @@ def relay_claims(
     `relaying` are the listeners for streams, by key. `ways` are by Gateway, `overrides` what annotations of routes set,
     `zones` the policies of zones.
     """
-    found: dict[tuple[str, str], RelayClaim] = {}
+    found: dict[tuple[str, str], tuple[int, RelayClaim]] = {}
     for read in routes:
         if not isinstance(read.route, (TlsRoute, TcpRoute)):
             continue
@@ -52,14 +54,14 @@ def relay_claims(
                 continue
             claim = None
             for name in attachment.hostnames if listener.spec.protocol == "TLS" else ("",):
-                if (listener.key, name) not in found:
+                near = nearness(hostnames_of(read.route), name)
+                if (listener.key, name) not in found or found[listener.key, name][0] < near:
                     claim = claim or _claim(
                         read, settings, ways[listener.gateway], overrides, listener=listener, zones=zones
                     )
-                    found[listener.key, name] = msgspec.structs.replace(
-                        claim, name=name, configuration=listener.configuration
-                    )
-    return tuple(found[key] for key in sorted(found))
+                    named = msgspec.structs.replace(claim, name=name, configuration=listener.configuration)
+                    found[listener.key, name] = near, named
+    return tuple(found[key][1] for key in sorted(found))
 
 
 def _claim(

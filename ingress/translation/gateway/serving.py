@@ -24,8 +24,9 @@ from ingress.sources.events import BoundPort
 from ingress.translation.claims import Claim, HostClaim
 from ingress.translation.desired import EntryParts
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
+from ingress.translation.gateway.attaching import hostnames_of
 from ingress.translation.gateway.conditions import service_expression
-from ingress.translation.gateway.hostnames import normal
+from ingress.translation.gateway.hostnames import nearness, normal
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.memory import GatewayMemory
 from ingress.translation.gateway.own_ports import left_over_configuration
@@ -224,11 +225,12 @@ class _Making:
     def _host(
         self, listener: ReadListener, place: Name, reads: list[ReadRoute], shared: tuple[object, ...]
     ) -> HostClaim:
-        """The host at a place. `reads` are its routes, which come by age."""
+        """The host at a place. `reads` are its routes by age. Whose hostname says more of the name counts before."""
         said = list(map(self._said, reads)) if self._overrides else None
 
         def make() -> HostClaim:
-            return _host(listener, place[1], _in_order([self._of(each, listener) for each in reads]))
+            by_hostname = sorted(reads, key=lambda each: -nearness(hostnames_of(each.route), place[1]))
+            return _host(listener, place[1], _in_order([self._of(each, listener) for each in by_hostname]))
 
         return self._memory.hosts.of(place, (reads, said, shared), make)
 

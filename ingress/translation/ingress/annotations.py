@@ -13,7 +13,7 @@ import msgspec
 from balancer.model.edits import ResponseRule
 from balancer.model.gates import GateRule
 from balancer.model.policies import Affinity, RoutePolicy
-from ingress.findings import Report, Severity
+from ingress.findings import TO_BE_SERVED, Report, Severity
 from ingress.objects.kinds import Ingress
 from ingress.settings.reading import RefusedValue, read_options
 from ingress.settings.table.access import AccessOptions, BasicAuthOptions
@@ -187,7 +187,7 @@ def _note_forbidden(annotations: Mapping[str, str], settings: ClusterSettings, *
     effect = _CANARY_CLOSED if canary else _PATHS_CLOSED
     found = tuple(forbidden(annotations, settings.annotation_policy))
     for _, why in found:
-        message = f"{why} To be served, remove it."
+        message = f"{why}{TO_BE_SERVED}remove it."
         report.add(reason="ForbiddenAnnotation", message=message, effect=effect, severity=Severity.CLOSED)
     return bool(found)
 

@@ -11,7 +11,7 @@ from itertools import islice
 
 import msgspec
 
-from ingress.findings import Report, Severity, quote
+from ingress.findings import TO_BE_SERVED, Report, Severity, quote
 from ingress.settings.near_names import near
 from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.table.whole import INGRESS_OPTIONS
@@ -64,7 +64,7 @@ class Refusals:
             self._say("IgnoredByOperator", message, f"Requests are served, but {loss.text}.", loss.severity)
         else:
             self.paths.append(name)
-            message = f"{why}: without it, {loss.text}. To be served, {repair}."
+            message = f"{why}: without it, {loss.text}.{TO_BE_SERVED}{repair}."
             self._say("ClosedByAnnotation", message, self._closed_effect, Severity.CLOSED)
 
     def note_unknown(self, name: str, meant: str) -> None:

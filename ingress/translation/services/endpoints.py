@@ -22,6 +22,7 @@ from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.zones import checked_zone, labels_of, zone_of
 
 _FAMILIES = ("IPv4", "IPv6")
+_IS_LOCAL = "is a loopback, link-local, multicast, reserved or metadata address"
 
 _NO_HINTS = EndpointHints()
 
@@ -214,15 +215,16 @@ def _judge(text: str, address_type: str) -> tuple[str, str | None]:
     if canonical == text:
         canonical = text  # one string less for each of thousands of endpoints
     if is_forbidden_endpoint(address):
-        return canonical, "is a loopback, link-local, multicast, reserved or metadata address"
+        return canonical, _IS_LOCAL
     return canonical, None
 
 
 def _refuse(endpoint: SliceEndpoint, problem: str, *, report: Report) -> None:
     address = endpoint.addresses[0] if endpoint.addresses else ""
+    instead = ", or permit it by --allow-local-endpoints" if problem == _IS_LOCAL else ""
     report.add(
         reason="EndpointRefused",
-        message=f"Address {quote(address)} {problem}: correct the slice.",
+        message=f"Address {quote(address)} {problem}: correct the slice{instead}.",
         severity=Severity.DEGRADED,
         effect="The endpoint is not used.",
     )

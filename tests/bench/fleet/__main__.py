@@ -1,6 +1,6 @@
 """Simulates and measures, prints the page, and writes it to the docs.
 
-With two numbers, of replicas and of backends, it prints the cost of these alone.
+The page goes to the folder that is given. With two numbers, of replicas and of backends, it prints their cost alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ from tests.bench.zones.measures import SETTLING_SECONDS, Measures, measure
 from tests.bench.zones.routers import Adaptive, RandomBelow, Turns, TwoChoices
 from tests.bench.zones.scenarios import Phase, Scenario
 from tests.bench.zones.simulation import MakeRouter, replay, requests
-
-DOCS = Path(__file__).parents[3] / "docs"
 
 _UNEVEN = (0.6, 0.2, 0.2)
 SCENARIOS = (
@@ -45,7 +43,7 @@ def main() -> None:
     costs = [cost(backends, replicas) for backends in BACKENDS for replicas in REPLICAS]
     told = page(adaptive, proportional, costs)
     print(told)
-    (DOCS / "fleet-figures.md").write_text(told, encoding="utf-8")
+    (Path(*sys.argv[1:]) / "fleet-figures.md").write_text(told, encoding="utf-8")
 
 
 def _measured(scenario: Scenario, makers: dict[str, MakeRouter], *, since: float = 0.0) -> dict[str, Measures]:

@@ -39,8 +39,9 @@ _COST: Final = f"""
 One replica converses for ten seconds over TLS on loopback with the others, which another process plays. Replicas are
 in three zones, and there are {NAMESPACES} namespaces. A backend counts that is under `adaptive` and `proportional` at
 once and has requests in every half second: others cost nearly nothing. *Core* is the share of one core that the control
-process of the replica spends, with all that it does for the exchange: it reads counters of workers and writes to them
-what others saw. Dollars are for bytes between zones of all replicas, at ${DOLLARS_A_GIGABYTE} for 10^9 bytes.
+process of the replica spends on the compiled build, with all that it does for the exchange: it reads counters of
+workers and writes to them what others saw. Dollars are for bytes between zones of all replicas, at
+${DOLLARS_A_GIGABYTE} for 10^9 bytes.
 
 | replicas | busy backends | sent in the zone | sent to other zones | core | a month, all replicas |
 |---|---|---|---|---|---|

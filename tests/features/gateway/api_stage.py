@@ -156,15 +156,14 @@ class ApiGatewayStage(GatewayStage):
         self._shown = wanted
 
     def patch_status(self, change: Json) -> None:
-        """Another controller adds conditions."""
+        """Another controller adds conditions, or entries of its own."""
         kind, _, place = change["patchStatus"].partition(" ")
         namespace, _, name = place.partition("/")
         known = self.server.get(kind, namespace, name)
         assert known is not None
         status = known.get("status", {})
-        self.server.put(
-            {**known, "status": {**status, "conditions": [*status.get("conditions", []), *change["conditions"]]}}
-        )
+        added = {name: [*status.get(name, []), *said] for name, said in change.items() if name != "patchStatus"}
+        self.server.put({**known, "status": {**status, **added}})
 
     async def judged(self, judge: Callable[[list[Json]], list[str]]) -> list[str]:
         deadline = time.monotonic() + self.patience_seconds
@@ -227,6 +226,7 @@ class ApiGatewayStage(GatewayStage):
             if set(found) & {each["value"] for each in others}:
                 yield f"{place} and {other} share {found}"
         types = {each["type"] for each in status.get("conditions", ())}
+        types |= {each["controllerName"] for each in status.get("ancestors", ())}
         yield from (f"{place}: {each} is gone" for each in expected.get("foreign", ()) if each not in types)
 
     def _service_problems(self, expected: Json) -> Iterator[str]:

@@ -42,6 +42,7 @@ class Case(msgspec.Struct, frozen=True):
     requests: list[Json] = []
     status: list[Json] = []
     then: list[Step] = []
+    source: str = ""
 
     @property
     def group(self) -> str:

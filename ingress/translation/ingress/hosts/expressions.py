@@ -161,7 +161,8 @@ def _closed(claim: PlaceClaim, closing: str) -> PlaceClaim:
 def _note_refused(claim: PlaceClaim, problem: str, begins: str, report: Report) -> None:
     report.add(
         reason="ExpressionRefused",
-        message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
+        message=f"The {claim.place} cannot be carried out as a regular expression ({problem}): write it as RE2 has it,"
+        " or as other paths.",
         effect=f"Requests that it may match answer 503: those that begin with {quote(begins)}.",
         severity=Severity.CLOSED,
     )

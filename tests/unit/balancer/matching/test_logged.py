@@ -55,3 +55,11 @@ def test_a_format_of_the_operator_is_for_every_process_and_an_escape_for_text() 
     escaped = LoggedRequests(LogRules(escape=LogEscape.JSON))
     assert escaped.format_for(AccessLogFormat.JSON) is None
     assert escaped.format_for(AccessLogFormat.UPSTREAMINFO) is not None
+
+
+def test_streams_and_requests_are_left_out_apart() -> None:
+    quiet = LoggedRequests(LogRules(streams=False))
+    assert not quiet.takes_stream(builders.owner())
+    assert quiet.takes(None, builders.owner())
+    assert LoggedRequests(LogRules(enabled=False)).takes_stream(builders.owner())
+    assert not LoggedRequests(LogRules(unrouted=False)).takes_stream(None)

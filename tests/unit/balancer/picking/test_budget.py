@@ -27,6 +27,10 @@ def spend(budget: RetryBudget, reserve: RetryReserve, *, now: float = 0.0, most:
     return count
 
 
+def earns(budget: RetryBudget) -> bool:
+    return budget.earns
+
+
 def emptied() -> RetryReserve:
     """A reserve that has nothing for anybody at time 0."""
     reserve = RetryReserve()
@@ -62,6 +66,18 @@ def test_requests_save_up_for_a_failure_but_not_without_end() -> None:
     for _ in range(100_000):
         budget.begin_request()
     assert spend(budget, emptied()) == 100
+
+
+def test_a_full_budget_earns_nothing_until_a_retry_takes_from_it() -> None:
+    budget, reserve = budget_of(), emptied()
+    requests = 0
+    while earns(budget):
+        budget.begin_request()
+        requests += 1
+    assert requests == pytest.approx((100 - AT_LEAST) / 0.2, abs=1)
+    budget.begin_retry(reserve, 0.0)
+    assert earns(budget)
+    assert spend(budget, reserve) == 99
 
 
 def test_an_idle_backend_has_a_share_of_the_reserve_again_and_again() -> None:

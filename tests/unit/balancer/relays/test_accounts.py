@@ -42,7 +42,7 @@ async def test_bytes_to_another_zone_cost_what_the_operator_says() -> None:
 
 async def test_the_operator_may_want_no_lines() -> None:
     async with ScriptedEndpoint(echo) as endpoint:
-        quiet = msgspec.structs.replace(to(endpoint), proxy=ProxySettings(log=LogRules(enabled=False)))
+        quiet = msgspec.structs.replace(to(endpoint), proxy=ProxySettings(log=LogRules(streams=False)))
         async with relaying(quiet) as scene:
             reader, writer = await scene.connect()
             writer.write(b"1")

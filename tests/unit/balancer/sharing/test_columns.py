@@ -62,7 +62,7 @@ def test_a_row_that_makes_no_sense_is_ignored(memory: bytearray) -> None:
     for talk, news in zip(talks, ((math.nan, 1.0), (-1.0, 1.0), (2.0, 1.0)), strict=True):
         talk.tell((0.5,), 1.1, news)
     control.read()
-    assert control.columns == [[0.0, 0.0, 2.0], [0.0, 0.0, 1.0]]
+    assert [*map(list, control.columns)] == [[0.0, 0.0, 2.0], [0.0, 0.0, 1.0]]
 
 
 def test_a_process_that_is_gone_is_heard_no_longer_and_others_are(memory: bytearray) -> None:

@@ -14,7 +14,7 @@ from ingress.migration.verdicts import IngressOutcome, NameStanding
 from ingress.sources.contract import CannotFollow, Wanted
 from ingress.sources.events import Event, SourceFindings
 from tests.fakes.apiserver import ApiServer
-from tests.integration.manifests import endpoint_slice, ingress_class, service
+from tests.integration.manifests import Document, endpoint_slice, ingress_class, service
 from tests.unit.ingress.migration.dumped import CONTEXT, PlacedEndpoint, controller, nginx, of, settings
 
 pytestmark = pytest.mark.large
@@ -80,3 +80,25 @@ class _Silent:
 async def test_a_cluster_that_does_not_answer_is_said() -> None:
     with pytest.raises(CannotFollow, match="within 0 s"):
         await read_once(_Silent(), msgspec.structs.replace(CONTEXT), seconds=0.0)
+
+
+async def test_listeners_of_a_cluster_stand_on_their_ports(tmp_path: Path) -> None:
+    gateway: Document = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": "front", "namespace": "shop"},
+        "spec": {"gatewayClassName": "any", "listeners": [{"name": "http", "port": 80, "protocol": "HTTP"}]},
+    }
+    gateway_class: Document = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": "any"},
+        "spec": {"controllerName": "other.example/controller"},
+    }
+    async with ApiServer() as server:
+        server.custom = frozenset({("v1", "GatewayClass"), ("v1", "Gateway")})
+        for document in (nginx("web"), service("cart"), gateway_class, gateway):
+            server.put(document)
+        kubeconfig = server.write_kubeconfig(tmp_path / "kubeconfig")
+        found = await check_cluster(kubeconfig, LOCAL, seconds=30.0)
+    assert [(each.name, each.verdict) for each in found.routes] == [("front", IngressOutcome.WORKS)]

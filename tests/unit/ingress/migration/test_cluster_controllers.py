@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ingress.migration.arguments import PortLines
 from ingress.migration.cluster_controllers import AskedController, ask_controller
 from ingress.sources.kubernetes.api import ApiServer as Api
 from tests.fakes.apiserver import ApiServer
@@ -50,7 +51,11 @@ async def test_it_is_found_on_the_last_page_with_its_service_and_its_ports(tmp_p
     assert asked.controller is not None
     assert (asked.controller.kind, asked.controller.namespace, asked.controller.file) == ("Deployment", "zz", "")
     assert asked.service is not None
-    assert (asked.service["metadata"]["name"], asked.tcp, asked.unread) == ("front", {"22": "git/ssh:22"}, ())
+    assert (asked.service["metadata"]["name"], asked.ports, asked.unread) == (
+        "front",
+        PortLines({"22": "git/ssh:22"}),
+        (),
+    )
 
 
 async def test_one_of_another_class_is_not_it(tmp_path: Path) -> None:
@@ -63,7 +68,7 @@ async def test_a_controller_in_a_daemon_set_without_a_map_of_ports(tmp_path: Pat
     async with cluster(tmp_path, nginx) as (_, api):
         asked = await ask_controller(api, CONTEXT, seconds=30.0)
     assert asked.controller is not None
-    assert (asked.controller.kind, asked.tcp, asked.service, asked.unread) == ("DaemonSet", None, None, ())
+    assert (asked.controller.kind, asked.ports, asked.service, asked.unread) == ("DaemonSet", PortLines(), None, ())
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,9 @@ def test_a_name_without_a_finding_stands_as_the_tables_say(name: str, value: str
         (finding("proxy-read-timeout is too long.", Severity.CLOSED, "ClosedByAnnotation"), REFUSED),
         (finding("proxy-read-timeout is large.", Severity.DEGRADED, "ValueCapped"), DIFFERS),
         (finding("x-proxy-read-timeout is large."), SAME),
+        # Of another annotation, with this one as what to write instead.
+        (finding("server-snippet: line 1. To be served, use the annotation proxy-read-timeout."), SAME),
+        (finding("http-snippet: line 1. Instead, use proxy-read-timeout."), SAME),
         (finding("The object in proxy-read-timeout.yaml is twice."), SAME),
     ],
 )

@@ -37,3 +37,8 @@ def test_what_an_ingress_of_another_controller_wins_is_a_change() -> None:
 def test_other_findings_are_changes(other: Finding) -> None:
     assert changing([other]) == (other,)
     assert same([other]) == ()
+
+
+@pytest.mark.parametrize("reason", ["CanaryWithoutMain", "AuthUrlMissing"])
+def test_what_an_annotation_does_for_nobody_is_no_change(reason: str) -> None:
+    assert because(finding(reason, kind="Ingress"))

@@ -116,8 +116,8 @@ def test_answers_of_a_zone_are_carried_as_well() -> None:
     assert table is not None
     zones = unpacked(table)
     assert zones.tags == (TAG,)
-    assert zones.totals[0] == (3.0,)
-    assert zones.totals[-1] == (0.25,)
+    assert [*zones.totals[0]] == [3.0]
+    assert [*zones.totals[-1]] == [0.25]
     assert zones.state == ()
     sharing.hear("other", news_of(zones), 3.0)
     sharing.turn(3.0, up={"other"}, counts=True)

@@ -58,3 +58,30 @@ def test_what_nobody_verifies_or_nobody_has_is_a_problem(said: EndpointTlsOption
     with pytest.raises(BackendProblem):
         policies.protect("shop", "web", said)
     assert policies.documents() == []
+
+
+def test_the_certificate_of_the_secret_is_one_for_all_services() -> None:
+    both = {"ca.crt": "PEM", "tls.crt": "PEM", "tls.key": "KEY"}
+    policies = TlsPolicies(
+        inventory(Secret(Metadata("ca", "shop"), string_data=both), Secret(Metadata("other", "shop"), string_data=both))
+    )
+    policies.protect("shop", "web", TLS)
+    policies.protect("shop", "api", TLS)
+    assert policies.client_certificate == ("shop", "ca")
+    with pytest.raises(BackendProblem, match="it is that of shop/ca"):
+        policies.protect("shop", "third", EndpointTlsOptions(EndpointScheme.HTTPS, "shop/other", verify=True, name="a"))
+    assert len(policies.documents()) == 4
+
+
+def test_an_authority_alone_is_shown_to_nobody() -> None:
+    policies = TlsPolicies(inventory(Secret(Metadata("ca", "shop"), string_data={"ca.crt": "PEM"})))
+    policies.protect("shop", "web", TLS)
+    assert policies.client_certificate is None
+
+
+def test_a_secret_that_the_check_supposes_is_nobodys_authority() -> None:
+    supposed = inventory(Secret(Metadata("ca", "shop"), string_data={"ca.crt": "PEM", "tls.crt": "PEM"}))
+    policies = TlsPolicies(supposed, knows_secrets=False)
+    with pytest.raises(BackendProblem, match="is not in the dump"):
+        policies.protect("shop", "web", TLS)
+    assert policies.client_certificate is None

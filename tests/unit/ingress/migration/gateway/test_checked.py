@@ -8,6 +8,7 @@ from typing import Any
 from ingress.migration.gateway.checked import ports_of
 from ingress.migration.texts import as_text
 from ingress.migration.verdicts import IngressOutcome
+from ingress.sources.inventory import Inventory
 from tests.integration.manifests import service
 from tests.unit.ingress.migration.dumped import checked, nginx
 
@@ -50,4 +51,4 @@ def test_a_dump_without_gateways_has_none(tmp_path: Path) -> None:
 
 
 def test_without_events_there_are_no_ports() -> None:
-    assert ports_of(()) == ()
+    assert ports_of(Inventory()) == ()

@@ -85,3 +85,13 @@ def test_a_cookie_becomes_a_session() -> None:
     found = session_of(said(affinity="cookie", session_cookie_name="s", session_cookie_max_age="60"))
     assert found is not None
     assert (found["sessionName"], found["absoluteTimeout"]) == ("s", "60s")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "duration"),
+    [("3600", "1h"), ("172800", "48h"), ("86461", "24h61s"), ("400000000", "99999h")],
+)
+def test_a_long_session_is_a_duration_that_gateway_api_accepts(seconds: str, duration: str) -> None:
+    found = session_of(said(affinity="cookie", session_cookie_max_age=seconds))
+    assert found is not None
+    assert found["absoluteTimeout"] == duration

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingress.migration.gateway.gateways import HostListeners, doorway_of, gateway_documents, listener_name
+from ingress.migration.gateway.gateways import HostListeners, doorway_of, gateway_documents, listener_name, showing
 
 GATEWAY = ("zonal", "gw")
 
@@ -52,3 +52,17 @@ def test_more_hosts_than_a_gateway_has_listeners_stand_in_sets_of_their_namespac
 
 def test_listeners_have_valid_names() -> None:
     assert listener_name("*.a.test", "https") == "https-wildcard.a.test"
+
+
+def test_the_certificate_that_endpoints_see_stands_in_the_gateway_with_a_grant() -> None:
+    documents = gateway_documents({}, doorway_of({}, GATEWAY), "zonal")
+    (gateway, grant) = showing(documents, GATEWAY, ("shop", "client"))[1:]
+    assert gateway["spec"]["tls"] == {"backend": {"clientCertificateRef": {"name": "client", "namespace": "shop"}}}
+    assert grant["metadata"]["namespace"] == "shop"
+    assert grant["spec"]["to"] == [{"group": "", "kind": "Secret", "name": "client"}]
+
+
+def test_a_secret_beside_the_gateway_needs_no_grant() -> None:
+    documents = gateway_documents({}, doorway_of({}, GATEWAY), "zonal")
+    (gateway,) = showing(documents, GATEWAY, ("zonal", "client"))[1:]
+    assert gateway["spec"]["tls"] == {"backend": {"clientCertificateRef": {"name": "client"}}}

@@ -52,6 +52,12 @@ def test_a_path_of_another_ingress_is_left_out() -> None:
     assert "Ingress shop/other has it" in found.remarks[0]
 
 
+def test_a_path_that_answers_503_is_not_written() -> None:
+    found = moved("/a", cluster={"closed": frozenset({("shop.test", "/a")})})
+    assert found.verdict is Move.STAYS
+    assert found.withheld == ("shop.test/a: the path answers 503: see zonal check.",)
+
+
 def test_a_redirect_needs_a_certificate() -> None:
     place = ("shop.test", "/")
     found = moved(cluster={"redirected": frozenset({place})})
@@ -65,7 +71,7 @@ def test_a_redirect_needs_a_certificate() -> None:
 
 def canary(**said: Any) -> dict[str, Any]:
     backend = IngressBackend(ServiceReference("next", ServicePortReference(number=80)))
-    return {"canaries": {("shop.test", "/"): MovedCanary(CanaryRules(True, **said), "shop", backend)}}
+    return {"canaries": {("shop.test", "/"): MovedCanary(CanaryRules(True, **said), "shop", "next", backend)}}
 
 
 def test_a_canary_becomes_weights_and_conditions() -> None:

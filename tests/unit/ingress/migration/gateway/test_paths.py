@@ -76,3 +76,17 @@ def test_paths_of_calls_are_methods() -> None:
     assert method_form(text("/shop.Cart/Add")) == {"method": {"service": "shop.Cart", "method": "Add"}}
     with pytest.raises(NoForm, match="no method of gRPC"):
         method_form(text("/a/b/c"))
+
+
+@pytest.mark.parametrize(
+    ("rewrite", "instead"),
+    [
+        ("https://new.test/$1", "write a filter RequestRedirect"),
+        ("/$rest", "leave the path to an Ingress"),
+        ("/$1?old=1", "leave the path to an Ingress"),
+        ("new/$1", "leave the path to an Ingress"),
+    ],
+)
+def test_a_rewrite_that_is_no_path_with_numbers_has_no_form(rewrite: str, instead: str) -> None:
+    with pytest.raises(NoForm, match=instead):
+        path_form(text("/old/(.*)", rewrite), HostPaths.PREFIXES)

@@ -15,8 +15,9 @@ from ingress.settings.values import InvalidValue
     ("data", "expected"),
     [
         ({}, LogRules()),
-        ({"disable-access-log": "true"}, LogRules(enabled=False)),
+        ({"disable-access-log": "true"}, LogRules(enabled=False, streams=False)),
         ({"disable-http-access-log": "true"}, LogRules(enabled=False)),
+        ({"disable-stream-access-log": "true"}, LogRules(streams=False)),
         ({"enable-access-log-for-default-backend": "false"}, LogRules(unrouted=False)),
         ({"log-format-escape-json": "true", "log-format-escape-none": "true"}, LogRules(escape=LogEscape.JSON)),
         ({"log-format-escape-none": "true"}, LogRules(escape=LogEscape.NONE)),

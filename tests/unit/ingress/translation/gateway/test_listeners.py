@@ -15,6 +15,8 @@ CERTIFICATE = {"certificateRefs": [{"name": "cert"}]}
 def test_a_listener_takes_the_routes_of_its_protocol() -> None:
     assert read_one().kinds == ("HTTPRoute", "GRPCRoute")
     assert read_one(protocol="TCP", port=9000).kinds == ("TCPRoute",)
+    assert read_one(protocol="TLS", tls={"mode": "Passthrough"}).kinds == ("TLSRoute",)
+    assert read_one(protocol="TLS", tls={"mode": "Terminate"}).kinds == ("TLSRoute", "TCPRoute")
     assert read_one(allowedRoutes={"kinds": [{"kind": "GRPCRoute"}]}).kinds == ("GRPCRoute",)
     named = {"kinds": [{"kind": "GRPCRoute"}, {"kind": "HTTPRoute"}, {"kind": "GRPCRoute"}]}
     assert read_one(allowedRoutes=named).kinds == ("GRPCRoute", "HTTPRoute")

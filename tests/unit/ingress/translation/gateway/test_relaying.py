@@ -66,6 +66,19 @@ def test_the_oldest_route_has_a_name() -> None:
     ]
 
 
+def test_a_route_whose_hostname_says_more_of_a_name_has_it_though_it_is_younger() -> None:
+    old = tls_route("z", "*.test", created="2026-01-01T00:00:00Z")
+    young = tls_route("a", "a.test", created="2026-01-02T00:00:00Z")
+    listening = gateway({**PASS, "hostname": "a.test"})
+    assert [(each.name, each.owner.name) for each in relays(listening, young, old)] == [("a.test", "a")]
+
+
+def test_a_tcp_route_has_every_name_of_a_listener_where_tls_ends() -> None:
+    (relay,) = relays(gateway(END), CERT, stream("TCPRoute", "r"))
+    assert (relay.name, relay.owner.kind, relay.ends_tls) == ("a.test", "TCPRoute", True)
+    assert relays(gateway(PASS), stream("TCPRoute", "r")) == ()
+
+
 def test_listeners_that_end_and_pass_tls_stand_beside_each_other() -> None:
     passing = {**PASS, "hostname": "b.test"}
     model = shown(gateway(passing, END), CERT, tls_route("r", "a.test", "b.test")).model
