@@ -71,10 +71,10 @@ class ChoiceTable(HostTable):
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         """The match of a normalised path. Tries at most as many prefixes as the deepest one has elements, and two."""
         facts = None if request is None else RequestFacts(request)
-        found = self._at(self._exact, path, facts)
+        found = self._at(self._exact, path, facts) if path in self._exact else None
         if found is None and self._expressions is not None:
             found = self._search(path, facts)
-        if found is None:
+        if found is None and path in self._whole:
             found = self._at(self._whole, path, facts)
         return self._shorter(path, facts) if found is None else found
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -17,6 +18,8 @@ from balancer.model.conditions import ANY, Conditions, ValueCondition
 
 _VALUE_BYTES_MOST = 1024
 """A longer value has no expression in it: tenants write expressions, and clients write values."""
+
+_PERCENT, _PLUS = b"%+"  # integers, because `in` costs ten times as much with bytes
 
 _Pair = tuple[bytes, bytes]
 
@@ -71,7 +74,7 @@ class _Search(NamedTuple):
 class Candidate:
     """A match with the conditions under which it serves."""
 
-    __slots__ = ("_fields", "_method", "_query", "_searched", "is_plain", "match", "names", "pairs")
+    __slots__ = ("_fields", "_method", "_query", "_searched", "is_plain", "match", "names", "pairs", "wanted")
 
     def __init__(self, conditions: Conditions, match: Match) -> None:
         """Raises `PatternError` for an expression that cannot be compiled."""
@@ -89,6 +92,10 @@ class Candidate:
             tuple(self._query.items()),
         )
         """The names and values that a request must have: of fields, and of query parameters."""
+        self.wanted: tuple[bytes, ...] | None = None
+        """The names of which it wants values, behind what they are names of, if it wants nothing else."""
+        if not self._method and self._searched is None and bool(self._fields) != bool(self._query):
+            self.wanted = (b"fields" if self._fields else b"query", *sorted(self._fields or self._query))
 
     def holds(self, facts: RequestFacts, fields: dict[bytes, bytes]) -> bool:
         """Whether all conditions hold. `fields` are those of `names`. What has to be searched comes last."""
@@ -108,20 +115,44 @@ class Candidate:
         )
 
 
+class ValueTable:
+    """The matches of one place by the values that they want of the same names. Who finds none gets `otherwise`."""
+
+    __slots__ = ("_matches", "_otherwise", "_read")
+
+    def __init__(self, names: Sequence[bytes], otherwise: Match | None) -> None:
+        self._read = itemgetter(*names)
+        self._otherwise = otherwise
+        self._matches: dict[object, Match] = {}
+
+    def add(self, values: dict[bytes, bytes], match: Match) -> None:
+        """Adds what serves these values, if nothing does yet."""
+        self._matches.setdefault(self._read(values), match)
+
+    def match(self, values: dict[bytes, bytes]) -> Match | None:
+        """The match that serves a request which shows these values."""
+        try:
+            return self._matches.get(self._read(values), self._otherwise)
+        except KeyError:  # a name that the request lacks
+            return self._otherwise
+
+
 class RouteChoice:
     """The matches of one place, the first one whose conditions hold serves.
 
     `only` is the match that always serves, if the first candidate has no conditions, else None. A candidate that wants
-    a value is asked only if a request has that value, so that thousands of candidates cost no more than a few.
+    a value is asked only if a request has that value, so that thousands of candidates cost no more than a few. Where
+    all candidates want values of the same fields, or of the same parameters, one look-up answers.
     """
 
-    __slots__ = ("_asked", "_by_field", "_by_query", "_candidates", "_names", "only")
+    __slots__ = ("_asked", "_by_field", "_by_query", "_candidates", "_names", "_values", "only")
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:
-        self._candidates = tuple(candidates)
+        self._candidates = _that_may_serve(tuple(candidates))
         first = self._candidates[0]
         self.only = first.match if first.is_plain else None
         self._names = frozenset[bytes]().union(*(each.names for each in self._candidates))
+        self._values = _values_of(self._candidates)
         self._by_field: dict[_Pair, list[int]] = {}
         self._by_query: dict[_Pair, list[int]] = {}
         self._asked = tuple(self._index())
@@ -131,6 +162,9 @@ class RouteChoice:
         """The match that serves a request, or None. `facts` None shows nothing, so no condition holds."""
         if self.only is not None:
             return self.only
+        if self._values is not None and facts is not None:
+            values = self._values
+            return values.match(facts.fields(self._names) if self._names else facts.query)
         fields: dict[bytes, bytes] = {}
         if facts is not None and self._names:
             fields = facts.fields(self._names)
@@ -170,6 +204,27 @@ class RouteChoice:
         return found
 
 
+def _that_may_serve(candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """The candidates up to the first one without conditions. Those behind it never serve."""
+    plain = next((place for place, each in enumerate(candidates) if each.is_plain), len(candidates))
+    return candidates[: plain + 1]
+
+
+def _values_of(candidates: Sequence[Candidate]) -> ValueTable | None:
+    """The table of candidates that all want values of the same fields and of nothing else, or of the same parameters;
+    the last one may want nothing. None if there is no such table.
+    """
+    last = candidates[-1]
+    asking = candidates[:-1] if last.is_plain else candidates
+    kinds = {each.wanted for each in asking}
+    if len(kinds) != 1 or None in kinds:
+        return None
+    table = ValueTable((asking[0].wanted or ())[1:], last.match if last.is_plain else None)
+    for each in asking:
+        table.add(dict(each.pairs[0] or each.pairs[1]), each.match)
+    return table
+
+
 def _equal(conditions: Iterable[ValueCondition]) -> dict[bytes, bytes]:
     """The values that must be equal, by name."""
     return {each.name.encode(): each.value.encode() for each in conditions if not each.is_expression}
@@ -181,7 +236,7 @@ def _searches(conditions: Iterable[ValueCondition]) -> tuple[_Search, ...]:
 
 
 def _read_query(query: bytes) -> dict[bytes, bytes]:
-    is_encoded = b"%" in query or b"+" in query
+    is_encoded = _PERCENT in query or _PLUS in query
     found: dict[bytes, bytes] = {}
     for part in query.split(b"&"):
         name, _, value = part.partition(b"=")
@@ -193,4 +248,4 @@ def _read_query(query: bytes) -> dict[bytes, bytes]:
 
 
 def _decoded(text: bytes) -> bytes:
-    return unquote_to_bytes(text.replace(b"+", b" ")) if b"%" in text or b"+" in text else text
+    return unquote_to_bytes(text.replace(b"+", b" ")) if _PERCENT in text or _PLUS in text else text

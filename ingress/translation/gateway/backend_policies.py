@@ -83,7 +83,13 @@ class BackendPolicies:
 
     def standings(self, used: Mapping[NamedPort, Collection[tuple[str, str]]], controller: str) -> list[ObjectStanding]:
         """What the statuses should say. `used` are the Gateways, by namespace and name, whose routes name a port."""
-        return [standing_of(each.policy, PolicyStatus(self._ancestors(each, used, controller))) for each in self.judged]
+        by_service: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        for port, gateways in used.items():
+            by_service.setdefault((port.namespace, port.service), set()).update(gateways)
+        return [
+            standing_of(each.policy, PolicyStatus(self._ancestors(each, by_service, controller)))
+            for each in self.judged
+        ]
 
     def _add(self, policy: BackendTlsPolicy, authority_problem: AuthorityProblem) -> None:
         judged = _judged(policy, authority_problem)
@@ -94,12 +100,11 @@ class BackendPolicies:
         self._by_target.update(dict.fromkeys(won, judged))
 
     def _ancestors(
-        self, item: JudgedPolicy, used: Mapping[NamedPort, Collection[tuple[str, str]]], controller: str
+        self, item: JudgedPolicy, used: Mapping[tuple[str, str], Collection[tuple[str, str]]], controller: str
     ) -> tuple[AncestorStanding, ...]:
-        namespace = item.policy.metadata.namespace
-        services = {each.name for each in item.policy.spec.target_refs if _is_service(each)}
-        ours = (port for port in used if port.namespace == namespace and port.service in services)
-        gateways = frozenset[tuple[str, str]]().union(*(used[port] for port in ours))
+        """One entry for each Gateway. `used` are those whose routes name each Service."""
+        targets = {_target_of(item.policy, each)[:2] for each in item.policy.spec.target_refs if _is_service(each)}
+        gateways = frozenset[tuple[str, str]]().union(*(used[each] for each in targets if each in used))
         generation = item.policy.metadata.generation
         conditions = (
             condition("Accepted", self._refusal(item), generation, said="The policy holds."),

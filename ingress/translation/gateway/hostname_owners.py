@@ -1,7 +1,8 @@
 """Lets one namespace own a hostname of a listener: that of the oldest route which names it, or a wider one.
 
 Otherwise a more specific hostname or path of another namespace takes requests away (--one-namespace-per-hostname).
-Routes of every kind count, and a route without hostnames names those of its listener. Pure.
+Routes of every kind count, and a route without hostnames names those of its listener. A listener of a ListenerSet takes
+names from wider listeners of its port, so there the owners are those of the whole port. Pure.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from ingress.translation.gateway.attaching import Attachment
-from ingress.translation.gateway.hostnames import covers
+from ingress.translation.gateway.hostnames import widening
+from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadParent, ReadRoute, with_parents
 from ingress.translation.gateway.standings import Problem
+
+_Owners = dict[tuple[object, ...], dict[str, str]]
+"""The namespaces by hostname, of each listener and of each port."""
 
 
 def owned(routes: Iterable[ReadRoute]) -> Iterator[ReadRoute]:
@@ -21,24 +26,26 @@ def owned(routes: Iterable[ReadRoute]) -> Iterator[ReadRoute]:
 
     A parent of which no hostname is left does not take the route.
     """
-    owners: dict[str, dict[str, str]] = {}
+    owners: _Owners = {}
     for read in routes:
         namespace = read.route.metadata.namespace
         parents = tuple(_allowed(parent, namespace, owners) for parent in read.parents)
         yield read if parents == read.parents else with_parents(read, parents)
 
 
-def _allowed(parent: ReadParent, namespace: str, owners: dict[str, dict[str, str]]) -> ReadParent:
-    """What is left of one parent. `owners` are the namespaces by listener and hostname, and learn new ones."""
+def _allowed(parent: ReadParent, namespace: str, owners: _Owners) -> ReadParent:
+    """What is left of one parent. `owners` learn new ones."""
     kept: list[Attachment] = []
     foreign: tuple[str, str] | None = None
     for each in parent.attached:
-        known = owners.setdefault(each.listener.key, {})
+        own, of_port = (owners.setdefault(place, {}) for place in _places(each.listener))
+        known = of_port if each.listener.owner.kind == "ListenerSet" else own
         left: list[str] = []
         for name in each.hostnames:
             owner = _owner(name, namespace, known)
             if owner is None:
-                known.setdefault(name, namespace)
+                own.setdefault(name, namespace)
+                of_port.setdefault(name, namespace)
                 left.append(name)
             else:
                 foreign = foreign or (name, owner)
@@ -55,7 +62,10 @@ def _allowed(parent: ReadParent, namespace: str, owners: dict[str, dict[str, str
 
 def _owner(name: str, namespace: str, known: dict[str, str]) -> str | None:
     """The other namespace that owns a name; None: nobody does, or `namespace` itself."""
-    exact = known.get(name)
-    if exact is not None:
-        return exact if exact != namespace else None
-    return next((owner for wide, owner in known.items() if owner != namespace and covers(wide, name)), None)
+    owner = next((known[each] for each in widening(name) if each in known), None)
+    return owner if owner != namespace else None
+
+
+def _places(listener: ReadListener) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    """Where names have owners: on a listener, and on its port."""
+    return (listener.key,), (listener.configuration, listener.spec.port)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 
 def normal(hostname: str) -> str:
@@ -45,3 +45,14 @@ def nearness(hostnames: Iterable[str], name: str) -> int:
     it, without a wildcard. Of two routes the one that says more counts first (HTTPRouteSpec.hostnames).
     """
     return max((len(each.removeprefix("*")) for each in map(normal, hostnames) if covers(each, name)), default=0)
+
+
+def widening(name: str) -> Iterator[str]:
+    """A name and all that cover it, the nearest first: as many as it has labels, and two. It is `normal`."""
+    yield name
+    rest = name.removeprefix("*.")
+    while "." in rest:
+        rest = rest.partition(".")[2]
+        yield f"*.{rest}"
+    if name:
+        yield ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 
@@ -29,6 +30,9 @@ from ingress.translation.gateway.route_facts import RouteFacts, facts_of
 from ingress.translation.gateway.rules import grpc_rule_problem, http_rule_problem
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder, plain
 from ingress.translation.gateway.standings import Problem
+
+NAMES_MOST: Final = 8192
+"""The most hostnames that one route may have on all listeners together: a TLSRoute may say 4,096."""
 
 
 class RouteSurroundings(msgspec.Struct, frozen=True):
@@ -104,7 +108,7 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         extensions = read_extensions(route.spec.rules, route.metadata.annotations, around.hooks)
         places = tuple(tuple(places_of(each)) for each in route.spec.rules)
     resolved = {plain(each): services.find(each, referrer_of(route)) for each in references_of(route)}
-    parents = tuple(_parents(route, around))
+    parents = _within_bounds(tuple(_parents(route, around)))
     return ReadRoute(
         route,
         facts_of(route, (each.attached for each in parents)),
@@ -188,6 +192,16 @@ def _parents(route: GatewayRoute, around: RouteSurroundings) -> Iterator[ReadPar
             yield ReadParent(reference, refused=found)
         else:
             yield ReadParent(reference, attached=found)
+
+
+def _within_bounds(parents: tuple[ReadParent, ...]) -> tuple[ReadParent, ...]:
+    """The parents, without any attachment if they are more than one route may have."""
+    count = sum(len(each.hostnames) for parent in parents for each in parent.attached)
+    if count <= NAMES_MOST:
+        return parents
+    said = f"The route has {count} hostnames on its listeners, more than {NAMES_MOST}: name fewer, or fewer listeners."
+    refused = Problem("UnsupportedValue", said)
+    return tuple(ReadParent(each.reference, refused=each.refused or refused) for each in parents)
 
 
 def _dropped(route: GatewayRoute) -> dict[int, str]:

@@ -36,12 +36,15 @@ def main() -> int:
 def figures(outcome: Outcome) -> dict[str, object]:
     """What a run has come to, as JSON has it."""
     seconds = sorted(outcome.seen.seconds) or [0.0]
+    calm = sorted(outcome.calm) or [0.0]
     return {
         "requests": dict(outcome.seen.outcomes),
         "broken attempts": dict(outcome.seen.broken),
         "p50_ms": round(seconds[len(seconds) // 2] * 1000, 1),
         "p99_ms": round(seconds[len(seconds) * 99 // 100] * 1000, 1),
+        "calm_p99_ms": round(calm[len(calm) * 99 // 100] * 1000, 1),
         "changes": dict(outcome.changes),
+        "cores": [{"control": round(each.control, 2), "workers": round(each.workers, 2)} for each in outcome.cores],
         "kills": dict(outcome.kills),
         "killed_at": outcome.killed_at,
         "seconds_to_statuses": round(outcome.seconds_to_statuses, 1),
@@ -50,8 +53,10 @@ def figures(outcome: Outcome) -> dict[str, object]:
 
 
 def misses(outcome: Outcome) -> list[str]:
-    """What should not be: wrong answers, failures on routes that stay, statuses that are not right, late writes."""
-    return [*outcome.seen.wrong[:9], *outcome.seen.failed[:9], *outcome.open_statuses[:9], *outcome.late_writes[:9]]
+    """What should not be: wrong answers, failures on routes that stay, statuses that are not right, late writes, and
+    routes that are not served as they are."""
+    kinds = (outcome.seen.wrong, outcome.seen.failed, outcome.open_statuses, outcome.late_writes, outcome.outdated)
+    return [text for each in kinds for text in each[:9]]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 _ANSWER_SECONDS = 30.0
+_NOBODY = "-1.-1"
 _ATTEMPTS = 3  # on a kept connection, and twice on a new one
 
 
@@ -113,7 +114,7 @@ class Clients:
                     self._seen.broken[_told(error)] += 1
                 continue
             after = self._versions_of(asked.route)
-            versions = range(max(0, before.start - 1), after.stop)
+            versions = range(before.start, after.stop)
             return self._seen.note(asked, status, served_by, versions, time.monotonic() - started)
         self._seen.fail(asked, why)
 
@@ -126,10 +127,7 @@ class Clients:
             error.add_note("while it connected")
             raise
         try:
-            writer.write(f"GET / HTTP/1.1\r\nHost: h{asked.route}.test\r\n\r\n".encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
-            lines = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
-            await reader.readexactly(int(lines.get("content-length", "0")))
+            status, lines = await _asked(reader, writer, asked.route)
         except BaseException as error:
             writer.transport.abort()
             error.add_note("on a kept connection" if is_kept else "on a new connection")
@@ -139,7 +137,26 @@ class Clients:
                 writer.close()
         else:
             kept.append((reader, writer))
-        return int(head.split(" ", 2)[1]), lines.get("x-route", "-1.-1")
+        return status, lines.get("x-route", _NOBODY)
+
+
+async def ask_once(place: tuple[str, int], route: int) -> tuple[int, str]:
+    """The status, and who answered, of one request for a route on a connection of its own."""
+    reader, writer = await asyncio.open_connection(*place)
+    try:
+        status, lines = await _asked(reader, writer, route)
+    finally:
+        writer.transport.abort()
+    return status, lines.get("x-route", _NOBODY)
+
+
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, route: int) -> tuple[int, dict[str, str]]:
+    """Sends a request for a route. Returns the status and the fields of its answer, in lower case."""
+    writer.write(f"GET / HTTP/1.1\r\nHost: h{route}.test\r\n\r\n".encode())
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+    lines = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
+    await reader.readexactly(int(lines.get("content-length", "0")))
+    return int(head.split(" ", 2)[1]), lines
 
 
 def _told(error: BaseException) -> str:

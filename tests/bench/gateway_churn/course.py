@@ -7,13 +7,14 @@ import os
 import random
 import signal
 import time
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench.gateway_churn.clients import Asked, Clients, Seen
+from tests.bench.control.processes import Usage, usage
+from tests.bench.gateway_churn.clients import Asked, Clients, Seen, ask_once
 from tests.bench.gateway_churn.objects import (
     COMING,
     FIRST_PORT,
@@ -36,11 +37,14 @@ _POLL_SECONDS, _LOOK_SECONDS = 0.2, 0.5
 _ROUTES_IN_A_SECOND = 2000  # a look at every status holds the loop of the API server
 _STATUS_SECONDS = 300.0
 _LISTENER_SECONDS, _KILL_SECONDS = 10.0, 15.0
+_IN_USE_SECONDS = 10.0  # a version that was replaced longer ago is served by nobody
 
 
 class Outcome(NamedTuple):
     """What a run has come to. `open_statuses` are objects whose status is not right at the end, `late_writes` the
-    calls that write anything but a Lease while nothing changes, `killed_at` the kills with their seconds.
+    calls that write anything but a Lease while nothing changes, `killed_at` the kills with their seconds. `outdated`
+    are routes that a replica does not answer for as they are at the end, `cores` what each replica has used meanwhile,
+    `calm` the seconds of requests before the first change.
     """
 
     seen: Seen
@@ -50,6 +54,9 @@ class Outcome(NamedTuple):
     seconds_to_statuses: float
     open_statuses: list[str]
     late_writes: list[str]
+    outdated: list[str]
+    cores: list[Usage]
+    calm: list[float]
 
 
 class Replica:
@@ -107,6 +114,7 @@ class _Course:
         self.killed_at: list[str] = []
         self.running = list(range(len(replicas)))
         self._places: dict[int, int] = {}
+        self._replaced: defaultdict[int, deque[float]] = defaultdict(deque)  # when newer versions took their place
         self._looked_at = 0.0
 
     def furnish(self, ports: list[int]) -> None:
@@ -135,9 +143,13 @@ class _Course:
             self._places[each] = target(self.server, FIRST_PORT + each, f"{NAMESPACE}/{name}")
 
     def versions_of(self, number: int) -> range:
-        """Those that a route may have now: the newest, and the one before it, which may still be in use."""
+        """Those that a route may have now: the newest, and all that it had a moment ago, which may still be in use."""
         newest = self.versions[number]
-        return range(max(0, newest - 3), newest + 1)
+        before = time.monotonic() - _IN_USE_SECONDS
+        replaced = self._replaced[number]
+        while replaced and replaced[0] < before:
+            replaced.popleft()
+        return range(newest - len(replaced), newest + 1)
 
     async def change(self) -> None:
         """Changes routes at the pace of the plan, and listeners now and then."""
@@ -162,6 +174,7 @@ class _Course:
             self.present.discard(number)
             return self.server.delete("HTTPRoute", NAMESPACE, f"r{number}")
         self.versions[number] += 1
+        self._replaced[number].append(time.monotonic())
         known = self.server.get("HTTPRoute", NAMESPACE, f"r{number}") or {}
         document = route(self.plan, number, self.versions[number])
         self.server.put({**document, "status": known["status"]} if "status" in known else document)
@@ -230,6 +243,18 @@ class _Course:
                 found.append(f"r{number}")
         return found
 
+    async def outdated(self, replica: int) -> list[str]:
+        """The routes that a replica does not answer for as they are."""
+        found = []
+        is_open = {*self.coming, *range(self.plan.coming, self.plan.listeners)}
+        asked = [each for each in range(self.plan.routes) if self.plan.listener_of(each) in is_open]
+        for number in asked:
+            place = self.place_of(replica, self.plan.listener_of(number))
+            wanted = (200, f"{number}.{self.versions[number]}") if number in self.present else (404, "-1.-1")
+            if (answer := await ask_once(place, number)) != wanted:
+                found.append(f"replica {replica}: route {number} answers {answer}, not {wanted}")
+        return found
+
     def _status(self, kind: str, name: str) -> dict[str, Any]:
         return dict((self.server.get(kind, NAMESPACE, name) or {}).get("status", {}))
 
@@ -261,9 +286,15 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
         await _until_right(course)
         seen = Seen()
         clients = Clients(seen, course.choose, course.place_of, course.versions_of, course.running)
-        tasks = [asyncio.create_task(each) for each in (clients.run(plan.rate), course.change())]
-        tasks.append(asyncio.create_task(course.kill(plan.seconds)))
+        load = asyncio.create_task(clients.run(plan.rate))
+        await asyncio.wait([load], timeout=plan.calm_seconds)
+        calm, seen.seconds = seen.seconds, []
+        before, begun = [usage(each.process.pid) for each in replicas], time.monotonic()
+        tasks = [load, asyncio.create_task(course.change())]
+        if plan.kills:
+            tasks.append(asyncio.create_task(course.kill(plan.seconds)))
         await asyncio.wait(tasks, timeout=plan.seconds, return_when=asyncio.FIRST_EXCEPTION)
+        cores = [] if plan.kills else _cores(replicas, before, time.monotonic() - begun)
         for task in reversed(tasks):
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -272,9 +303,25 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
         written = len(server.calls)
         await asyncio.sleep(plan.quiet_seconds)  # nothing may be written in this time
         late = [f"{call.verb} {call.path}" for call in server.calls[written:] if _writes(call.verb, call.resource)]
+        outdated = [text for number in range(len(replicas)) for text in await course.outdated(number)]
         return Outcome(
-            seen, course.changes, course.kills, course.killed_at, taken, course.open_statuses(), late_writes=late
+            seen=seen,
+            changes=course.changes,
+            kills=course.kills,
+            killed_at=course.killed_at,
+            seconds_to_statuses=taken,
+            open_statuses=course.open_statuses(),
+            late_writes=late,
+            outdated=outdated,
+            cores=cores,
+            calm=calm,
         )
+
+
+def _cores(replicas: list[Replica], before: list[Usage], seconds: float) -> list[Usage]:
+    """How many cores the control process of each replica has used in this time, and all its workers."""
+    used = [usage(each.process.pid).since(was) for each, was in zip(replicas, before, strict=True)]
+    return [Usage(each.control / seconds, each.workers / seconds) for each in used]
 
 
 async def _until_right(course: _Course) -> float:

@@ -15,7 +15,9 @@ _GROUP = "gateway.networking.k8s.io/v1"
 
 
 class Plan(NamedTuple):
-    """How large a run is. `changes` are routes that come, change or go in a second."""
+    """How large a run is. `changes` are routes that come, change or go in a second. Nothing changes in the first
+    `calm_seconds`. `kills`: workers and a leader are killed, if it is not 0.
+    """
 
     listeners: int = 20
     routes: int = 5000
@@ -24,6 +26,8 @@ class Plan(NamedTuple):
     seconds: float = 600.0
     workers: int = 2
     quiet_seconds: float = 30.0
+    calm_seconds: float = 0.0
+    kills: int = 1
 
     @property
     def coming(self) -> int:

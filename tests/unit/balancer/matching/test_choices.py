@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from balancer.matching.choices import Candidate, RequestFacts, RouteChoice
 from balancer.matching.gates.making import make_gate
@@ -136,3 +138,49 @@ def test_searches_for_all_conditions_of_a_place_are_counted_together() -> None:
         )
         assert chosen(choice, "X-Try: " + "ab" * 10, target="/?x=" + "ab" * 10) == "found"
         assert chosen(choice, "X-Try: " + "ab" * 400, target="/?x=" + "ab" * 400) == "rest"
+
+
+_VALUES = st.dictionaries(st.sampled_from(["a", "b"]), st.sampled_from(["1", "2"]), max_size=2)
+
+
+@given(st.lists(st.tuples(_VALUES, _VALUES, st.sampled_from(["", "POST"])), min_size=1, max_size=6), _VALUES, _VALUES)
+def test_a_table_of_values_agrees_with_asking_one_candidate_after_the_other(
+    asked: list[tuple[dict[str, str], dict[str, str], str]], fields: dict[str, str], query: dict[str, str]
+) -> None:
+    candidates = [
+        candidate(
+            str(place),
+            Conditions(
+                method,
+                tuple(ValueCondition(*each) for each in wanted.items()),
+                tuple(ValueCondition(*each) for each in parameters.items()),
+            ),
+        )
+        for place, (wanted, parameters, method) in enumerate(asked)
+    ]
+    holding = [
+        str(place)
+        for place, (wanted, parameters, method) in enumerate(asked)
+        if wanted.items() <= fields.items() and parameters.items() <= query.items() and method in {"", "GET"}
+    ]
+    target = "/?" + "&".join(f"{name}={value}" for name, value in query.items())
+    shown = [f"{name}: {value}" for name, value in fields.items()]
+    assert chosen(RouteChoice(candidates), *shown, target=target) == next(iter(holding), None)
+
+
+def test_values_of_the_same_names_are_one_look_up_and_the_first_of_equal_ones_serves() -> None:
+    both = Conditions(fields=(ValueCondition("a", "1"), ValueCondition("b", "2")))
+    turned = Conditions(fields=(ValueCondition("b", "2"), ValueCondition("a", "1")))
+    choice = RouteChoice([candidate("first", both), candidate("second", turned), candidate("rest")])
+    assert chosen(choice, "A: 1", "B: 2") == "first"
+    assert chosen(choice, "A: 1") == "rest"
+    assert chosen(choice, "A: 1", "B: 2", "B: 2") == "rest"
+
+
+def test_candidates_behind_one_without_conditions_are_as_if_they_were_not() -> None:
+    choice = RouteChoice(
+        [candidate("one", by_query("a", "1")), candidate("rest"), candidate("two", by_field("b", "2"))]
+    )
+    assert chosen(choice, "B: 2", target="/?a=1") == "one"
+    assert chosen(choice, "B: 2") == "rest"
+    assert choice.match(None) is not None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.translation.gateway.hostnames import covers, nearness, normal, shared_name, shared_names
+from ingress.translation.gateway.hostnames import covers, nearness, normal, shared_name, shared_names, widening
 
 _NAMES = st.builds(
     lambda labels, wild: ("*." if wild and labels else "") + ".".join(labels),
@@ -56,3 +58,11 @@ def test_the_hostname_that_says_most_of_a_name_is_the_nearest() -> None:
     assert len(set(found)) == len(said)
     assert nearness(("*.test",), "*.b.test") < nearness(("*.b.test",), "*.b.test")
     assert nearness(("c.test",), "a.test") == 0
+
+
+@given(_NAMES, _NAMES)
+def test_all_that_cover_a_name_are_found_from_the_nearest_on(one: str, other: str) -> None:
+    found = list(widening(other))
+    assert found[0] == other
+    assert (one in found) == covers(one, other)
+    assert all(covers(wide, narrow) for narrow, wide in itertools.pairwise(found))
