@@ -150,7 +150,11 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
                 watch.end(perf_counter() - started)  # its steps come later, and may never begin
                 running = Running(function.hook, returned, message, watch, started)
                 return running if running.verdict is None else running.verdict
-            returned = _at_once(returned)
+            answers: list[Any] = []
+            for _ in _returning(returned, answers):
+                returned.close()
+                raise InvalidAnswer("it waits for something that is no future")
+            returned = answers[0]
         verdict: Verdict = verdict_of(returned, message)
     except BaseException as error:
         end(message)
@@ -166,17 +170,7 @@ def begin(function: Function, message: Message, settings: Any, watch: Watch) -> 
 
 def end(message: Message) -> None:
     """Ends what a hook may still do to a message."""
-    message.end()
-    message.take_choice()
-
-
-def _at_once(coroutine: types.CoroutineType[Any, Any, Any]) -> Any:
-    """What a coroutine returns that has nothing to await."""
-    returned: list[Any] = []
-    for _ in _returning(coroutine, returned):
-        coroutine.close()
-        raise InvalidAnswer("it waits for something that is no future")
-    return returned[0]
+    message.take()
 
 
 @types.coroutine

@@ -54,7 +54,7 @@ class Headers(msgspec.Struct, frozen=True, eq=False):
     def get(self, name: str, default: _Default) -> str | _Default: ...
     def get(self, name: str, default: object = None) -> object:
         """The first value of a field, else `default`."""
-        wanted = (_read_name if len(name) <= NAME_CHARACTERS_MOST else _folded)(name)
+        wanted = _READ_NAMES.get(name) or _read_name(name)
         for each, value in self._fields:
             if each == wanted:
                 return value.decode("latin-1")
@@ -62,7 +62,7 @@ class Headers(msgspec.Struct, frozen=True, eq=False):
 
     def all(self, name: str) -> tuple[str, ...]:
         """Every value of a field, in order."""
-        wanted = (_read_name if len(name) <= NAME_CHARACTERS_MOST else _folded)(name)
+        wanted = _READ_NAMES.get(name) or _read_name(name)
         return tuple(value.decode("latin-1") for each, value in self._fields if each == wanted)
 
     def __contains__(self, name: object) -> bool:
@@ -85,12 +85,19 @@ class Headers(msgspec.Struct, frozen=True, eq=False):
         return f"Headers({list(self)!r})"
 
 
-def _folded(name: str) -> bytes:
-    return name.lower().encode("latin-1", "replace")
-
-
 # A hook reads the same names again. A longer name is not remembered, because clients may have said it.
-_read_name = lru_cache(maxsize=256)(_folded)
+_READ_NAMES: Final[dict[str, bytes]] = {}
+_REMEMBERED_MOST: Final = 256
+
+
+def _read_name(name: str) -> bytes:
+    """`name` as fields have it, which is remembered for the next time."""
+    folded = name.lower().encode("latin-1", "replace")
+    if len(name) <= NAME_CHARACTERS_MOST:
+        if len(_READ_NAMES) >= _REMEMBERED_MOST:
+            _READ_NAMES.clear()
+        _READ_NAMES[name] = folded
+    return folded
 
 
 class WrittenName(NamedTuple):
@@ -100,7 +107,7 @@ class WrittenName(NamedTuple):
     removes: frozenset[bytes]
 
 
-@lru_cache(maxsize=256)  # a hook writes the same names again
+@lru_cache(maxsize=_REMEMBERED_MOST)  # a hook writes the same names again
 def written_name(name: str) -> WrittenName:
     """`name` for an edit. Raises ValueError for a name that is none, or that a hook must not write."""
     if type(name) is not str:

@@ -81,10 +81,9 @@ class Editable(msgspec.Struct, kw_only=True, eq=False):
         self._bytes = written
         edits.append((what, name, value))
 
-    def end(self) -> list[Edit]:
-        """Takes the edits. The message records no more."""
-        edits, self._edits = self._edits, None
-        return edits or []
+    def end(self) -> None:
+        """The message records no more."""
+        self._edits = None
 
 
 class Message(Editable, eq=False):
@@ -102,9 +101,10 @@ class Message(Editable, eq=False):
         """The fields as they came, as bytes."""
         return self._fields
 
-    def take_choice(self) -> Choice:
-        """Takes what a `pick` hook has chosen: nothing, unless the message is a request."""
-        return NO_CHOICE
+    def take(self) -> tuple[list[Edit] | None, Choice]:
+        """Ends the edits, and takes them with what a `pick` hook has chosen: nothing, unless this is a request."""
+        edits, self._edits = self._edits, None
+        return edits, NO_CHOICE
 
 
 class Request(Message, eq=False):
@@ -194,9 +194,12 @@ class Request(Message, eq=False):
         """The hook that runs now is a `pick` hook."""
         self._choice = NO_CHOICE
 
-    def take_choice(self) -> Choice:
-        choice, self._choice = self._choice, None
-        return choice or NO_CHOICE
+    def take(self) -> tuple[list[Edit] | None, Choice]:
+        edits, choice, self._edits = self._edits, self._choice, None
+        if choice is None:  # as nearly always
+            return edits, NO_CHOICE
+        self._choice = None
+        return edits, choice
 
     def _chosen(self) -> Choice:
         if self._edits is None:

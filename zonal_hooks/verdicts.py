@@ -66,9 +66,8 @@ def verdict_of(returned: Any, message: Message) -> Passed | Denied | Replied:
 
     Edits of a message count only if it goes on.
     """
-    edits = message.end()
+    edits, choice = message.take()
     if returned is None:
-        choice = message.take_choice()
         if edits:
             return Passed(folded(edits), choice)
         return PASSED if choice is NO_CHOICE else Passed(_NO_EDITS, choice)

@@ -131,7 +131,7 @@ def url_in(file: str) -> str:
     try:
         from valkey.asyncio import ConnectionPool
     except ImportError:
-        raise StoreUnusable("--limit-store needs the extra valkey: pip install 'zonal-ingress[valkey]'") from None
+        raise StoreUnusable("--limit-store needs the package valkey: pip install valkey") from None
     try:
         with open(file, encoding="utf-8") as text:
             url = text.read().strip()

@@ -246,7 +246,7 @@ class Recorder:
             if not is_overflow(slot):
                 self._hook_times[hook] = slot
         values = self._values
-        values[slot + _bucket_of(seconds)] += 1.0
+        values[slot if seconds <= _FIRST else slot + _bucket_of(seconds)] += 1.0
         values[slot + SUM] += seconds
 
     def hook_error(self, hook: str, outcome: str) -> None:

@@ -110,6 +110,8 @@ def migrate(**given: Any) -> None:
 
     if not SUBDOMAIN.fullmatch(f"a-{given['suffix']}"):
         raise BadInput("--suffix takes lower case letters, digits, - and .")
+    if given["diff"] and not given["in_place"]:
+        given["output"] = given["output"] or Path("moved")  # nothing is written there
     if given["in_place"] is (given["output"] is not None):
         raise BadInput("give --output OUT, a new folder, or --in-place")
     options = MigrateOptions(

@@ -179,13 +179,20 @@ def _headline(found: Explanation, url: str) -> str:
         then = "then " if found.location is not None else ""
         parts.append(then + (found.service or "no Service"))
     if found.mode is not None:
-        parts += [f"policy {found.policy}", f"mode {found.mode}", f"reason {found.reason or 'none'}"]
+        parts += [f"policy {found.policy}", f"mode {found.mode}", f"reason {_reasons(found)}"]
     if found.pool:
         zones = sorted({each.zone or "unknown" for each in found.pool})
         parts.append(f"{'zone' if len(zones) == 1 else 'zones'} {', '.join(zones)}")
     if isinstance(found.dry_run, str):
         parts.append(found.dry_run)
     return f"{url} -> {', '.join(parts)}"
+
+
+def _reasons(found: Explanation) -> str:
+    """The reason; where requests have several, such as in a rollout, each with its share."""
+    if isinstance(found.shares, tuple):
+        return " and ".join(f"{each.reason or 'none'} ({each.probability:.0%})" for each in found.shares)
+    return found.reason or "none"
 
 
 def _answer(found: Explanation) -> str:

@@ -47,7 +47,7 @@ def _rule(name: str, settings: str, known: Mapping[str, RegisteredHook]) -> Hook
         there = f"there are {', '.join(sorted(known))}" if known else "there is none"
         raise HookProblem(UNKNOWN, f"Hook {quote(name)} is not registered ({there}): correct the name or remove it.")
     if problem := _problem(hook, settings):
-        raise HookProblem(UNFITTING, f"The settings of hook {name} do not fit: {problem}.")
+        raise HookProblem(UNFITTING, f"The settings of hook {name} do not fit, because {problem}: correct them.")
     return HookRule(name, hook.code.digest, hook.phases, settings, hook.code.isolated)
 
 

@@ -316,6 +316,20 @@ async def test_pieces_of_a_message_without_end_end_the_stream() -> None:
         assert one.peers() == {"distrusted": 1}
 
 
+async def test_pings_are_not_answered_and_end_the_stream() -> None:
+    """Messages of one replica are counted. Pings without end would make this one do nothing but answer them."""
+    sender, another = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one, aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{one.port}/converse"
+        for ping in (aiohttp.WSMsgType.PING, aiohttp.WSMsgType.PONG):
+            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME, autoping=False) as stream:
+                await (stream.ping if ping is aiohttp.WSMsgType.PING else stream.pong)(b"0" * 100)
+                ended = await stream.receive()
+                assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert await one.hears(another, said(1)) == 204
+        assert one.peers() == {"up": 1}
+
+
 async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out() -> None:
     """They connect from another address, some begin a handshake, and none of them goes on."""
     first, second = credentials_of(SECRET), credentials_of(SECRET)

@@ -46,6 +46,23 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
     assert broken == []
 
 
+def test_nobody_is_told_to_install_zonal_from_an_index() -> None:
+    """zonal is in none (docs/adr/0040-names.md), so whoever takes the name there would be installed."""
+    places = (
+        ROOT / "README.md",
+        *DOCS.glob("*.md"),
+        *(ROOT / "ingress").rglob("*.py"),
+        *(ROOT / "balancer").rglob("*.py"),
+    )
+    told = [
+        f"{place.name}: {line}"
+        for place in places
+        for line in re.findall(r"pip install [^`\n]*", place.read_text(encoding="utf-8"))
+        if re.search(r"(?<![/\w])zonal(-ingress)?\b(?!\.)", line)
+    ]
+    assert told == []
+
+
 def test_every_finding_about_what_is_easily_forgotten_is_documented_as_it_is_made() -> None:
     """The table of reasons and severities, against the sources."""
     made = set()

@@ -95,7 +95,7 @@ class HookGate:
 
         Calls the functions from place `at` on, until one answers or waits. `said` is what those before changed.
         """
-        scene = asked.scene if isinstance(asked, HookAsked) else HookScene()
+        scene = asked.scene if type(asked) is HookAsked else HookScene()
         before, caller = self._before, self.caller
         while at < len(before):
             phase = before[at]

@@ -128,6 +128,12 @@ def _lines(found: Rehearsal) -> Iterator[str]:
     if found.unread:
         verb = "is no request" if found.unread == 1 else "are no requests"
         yield f"{_counted(found.unread, 'line')} {verb} in this format (the first is line {found.first_unread})."
+    if found.without_endpoint:
+        verb = "does" if found.without_endpoint == 1 else "do"
+        yield (
+            f"{_counted(found.without_endpoint, 'line')} {verb} not say whether an endpoint was asked, so that only the"
+            " status and the backend are compared. Add $upstream_addr to log-format-upstream for a better rehearsal."
+        )
     if found.without_host:
         verb = "names" if found.without_host == 1 else "name"
         yield (

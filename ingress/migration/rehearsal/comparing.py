@@ -39,7 +39,7 @@ def compared(logged: LoggedRequest, foreseen: Foreseen) -> Unlikeness | None:
     """How the request would differ; None if it would not, as far as anybody can tell."""
     if foreseen.status:
         return _answered(logged, foreseen)
-    return _passed(logged, foreseen) if logged.passed else _kept(logged, foreseen)
+    return _kept(logged, foreseen) if logged.passed is False else _passed(logged, foreseen)
 
 
 def _answered(logged: LoggedRequest, foreseen: Foreseen) -> Unlikeness | None:
@@ -55,7 +55,7 @@ def _answered(logged: LoggedRequest, foreseen: Foreseen) -> Unlikeness | None:
 
 
 def _passed(logged: LoggedRequest, foreseen: Foreseen) -> Unlikeness | None:
-    """Both ask an endpoint."""
+    """Both ask an endpoint, as far as the log says."""
     if not logged.upstream or logged.upstream in foreseen.names:
         return None
     if logged.alternative and logged.alternative in foreseen.names:

@@ -57,6 +57,8 @@ _WANTED = (
     "proxy_upstream_name",
     "proxy_alternative_upstream_name",
     "upstream_addr",
+    "upstream_status",
+    "upstream_response_time",
     "request_length",
     "body_bytes_sent",
     "http_user_agent",
@@ -64,6 +66,8 @@ _WANTED = (
     "scheme",
     "time_local",
 )
+# A line has one of these if an endpoint was asked.
+_OF_ENDPOINT = ("upstream_addr", *_ALIASES["upstream_addr"], "upstream_status", "upstream_response_time")
 
 
 class UnknownFormat(ValueError):
@@ -73,8 +77,8 @@ class UnknownFormat(ValueError):
 class LoggedRequest(NamedTuple):
     """One line. Texts that the log does not hold are empty; `host` is empty in the default format of ingress-nginx.
 
-    `upstream` is the name of the backend, such as `shop-web-80`. `passed`: an endpoint was asked. `address` is that of
-    the last endpoint. Sizes in bytes. `time` is as the log writes it.
+    `upstream` is the name of the backend, such as `shop-web-80`. `passed`: an endpoint was asked; None: the log
+    does not say. `address` is that of the last endpoint. Sizes in bytes. `time` is as the log writes it.
     """
 
     host: str
@@ -84,7 +88,7 @@ class LoggedRequest(NamedTuple):
     client: str
     upstream: str
     alternative: str
-    passed: bool
+    passed: bool | None
     address: str
     request_bytes: int
     response_bytes: int
@@ -105,6 +109,7 @@ def line_reader(format_text: str = UPSTREAMINFO) -> LineReader:
         raise UnknownFormat("the format needs $status, and $request or $request_uri")
     place = {name: number for number, name in enumerate(names)}
     match, picked = pattern.match, tuple(_place_of(name, place) for name in _WANTED)
+    says_endpoint = not place.keys().isdisjoint(_OF_ENDPOINT)
 
     def read(line: str) -> LoggedRequest | None:
         if line.startswith("{"):
@@ -113,7 +118,7 @@ def line_reader(format_text: str = UPSTREAMINFO) -> LineReader:
         if found is None:
             return None
         groups = (*found.groups(), "")  # the last one stands for what the format does not hold
-        return _made([groups[number] for number in picked])
+        return _made([groups[number] for number in picked], says_endpoint=says_endpoint)
 
     return read
 
@@ -170,13 +175,13 @@ def _from_json(line: str) -> LoggedRequest | None:
                 return str(found)
         return ""
 
-    return _made([value(name) for name in _WANTED])
+    return _made([value(name) for name in _WANTED], says_endpoint=not fields.keys().isdisjoint(_OF_ENDPOINT))
 
 
-def _made(values: list[str]) -> LoggedRequest | None:
-    """The request of the values of `_WANTED`."""
+def _made(values: list[str], *, says_endpoint: bool) -> LoggedRequest | None:
+    """The request of the values of `_WANTED`. `says_endpoint`: the log holds whether an endpoint was asked."""
     request, method, uri, path, status, host, client, upstream, alternative, address, *rest = values
-    sent, received, agent, referer, scheme, time = rest
+    endpoint_status, endpoint_time, sent, received, agent, referer, scheme, time = rest
     if len(status) != 3 or not status.isdigit():
         return None
     if request:
@@ -195,7 +200,7 @@ def _made(values: list[str]) -> LoggedRequest | None:
         client,
         _said(upstream),
         _said(alternative),
-        address not in {"", "-"},
+        (address or endpoint_status or endpoint_time) not in {"", "-"} if says_endpoint else None,
         _said(address),
         int(sent) if sent.isdigit() else 0,
         int(received) if received.isdigit() else 0,

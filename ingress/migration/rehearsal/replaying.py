@@ -32,13 +32,14 @@ class DifferenceCount(msgspec.Struct, frozen=True):
 class Rehearsal(msgspec.Struct, frozen=True):
     """What a log says. `unread` lines are no requests, of which line `first_unread` is the first, 0 for none.
 
-    `without_host`: lines that name no host.
+    `without_host`: lines that name no host. `without_endpoint`: lines that do not say whether an endpoint was asked.
     """
 
     requests: int
     unread: int
     first_unread: int
     without_host: int
+    without_endpoint: int
     differences: tuple[DifferenceCount, ...]
     saving: Saving
 
@@ -65,6 +66,7 @@ class Replay:
         "_oracle",
         "_requests",
         "_unread",
+        "_without_endpoint",
         "_without_host",
     )
 
@@ -77,6 +79,7 @@ class Replay:
         self._unread = 0
         self._first_unread = 0
         self._without_host = 0
+        self._without_endpoint = 0
         self._first = ""
         self._last = ""
 
@@ -94,6 +97,8 @@ class Replay:
             self._last = logged.time or self._last
             if logged.passed:
                 self._meter.add(logged.address, logged.request_bytes, logged.response_bytes)
+            elif logged.passed is None:
+                self._without_endpoint += 1
             found = self._unlike(logged)
             if found is not None:
                 self._note(number, logged, found)
@@ -134,6 +139,7 @@ class Replay:
             unread=self._unread,
             first_unread=self._first_unread,
             without_host=self._without_host,
+            without_endpoint=self._without_endpoint,
             differences=tuple(
                 DifferenceCount(found.kind.value, found.said, count[0], tuple(examples))
                 for found, (count, examples) in counted

@@ -110,8 +110,10 @@ def _of_files(options: SavingsOptions) -> tuple[Mapping[str, Sequence[Sample]], 
     """The samples of all files, one for each pod, and the seconds in which a pod counted them on average."""
     try:
         pages = [(place.read_text(encoding="utf-8"), place.stat().st_mtime) for place in options.metrics]
-    except (OSError, ValueError) as error:
-        raise CannotCheck(str(error)) from None
+    except OSError as error:
+        raise CannotCheck(f"cannot read {error.filename}: {error.strerror}") from None
+    except ValueError as error:
+        raise CannotCheck(f"metrics are text in UTF-8: {error}") from None
     if options.hours is not None:
         return scraped(page for page, _ in pages), options.hours * 3600.0
     ages = [_age(page, written) for page, written in pages]

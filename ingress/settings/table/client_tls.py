@@ -76,7 +76,8 @@ CLIENT_TLS_OPTIONS = (
         fills=(ClientTlsOptions, "secret"),
         grammar=secret_reference,
         doc="`namespace/name` of a Secret whose `ca.crt` verifies certificates of clients, and whose `ca.crl` revokes"
-        " some. It holds for every path of the hosts of the Ingress; the oldest Ingress of a host decides. Without the"
+        " some. It holds for every path of the hosts of the Ingress; the oldest Ingress of the namespace"
+        " that has the host first decides, and other namespaces close their paths. Without the"
         " Secret the hosts answer 503. Plain HTTP is refused with 400 unless it is redirected, except below"
         " `no-tls-redirect-locations`. The name of the handshake must be the Host, else 421",
         if_invalid=_NOT_ASKED,

@@ -79,7 +79,8 @@ LISTENER_TLS_OPTIONS = (
         ),
         doc="an OpenSSL list of the ciphers for TLS 1.2; empty is OpenSSL's own. A list without a known cipher is"
         " logged, and OpenSSL's own counts",
-        doc_on_ingress="holds for the hosts of the Ingress; of several Ingresses of a host the oldest decides",
+        doc_on_ingress="holds for the hosts of the Ingress; of several Ingresses of a host the oldest decides, if no"
+        " other namespace has the host first",
         if_invalid=_WEAK,
     ),
     Option(

@@ -271,7 +271,8 @@ REDIRECT_OPTIONS = (
         grammar=server_names,
         doc="comma list of at most 100 further names of the hosts of the Ingress, or `*.` and a name, where `*` stands"
         " for one label. They get all paths of the host. Names that an Ingress has as a host are left out, and so are"
-        " regular expressions. Of several Ingresses with the host, the list of the oldest counts",
+        " regular expressions. Of several Ingresses with the host, the list of the oldest counts, if no other"
+        " namespace has the host first",
         if_invalid=closing(Severity.MISROUTED, "the other host names are not served"),
     ),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from balancer.matching.regexes import INSTRUCTIONS_MAX
+from balancer.model.routes import PathKind
 from ingress.translation.ingress.beginnings import beginning
 
 # Paths that mean the same in both syntaxes at first sight. Most paths of a host with expressions are of this kind.
@@ -45,6 +46,26 @@ def expression_of(path: str) -> str:
 def closing_expression(path: str) -> str:
     """An expression for the text with which every request path begins that `path` matches as an expression."""
     return "^" + "".join(_literal(char) for char in beginning(_QUOTED.sub(r"\1", path)))
+
+
+def literal_expression(path: str, kind: PathKind, *, has_shorter: bool) -> str:
+    """An expression that matches what an exact or prefix `path` matches in Kubernetes, in this case of letters alone.
+
+    `has_shorter`: the prefix ends in a slash, and the path without it is another prefix.
+    """
+    if kind is PathKind.EXACT:
+        return f"^{_as_written(path)}$"
+    if has_shorter:
+        return f"^{_as_written(path)}"
+    return f"^{_as_written(path.rstrip('/'))}(?:/|$)"
+
+
+def _as_written(text: str) -> str:
+    """`text` as bytes, in its case of letters."""
+    written = (
+        re.escape(char) if char.isascii() else "".join(f"\\x{byte:02X}" for byte in char.encode()) for char in text
+    )
+    return f"(?-i:{''.join(written)})"
 
 
 def _translated(found: re.Match[str]) -> str:

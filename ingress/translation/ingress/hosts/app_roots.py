@@ -25,7 +25,7 @@ def add_app_roots(hosts: Iterable[SettledHost], findings: Findings) -> None:
     """Adds the redirect to each host.
 
     Of several app-roots that of the longest path counts, as in ingress-nginx. Nobody redirects the path `/` of another
-    namespace.
+    namespace, whose own app-root counts then.
     """
     for host in hosts:
         asking = [claim for claim in host.paths.values() if claim.app_root is not None and not claim.closed]
@@ -33,21 +33,34 @@ def add_app_roots(hosts: Iterable[SettledHost], findings: Findings) -> None:
         if default is not None and default.app_root is not None and not default.closed:
             asking.append(default)
         if asking:
-            _add(host, max(asking, key=lambda claim: (len(claim.path), claim.path)), findings)
+            _settle(host, asking, findings)
 
 
-def _add(host: SettledHost, asking: PlaceClaim, findings: Findings) -> None:
+def _settle(host: SettledHost, asking: list[PlaceClaim], findings: Findings) -> None:
     root = _root(host)
-    base = root if root is not None else asking
-    if base.owner.namespace != asking.owner.namespace:
-        findings.add(
-            subject_of_owner(asking.owner),
-            reason="NotRedirected",
-            message=f"The {base.place} belongs to {base.owner.kind} {base.owner.full_name}, of another namespace.",
-            effect="app-root redirects nothing there.",
-            severity=Severity.MISROUTED,
-        )
-        return
+    namespace = host.holder if root is None else root.owner.namespace
+    own = [claim for claim in asking if claim.owner.namespace == namespace]
+    if root is not None:
+        for other in {claim.owner: claim for claim in asking if claim not in own}.values():
+            _note_other(other, root, findings)
+        if not own:
+            return
+    longest = max(own or asking, key=lambda claim: (len(claim.path), claim.path))
+    _add(host, longest if root is None else root, longest)
+
+
+def _note_other(asking: PlaceClaim, root: PlaceClaim, findings: Findings) -> None:
+    findings.add(
+        subject_of_owner(asking.owner),
+        reason="NotRedirected",
+        message=f"The {root.place} belongs to {root.owner.kind} {root.owner.full_name}, of another namespace.",
+        effect="app-root redirects nothing there.",
+        severity=Severity.MISROUTED,
+    )
+
+
+def _add(host: SettledHost, base: PlaceClaim, asking: PlaceClaim) -> None:
+    """Redirects the path `/`, which `base` serves, as `asking` wants it."""
     redirected = msgspec.structs.replace(
         base,
         path="/",

@@ -31,34 +31,72 @@ def by_seniority(claims: Iterable[OwnClaims]) -> list[OwnClaims]:
     return sorted(named, key=attrgetter("created_epoch_seconds", "sequence"))
 
 
-def listed_hosts(claims: Iterable[OwnClaims]) -> frozenset[str]:
-    """The hosts that `tls` sections name."""
-    return frozenset(claim.host for each in claims for claim in each.certificates)
+Listed = frozenset[tuple[str, str]]
+"""Namespaces with the hosts that `tls` sections of their Ingresses name."""
+
+
+def listed_hosts(claims: Iterable[OwnClaims]) -> Listed:
+    """What the `tls` sections of `claims` name."""
+    return frozenset((each.owner.namespace, claim.host) for each in claims for claim in each.certificates)
+
+
+def has_listed(listed: Listed, namespace: str, host: str) -> bool:
+    """Whether a `tls` section of `namespace` names `host`, or a wildcard that covers it."""
+    return any((namespace, cover) in listed for cover in covering(host))
 
 
 def settle(
-    claims: Collection[OwnClaims], findings: Findings, *, listed: frozenset[str] | None = None
+    claims: Collection[OwnClaims], findings: Findings, *, listed: Listed | None = None
 ) -> dict[str, SettledHost]:
     """Every claimed host. `claims` come by seniority, so the first claim wins and each loser gets a finding.
 
-    `listed` are the hosts that `tls` sections name anywhere, if `claims` are not all.
+    `listed` is what `tls` sections name anywhere, if `claims` are not all.
     """
     listed = listed_hosts(claims) if listed is None else listed
     hosts: dict[str, SettledHost] = {}
     for each in claims:
+        namespace = each.owner.namespace
         for name in each.hosts:
-            if name not in hosts:
-                hosts[name] = SettledHost(has_tls=not listed.isdisjoint(covering(name)))
-            # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
-            hosts[name].has_tls |= bool(name and each.certificates)
-            hosts[name].ciphers = hosts[name].ciphers or each.ciphers
+            host = hosts.get(name)
+            if host is None:
+                host = hosts[name] = SettledHost(holder=namespace, has_tls=has_listed(listed, namespace, name))
+            if host.holder == namespace:
+                # As in ingress-nginx a `tls` section counts for every host of its Ingress, named there or not.
+                host.has_tls |= bool(name and each.certificates)
+                host.ciphers = host.ciphers or each.ciphers
+            elif each.ciphers:
+                _note_unused_ciphers(each, name, host, findings)
         for claim in each.claims:
-            if (winner := hosts[claim.host].winner(claim)) is None:
-                hosts[claim.host].give(claim)
-            else:
+            host = hosts[claim.host]
+            if (winner := host.winner(claim)) is not None:
                 _note_loss(claim, winner, findings)
+            elif host.holder == namespace or not claim.redirects_beside_tls:
+                host.give(claim)
+            else:
+                own_tls = bool(claim.host and each.certificates) or has_listed(listed, namespace, claim.host)
+                host.give(msgspec.structs.replace(claim, redirects_to_https=claim.redirects_to_https or own_tls))
         _claim_certificates(hosts, each)
     return hosts
+
+
+def note_holder(
+    claims: OwnClaims,
+    name: str,
+    host: SettledHost,
+    findings: Findings,
+    *,
+    what: str,
+    effect: str,
+    severity: Severity,
+) -> None:
+    """Notes that `claims` want to say `what` holds for a host that another namespace has claimed first."""
+    findings.add(
+        subject_of_owner(claims.owner),
+        reason="Conflict",
+        message=f"Namespace {host.holder} has claimed host {quote(name)} first, and alone says its {what}.",
+        severity=severity,
+        effect=effect,
+    )
 
 
 def attach(canaries: Iterable[OwnClaims], hosts: Mapping[str, SettledHost], findings: Findings) -> None:
@@ -79,8 +117,10 @@ def note_uncovered_hosts(claims: Iterable[OwnClaims], hosts: Mapping[str, Settle
     """Notes each host of a rule that the `tls` of its Ingress does not name, and that has no certificate.
 
     A TLS section names its hosts apart from the rules (networking/v1 IngressTLS), so the two may differ by mistake.
+    Notes as well whose Secrets are not used, because another namespace has the host.
     """
     for each in claims:
+        _note_unused_certificates(each, hosts, findings)
         listed = frozenset(claim.host for claim in each.certificates)
         for name in each.hosts if listed else ():
             if listed.isdisjoint(covering(name)) and hosts[name].certificate is None:
@@ -104,8 +144,22 @@ def _claim_certificates(hosts: Mapping[str, SettledHost], claims: OwnClaims) -> 
     named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
     for name in claims.hosts if named else ():
         claim = next((named[cover] for cover in covering(name) if cover in named), None)
-        if claim and hosts[name].certificate is None:
+        if claim and hosts[name].certificate is None and hosts[name].holder == claims.owner.namespace:
             hosts[name].certificate = claim
+
+
+def _note_unused_ciphers(claims: OwnClaims, name: str, host: SettledHost, findings: Findings) -> None:
+    effect = "ssl-ciphers of this Ingress has no effect for that host."
+    note_holder(claims, name, host, findings, what="ciphers", effect=effect, severity=Severity.DEGRADED)
+
+
+def _note_unused_certificates(claims: OwnClaims, hosts: Mapping[str, SettledHost], findings: Findings) -> None:
+    named = frozenset(claim.host for claim in claims.certificates if claim.secret_name)
+    for name in claims.hosts if named else ():
+        host = hosts[name]
+        if host.holder != claims.owner.namespace and host.certificate is None and not named.isdisjoint(covering(name)):
+            effect = "HTTPS for the host gets the default certificate, and the Secret of this Ingress is not used."
+            note_holder(claims, name, host, findings, what="certificate", effect=effect, severity=Severity.UNPROTECTED)
 
 
 def _attach(claim: PlaceClaim, host: SettledHost | None, findings: Findings) -> None:

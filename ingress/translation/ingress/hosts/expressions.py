@@ -2,14 +2,15 @@
 
 ingress-nginx then searches every path of the host as an expression that is anchored at its start and ignores case. The
 first that is found serves: the longest, then the last in the order of bytes, then the oldest. Source:
-internal/ingress/controller/controller.go (getBackendServers), location.go and template/template.go. Does not know how
-annotations are read.
+internal/ingress/controller/controller.go (getBackendServers), location.go and template/template.go. Here that holds for
+the paths of each namespace: those of others keep their meaning and their place (`expression_order.py`). Does not know
+how annotations are read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import msgspec
@@ -22,9 +23,10 @@ from ingress.findings import Findings, Report, Severity, quote
 from ingress.translation.claims import subject_of_owner
 from ingress.translation.containment import contained
 from ingress.translation.expression_costs import ExpressionCosts
+from ingress.translation.ingress.hosts.expression_order import in_order
 from ingress.translation.ingress.hosts.expression_reading import ExpressionReading, Readings
 from ingress.translation.ingress.hosts.settled import PlaceClaim, SettledHost
-from ingress.translation.ingress.path_expressions import closing_expression
+from ingress.translation.ingress.path_expressions import closing_expression, literal_expression
 
 # Of all expressions of a namespace. To read so many takes a translation less than a second, once. A thousand paths that
 # people write have 40,000.
@@ -45,27 +47,40 @@ def find_expressions(hosts: Mapping[str, SettledHost], readings: Readings, findi
     """
     characters = Counter[str]()
     for name, settled in hosts.items():
-        if (author := _author(settled)) is not None:
-            settled.expressions = _Expressions(settled, readings, characters, findings).in_order()
-            _note_neighbours(name, author, settled, findings)
+        if authors := _authors(settled):
+            settled.expressions = _Expressions(settled, authors, readings, characters, findings).in_order()
+            for namespace, author in authors.items():
+                _note_neighbours(name, namespace, author, settled, findings)
 
 
-def _author(settled: SettledHost) -> PlaceClaim | None:
-    """The first claim that makes the paths of its host expressions."""
-    for claim in settled.paths.values():
+def _authors(settled: SettledHost) -> dict[str, PlaceClaim]:
+    """By namespace the first claim that makes the paths of the namespace expressions."""
+    claims = (*settled.paths.values(), *(() if settled.default is None else (settled.default,)))
+    authors: dict[str, PlaceClaim] = {}
+    for claim in claims:
         if claim.is_expression or claim.rewriting is not None:
-            return claim
-    default = settled.default
-    return default if default is not None and (default.is_expression or default.rewriting is not None) else None
+            authors.setdefault(claim.owner.namespace, claim)
+    return authors
 
 
 class _Expressions:
     """Compiles the claims of one host, the oldest first, and counts what a search for all of them may cost."""
 
-    __slots__ = ("_characters", "_costs", "_findings", "_readings", "_settled")
+    __slots__ = ("_authors", "_characters", "_costs", "_findings", "_readings", "_settled")
 
-    def __init__(self, settled: SettledHost, readings: Readings, characters: Counter[str], findings: Findings) -> None:
-        """`characters` says how long the expressions of each namespace are together, and is counted on."""
+    def __init__(
+        self,
+        settled: SettledHost,
+        authors: Collection[str],
+        readings: Readings,
+        characters: Counter[str],
+        findings: Findings,
+    ) -> None:
+        """`authors` are the namespaces whose paths are expressions.
+
+        `characters` says how long the expressions of each namespace are together, and is counted on.
+        """
+        self._authors = authors
         self._readings = readings
         self._settled = settled
         self._characters = characters
@@ -77,10 +92,12 @@ class _Expressions:
         paths = [self._compiled(each) for each in self._settled.paths.values()]
         if (default := self._settled.default) is not None and default.rewriting is not None:
             self._settled.default = msgspec.structs.replace(self._compiled(default), expression="", long_expression="")
-        return tuple(sorted(paths, key=_rank, reverse=True))
+        return in_order(paths, self._authors)
 
     def _compiled(self, claim: PlaceClaim) -> PlaceClaim:
         """The claim with its expression. If it cannot be carried out, whatever it may match is closed."""
+        if claim.owner.namespace not in self._authors:
+            return self._literal(claim)
         report = self._findings.about(subject_of_owner(claim.owner))
         make = partial(self._carried_out, claim, report)
         made = contained(make, report, severity=Severity.CLOSED, effect="Requests that the path may match answer 503.")
@@ -102,6 +119,13 @@ class _Expressions:
             long_expression=reading.closing if is_wide else "",
             rewriting=reading.rewriting,
             gates=claim.gates if reading.redirect is None else in_phases((reading.redirect, *claim.gates)),
+        )
+
+    def _literal(self, claim: PlaceClaim) -> PlaceClaim:
+        """The claim with an expression that matches what Kubernetes says of its path, and no more."""
+        has_shorter = claim.path.endswith("/") and (claim.path[:-1], PathKind.PREFIX) in self._settled.paths
+        return msgspec.structs.replace(
+            claim, expression=literal_expression(claim.path, claim.kind, has_shorter=has_shorter)
         )
 
     def _read(self, claim: PlaceClaim) -> ExpressionReading:
@@ -137,23 +161,22 @@ def _closed(claim: PlaceClaim, closing: str) -> PlaceClaim:
 def _note_refused(claim: PlaceClaim, problem: str, begins: str, report: Report) -> None:
     report.add(
         reason="ExpressionRefused",
-        message=f"The {claim.place} cannot be carried out as a regular expression: {problem}.",
+        message=f"The {claim.place} cannot be carried out as a regular expression ({problem}): write it as RE2 has it,"
+        " or as other paths.",
         effect=f"Requests that it may match answer 503: those that begin with {quote(begins)}.",
         severity=Severity.CLOSED,
     )
 
 
-def _rank(claim: PlaceClaim) -> tuple[int, bytes, bool]:
-    """What is tried first has the highest rank. ingress-nginx has `/` of its own before any Ingress, as a Prefix."""
-    text = claim.path.encode()
-    return len(text), text, text == b"/" and claim.kind is PathKind.PREFIX
-
-
-def _note_neighbours(host: str, author: PlaceClaim, settled: SettledHost, findings: Findings) -> None:
-    """Tells other Ingresses that their paths are expressions, because they match more than Kubernetes documents."""
+def _note_neighbours(host: str, namespace: str, author: PlaceClaim, settled: SettledHost, findings: Findings) -> None:
+    """Tells other Ingresses of a namespace that their paths are expressions, because they match more than Kubernetes
+    documents.
+    """
     changed: dict[Owner, list[str]] = {}
     for claim in settled.paths.values():
-        if claim.owner != author.owner and not claim.is_expression and claim.path != "/":
+        if claim.owner == author.owner or claim.owner.namespace != namespace:
+            continue
+        if not claim.is_expression and claim.path != "/":
             changed.setdefault(claim.owner, []).append(claim.path)
     for owner, paths in changed.items():
         more = f" and {len(paths) - _NAMED_MOST} more" if len(paths) > _NAMED_MOST else ""
@@ -161,8 +184,8 @@ def _note_neighbours(host: str, author: PlaceClaim, settled: SettledHost, findin
         findings.add(
             subject_of_owner(owner),
             reason="RegexHost",
-            message=f"{author.owner.kind} {author.owner.full_name} makes every path of host {quote(host)} a regular"
-            " expression, as in ingress-nginx: give one of the two another host to avoid that.",
+            message=f"{author.owner.kind} {author.owner.full_name} makes every path of its namespace at host"
+            f" {quote(host)} a regular expression, as in ingress-nginx: give one of them another host to avoid that.",
             effect=f"Any path that begins like {listed}{more} matches, in any case, unless a longer expression does.",
             severity=Severity.DEGRADED,
         )

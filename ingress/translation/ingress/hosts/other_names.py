@@ -16,6 +16,7 @@ from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity, quote
 from ingress.objects.names import SUBDOMAIN, covering, is_host
 from ingress.translation.claims import CertificateClaim, subject_of_owner
+from ingress.translation.ingress.hosts.conflicts import Listed, has_listed, note_holder
 from ingress.translation.ingress.hosts.settled import OwnClaims, PlaceClaim, SettledHost
 
 _WWW = "www."
@@ -26,11 +27,12 @@ _NAMED_MOST = 3
 
 
 def add_other_names(
-    hosts: dict[str, SettledHost], claims: Iterable[OwnClaims], findings: Findings, *, listed: frozenset[str]
+    hosts: dict[str, SettledHost], claims: Iterable[OwnClaims], findings: Findings, *, listed: Listed
 ) -> None:
     """Adds the further names that `claims` ask for, which come by seniority. `listed` as in `settle`.
 
-    A redirect between the names with and without `www.` wins against an alias, as in ingress-nginx.
+    A redirect between the names with and without `www.` wins against an alias, as in ingress-nginx. A host gets names
+    from the namespace alone that claimed it first.
     """
     known = tuple(claims)
     rules = frozenset(hosts)
@@ -62,6 +64,10 @@ def _add_twin(
     own = next((claim for claim in claims.claims if claim.host == name), None)
     if own is None or twin in hosts.keys() - rules:
         return
+    if hosts[name].holder != claims.owner.namespace:
+        effect = "from-to-www-redirect redirects nothing there."
+        _note_holder(claims, name, hosts[name], effect, findings)
+        return
     report = findings.about(subject_of_owner(claims.owner))
     if twin is None:
         message = f"Host {quote(name)} has no other name with or without www., which from-to-www-redirect needs."
@@ -82,7 +88,7 @@ def _add_twin(
             gates=(*_blocking(own), NameRedirect(name, claims.twin_status)),
             closed=own.closed,
         )
-        hosts[twin] = SettledHost(has_tls=False)
+        hosts[twin] = SettledHost(holder=claims.owner.namespace, has_tls=False)
         hosts[twin].default = redirect
         hosts[twin].certificate = _certificate(twin, hosts[name], claims)
 
@@ -92,7 +98,7 @@ def _add_aliases(
     claims: OwnClaims,
     owners: dict[str, OwnClaims],
     *,
-    listed: frozenset[str],
+    listed: Listed,
     findings: Findings,
 ) -> None:
     """Adds the aliases of one object to each of its hosts. `owners` are the objects whose aliases the hosts have."""
@@ -102,6 +108,10 @@ def _add_aliases(
     if len(names) < len(claims.aliases):
         _note_expressions(claims, findings)
     for host in claims.hosts if names else ():
+        if hosts[host].holder != claims.owner.namespace:
+            effect = "The names of this Ingress are not served."
+            _note_holder(claims, host, hosts[host], effect, findings)
+            continue
         if (older := owners.setdefault(host, claims)) is not claims:
             _note_older(host, claims, older, findings)
             continue
@@ -112,8 +122,14 @@ def _add_aliases(
             if alias in hosts:
                 _note_taken(alias, host, claims, hosts[alias], findings)
                 continue
-            hosts[alias] = SettledHost(has_tls=not listed.isdisjoint(covering(alias)), alias_of=host)
+            namespace = claims.owner.namespace
+            has_tls = has_listed(listed, namespace, alias)
+            hosts[alias] = SettledHost(holder=namespace, has_tls=has_tls, alias_of=host)
             hosts[alias].certificate = _certificate(alias, hosts[host], claims)
+
+
+def _note_holder(claims: OwnClaims, name: str, host: SettledHost, effect: str, findings: Findings) -> None:
+    note_holder(claims, name, host, findings, what="other names", effect=effect, severity=Severity.MISROUTED)
 
 
 def _certificate(name: str, host: SettledHost, claims: OwnClaims) -> CertificateClaim | None:

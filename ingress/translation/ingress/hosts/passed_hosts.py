@@ -6,7 +6,7 @@ whether it passes, and the Service of the path `/` gets it. Runs before redirect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 
 import msgspec
@@ -80,7 +80,7 @@ def _relay(root: PlaceClaim, *, is_closed: bool) -> RelayClaim:
 def _turn_away(host: SettledHost) -> None:
     """Requests for the host whose TLS has ended here do not belong here."""
 
-    _change(host, lambda claim: msgspec.structs.replace(claim, gates=(PassedTls(), *claim.gates)))
+    host.change(lambda claim: msgspec.structs.replace(claim, gates=(PassedTls(), *claim.gates)))
 
 
 def _close(name: str, host: SettledHost, asking: Mapping[Owner, OwnClaims], problem: str, findings: Findings) -> None:
@@ -93,17 +93,7 @@ def _close(name: str, host: SettledHost, asking: Mapping[Owner, OwnClaims], prob
                 effect=f"The paths of the Ingress at host {quote(name)} answer 503.",
                 severity=Severity.CLOSED,
             )
-    _change(host, lambda claim: msgspec.structs.replace(claim, closed=True) if claim.owner in asking else claim)
-
-
-def _change(host: SettledHost, change: Callable[[PlaceClaim], PlaceClaim]) -> None:
-    """Changes every claim of a host."""
-    for claim in tuple(host.paths.values()):
-        host.give(change(claim))
-    if host.default is not None:
-        host.default = change(host.default)
-    if host.expressions is not None:
-        host.expressions = tuple(map(change, host.expressions))
+    host.change(lambda claim: msgspec.structs.replace(claim, closed=True) if claim.owner in asking else claim)
 
 
 def _note_unreached(name: str, host: SettledHost, root: PlaceClaim, findings: Findings) -> None:

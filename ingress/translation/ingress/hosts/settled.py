@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import msgspec
 
@@ -74,11 +75,12 @@ class Elsewhere(msgspec.Struct, frozen=True):
 class SettledHost:
     """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
-    `has_tls`: an Ingress wants TLS for the host. `expressions` are the winners in the order in which they are tried,
-    None unless the paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and
-    default it has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied`
-    says that this cannot be read. `passed_to` is where its TLS passes to, None: TLS ends here. `elsewhere` is what
-    judges and edits requests that no path matches, if there is no default: gates and response rules.
+    `holder` is the namespace that claimed the host first: it alone says what holds for the whole host. `has_tls`: an
+    Ingress of it wants TLS for the host. `expressions` are the winners in the order in which they are tried, None
+    unless paths are regular expressions. `alias_of`: the host is another name of this host, whose paths and default it
+    has; None for the host of a rule. `client_certificates` are what clients are asked for, and `is_denied` says that
+    this cannot be read. `passed_to` is where its TLS passes to, None: TLS ends here. `elsewhere` is what judges and
+    edits requests that no path matches, if there is no default: gates and response rules.
     """
 
     __slots__ = (
@@ -90,12 +92,14 @@ class SettledHost:
         "elsewhere",
         "expressions",
         "has_tls",
+        "holder",
         "is_denied",
         "passed_to",
         "paths",
     )
 
-    def __init__(self, *, has_tls: bool, alias_of: str | None = None) -> None:
+    def __init__(self, *, holder: str, has_tls: bool, alias_of: str | None = None) -> None:
+        self.holder = holder
         self.has_tls = has_tls
         self.alias_of = alias_of
         self.expressions: tuple[PlaceClaim, ...] | None = None
@@ -118,6 +122,15 @@ class SettledHost:
             self.default = claim
         else:
             self.paths[claim.path, claim.kind] = claim
+
+    def change(self, change: Callable[[PlaceClaim], PlaceClaim]) -> None:
+        """Changes every claim of the host."""
+        for claim in tuple(self.paths.values()):
+            self.give(change(claim))
+        if self.default is not None:
+            self.default = change(self.default)
+        if self.expressions is not None:
+            self.expressions = tuple(map(change, self.expressions))
 
     def claim(self, name: str, served: SettledHost) -> HostClaim:
         """The host under its `name`. `served` has its paths: itself, or the host of which it is an alias.

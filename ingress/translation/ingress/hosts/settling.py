@@ -11,7 +11,7 @@ from ingress.findings import Findings
 from ingress.settings.table.snippets import ClusterLevels
 from ingress.translation.claims import HostClaim
 from ingress.translation.ingress.hosts.app_roots import add_app_roots
-from ingress.translation.ingress.hosts.conflicts import attach, listed_hosts, note_uncovered_hosts, settle
+from ingress.translation.ingress.hosts.conflicts import Listed, attach, listed_hosts, note_uncovered_hosts, settle
 from ingress.translation.ingress.hosts.expression_reading import Readings
 from ingress.translation.ingress.hosts.expressions import find_expressions
 from ingress.translation.ingress.hosts.host_protection import protect_hosts
@@ -29,12 +29,12 @@ def settled_hosts(
     snippets: ClusterLevels,
     findings: Findings,
     *,
-    listed: frozenset[str] | None = None,
+    listed: Listed | None = None,
 ) -> tuple[HostClaim, ...]:
     """Every host with the winners of its places, those of older Ingresses first.
 
-    `main` and `canaries` come by seniority. `snippets` are those of the ConfigMap. `listed` are the hosts
-    that `tls` sections name anywhere, if `main` are not all claims.
+    `main` and `canaries` come by seniority. `snippets` are those of the ConfigMap. `listed` is what `tls`
+    sections name anywhere, if `main` are not all claims.
     """
     if listed is None:
         listed = listed_hosts(main)

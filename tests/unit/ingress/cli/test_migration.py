@@ -82,3 +82,11 @@ def test_manifests_are_moved_into_a_new_folder(tmp_path: Path) -> None:
         cli.main(["migrate", given, "-o", str(out)], standalone_mode=False)
     with pytest.raises(BadInput, match="--suffix"):
         cli.main(["migrate", given, "-o", str(tmp_path / "other"), "--suffix", "No"], standalone_mode=False)
+
+
+@pytest.mark.parametrize("target", ["ingress", "gateway"])
+def test_a_diff_needs_no_folder(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = folder(tmp_path / "old", nginx("web"))
+    cli.main(["migrate", given, "--diff", "--to", target], standalone_mode=False)
+    assert "+kind: " in capsys.readouterr().out
+    assert [each.name for each in tmp_path.iterdir()] == ["old"]

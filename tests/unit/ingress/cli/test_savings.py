@@ -46,3 +46,11 @@ def test_the_commands_of_the_page_say_what_it_says(tmp_path: Path, monkeypatch: 
             result = CliRunner().invoke(cli, words[1:])
             assert result.exit_code == 0, result.output
             assert output in result.output
+
+
+def test_metrics_that_nobody_has_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cannot read .*pod-1\.txt: No such file"):
+        cli.main(
+            ["savings", "--source", str(tmp_path), "--metrics", str(tmp_path / "pod-1.txt"), "--hours", "24"],
+            standalone_mode=False,
+        )

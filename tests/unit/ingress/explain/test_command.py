@@ -154,6 +154,13 @@ def test_every_endpoint_is_listed_once_when_asked_for(explain: Command) -> None:
     ]
 
 
+def test_the_headline_of_a_rollout_has_each_reason_with_its_share(explain: Command) -> None:
+    settings = config_map(zone_aware_routing="true", zone_rollout="50")
+    ManifestFolder(explain.folder).write("settings.yaml", settings)
+    first = explain("--zone", "zone-a").out.splitlines()[0]
+    assert "reason zone_local (50%) and rollout_excluded (50%), zones zone-a, zone-b" in first
+
+
 @pytest.mark.parametrize(
     ("url", "headline"),
     [

@@ -31,6 +31,8 @@ def logged(
         (logged(404, "", "-"), Foreseen(404)),
         (logged(503, "shop-cart-80", "-"), CART),
         (logged(499, "shop-cart-80", "-"), Foreseen(403)),
+        (logged(200)._replace(passed=None), CART),
+        (logged(308)._replace(passed=None), Foreseen(301)),
         (logged(401, "shop-cart-80", "-"), CART._replace(unknown=True)),
         (logged(204, "shop-cart-80", "-", "OPTIONS"), CART._replace(preflights=True)),
         (logged()._replace(upstream="shop-cart-80", alternative="shop-next-80"), CART),
@@ -50,6 +52,8 @@ def test_the_same(request_: LoggedRequest, foreseen: Foreseen) -> None:
         (logged(403, "shop-cart-80", "-"), Foreseen(301), Unlike.PROTECTION),
         (logged(308, "shop-cart-80", "-"), CART, Unlike.STATUS),
         (logged(200, "shop-cart-80", "-"), Foreseen(404), Unlike.STATUS),
+        (logged(200)._replace(passed=None), Foreseen(503), Unlike.STATUS),
+        (logged(upstream="shop-api-80")._replace(passed=None), CART, Unlike.BACKEND),
     ],
 )
 def test_differences(request_: LoggedRequest, foreseen: Foreseen, kind: Unlike) -> None:

@@ -71,3 +71,25 @@ def test_times() -> None:
     assert epoch_seconds("26/Nov/2026:10:00:00 +0000") == epoch_seconds("2026-11-26T11:00:00+01:00")
     assert epoch_seconds("yesterday") is None
     assert "$req_id" in UPSTREAMINFO
+
+
+@pytest.mark.parametrize(
+    ("fields", "passed"),
+    [
+        ('"upstream_addr": "10.0.0.1:80"', True),
+        ('"upstream_addr": ""', False),
+        ('"upstream_status": "200"', True),
+        ('"upstream_response_time": "-"', False),
+        ('"bytes": 7', None),
+    ],
+)
+def test_whether_an_endpoint_was_asked_is_what_the_log_says(fields: str, passed: bool | None) -> None:
+    found = line_reader()(f'{{"host": "a.test", "path": "/a", "status": 200, {fields}}}')
+    assert found is not None
+    assert found.passed is passed
+
+
+def test_a_format_without_endpoints_does_not_say_who_was_asked() -> None:
+    found = line_reader("$host $request_uri $status")("a.test /a 200")
+    assert found is not None
+    assert found.passed is None

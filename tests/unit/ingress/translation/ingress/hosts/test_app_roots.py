@@ -100,3 +100,13 @@ def test_in_regex_mode_another_namespace_keeps_its_root() -> None:
     )
     assert not any(each.gates for each in only.routes)
     assert [finding.reason for finding in findings if finding.name == "web"] == ["NotRedirected"]
+
+
+def test_a_longer_path_of_another_namespace_takes_no_app_root_away() -> None:
+    only, findings = host(
+        ingress("web", rule("shop.test", path("/app")), annotations=APP),
+        ingress("start", rule("shop.test", path("/"))),
+        ingress("long", rule("shop.test", path("/long/path")), namespace="young", annotations=nginx(app_root="/l")),
+    )
+    assert root(only).gates == (AppRoot("/app"),)
+    assert [each.namespace for each in findings if each.reason == "NotRedirected"] == ["young"]

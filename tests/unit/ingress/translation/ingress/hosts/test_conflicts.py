@@ -9,13 +9,13 @@ import pytest
 
 from balancer.model.routes import PathKind
 from ingress.findings import Finding, Findings, Severity
-from ingress.objects.kinds import Ingress, IngressSpec, IngressTls, subject_of
+from ingress.objects.kinds import Ingress, IngressRule, IngressSpec, IngressTls, subject_of
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.ingress.claiming import claims_of
 from ingress.translation.ingress.hosts.conflicts import by_seniority, note_uncovered_hosts, settle
 from ingress.translation.ingress.hosts.settled import OwnClaims, SettledHost
-from tests.unit.ingress.cluster import backend, ingress, path, reasons, rule
+from tests.unit.ingress.cluster import backend, ingress, nginx, path, reasons, rule
 
 YOUNG, OLD = "2024-02-01T00:00:00Z", "2024-01-01T00:00:00Z"
 
@@ -186,3 +186,45 @@ def test_a_host_that_another_ingress_has_a_certificate_for_is_no_finding() -> No
 
 def test_without_tls_no_host_is_missed() -> None:
     assert uncovered(ingress("web", rule("shop.test"))) == ()
+
+
+def of_another_namespace(*rules: IngressRule) -> Ingress:
+    return ingress("theirs", *rules, tls=[IngressTls(("a.test", "*.test"), "t")], namespace="young", created=YOUNG)
+
+
+@pytest.mark.parametrize("host", ["a.test", "b.test"])
+def test_the_namespace_that_claimed_a_host_first_decides_about_its_tls(host: str) -> None:
+    hosts, _ = settled(
+        ingress("own", rule(host, path("/")), created=OLD),
+        of_another_namespace(rule(host, path("/x")), rule("young.test", path("/"))),
+    )
+    assert (hosts[host].holder, hosts[host].has_tls, hosts[host].certificate) == ("shop", False, None)
+    assert hosts["young.test"].has_tls
+    assert {text: claim.redirects_to_https for (text, _), claim in hosts[host].paths.items()} == {
+        "/": False,
+        "/x": True,
+    }
+
+
+def test_a_secret_for_a_host_of_another_namespace_is_told() -> None:
+    ordered_claims = ordered(
+        ingress("own", rule("a.test", path("/")), created=OLD, tls=[IngressTls(("a.test",), "")]),
+        of_another_namespace(rule("a.test", path("/x"))),
+    )
+    findings = Findings()
+    hosts = settle(ordered_claims, findings)
+    note_uncovered_hosts(ordered_claims, hosts, findings)
+    assert hosts["a.test"].certificate is None
+    (finding,) = findings.frozen()
+    assert (finding.reason, finding.severity, finding.namespace) == ("Conflict", Severity.UNPROTECTED, "young")
+
+
+def test_ciphers_of_another_namespace_do_not_count() -> None:
+    strong, weak = (nginx(ssl_ciphers=text) for text in ("ECDHE-RSA-AES256-GCM-SHA384", "AES128-SHA"))
+    hosts, (finding,) = settled(
+        ingress("own", rule("a.test", path("/")), created=OLD),
+        ingress("theirs", rule("a.test", path("/x")), namespace="young", created=YOUNG, annotations=weak),
+        ingress("late", rule("a.test", path("/y")), created=YOUNG, annotations=strong),
+    )
+    assert hosts["a.test"].ciphers == "ECDHE-RSA-AES256-GCM-SHA384"
+    assert (finding.reason, finding.namespace) == ("Conflict", "young")

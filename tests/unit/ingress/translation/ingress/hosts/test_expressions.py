@@ -204,11 +204,52 @@ def test_hundreds_of_services_below_paths_of_their_own_are_not_too_large_togethe
 
 
 def test_neighbours_are_told() -> None:
-    web = shop("web", to("/foo", "web", "Exact"), namespace="other")
+    web = shop("web", to("/foo", "web", "Exact"))
     result = model_of(web, shop("api", to("/re[0-9]", "api"), use_regex="true"))
     (finding,) = (each for each in result.findings if each.reason == "RegexHost")
-    assert (finding.namespace, finding.name, finding.severity) == ("other", "web", Severity.DEGRADED)
+    assert (finding.namespace, finding.name, finding.severity) == ("shop", "web", Severity.DEGRADED)
     assert 'Any path that begins like "/foo" matches, in any case' in finding.effect
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"),
+    [
+        ("/foo", "exact"),
+        ("/foox", "root"),
+        ("/FOO", "root"),
+        ("/foo/", "slashed"),
+        ("/bar", "plain"),
+        ("/bar/x", "slashed-bar"),
+        ("/barx", "root"),
+        ("/ü/x", "others"),
+        ("/a.b", "dotted"),
+        ("/axb", "root"),
+        ("/re7", "api"),
+    ],
+)
+def test_paths_of_another_namespace_keep_their_meaning(asked: str, answered: str) -> None:
+    web = shop(
+        "web",
+        to("/", "root", "Prefix"),
+        to("/foo/", "slashed", "Prefix"),
+        to("/foo", "exact", "Exact"),
+        to("/bar", "plain", "Prefix"),
+        to("/bar/", "slashed-bar", "Prefix"),
+        to("/ü", "others", "Prefix"),
+        to("/a.b", "dotted", "Prefix"),
+    )
+    result = model_of(web, shop("api", to("/re[0-9]", "api"), namespace="other", day=2, use_regex="true"))
+    assert [each for each in result.findings if each.reason == "RegexHost"] == []
+    assert answers(result, asked) == answered
+
+
+@pytest.mark.parametrize(
+    "text", ["/[a-z/]*(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa)?.*", "/(?!x).*", "/[ab]*a[ab]{220}c", "/|/x"]
+)
+def test_an_expression_takes_and_closes_no_path_of_an_older_namespace(text: str) -> None:
+    web = shop("web", to("/", "web", "Prefix"), to("/private", "private", "Prefix"))
+    result = model_of(web, shop("api", to(text, "api"), namespace="other", day=2, use_regex="true"))
+    assert [answers(result, each) for each in ("/", "/x", "/private", "/private/x")] == ["web", "web"] + ["private"] * 2
 
 
 def test_an_expression_that_lost_its_path_changes_nothing() -> None:

@@ -179,3 +179,15 @@ def test_a_name_that_the_ingress_has_itself_as_a_host_is_no_finding() -> None:
     result = made(ingress("web", rule("shop.test"), rule("also.test", path("/own")), annotations=annotations))
     assert result.findings == ()
     assert [route.path for route in hosts(result)["also.test"].routes] == ["/own"]
+
+
+@pytest.mark.parametrize("said", [WWW, nginx(server_alias="www.shop.test")])
+def test_another_namespace_gives_a_host_no_names(said: dict[str, str]) -> None:
+    own = aliasing("www.shop.test")
+    theirs = ingress("theirs", rule("shop.test", path("/x")), namespace="young", created=OLD, annotations=said)
+    first = ingress("first", rule("shop.test", path("/first")), created="2023-01-01T00:00:00Z")
+    result = made(first, theirs, own)
+    assert [each.path for each in hosts(result)["www.shop.test"].routes] == ["/", "/first", "/x"]
+    assert [(each.namespace, each.reason) for each in result.findings if each.reason == "Conflict"] == [
+        ("young", "Conflict")
+    ]

@@ -16,7 +16,7 @@ def place(path: str, kind: PathKind = PathKind.PREFIX, *, is_default: bool = Fal
 
 
 def settled(*places: PlaceClaim) -> SettledHost:
-    host = SettledHost(has_tls=False)
+    host = SettledHost(holder="shop", has_tls=False)
     for each in places:
         host.give(each)
     return host
@@ -47,7 +47,7 @@ def test_a_place_has_one_winner() -> None:
 
 
 def test_an_alias_has_the_paths_and_the_protection_of_its_host_and_its_own_tls() -> None:
-    host, alias = settled(place("/a")), SettledHost(has_tls=True, alias_of="a.test")
+    host, alias = settled(place("/a")), SettledHost(holder="shop", has_tls=True, alias_of="a.test")
     host.client_certificates, host.ciphers = RULE, "X"
     alias.certificate = CertificateClaim(build.owner(), "alias.test", "tls")
     made = alias.claim("alias.test", host)
