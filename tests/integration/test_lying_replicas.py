@@ -144,6 +144,9 @@ def said(number: int, **fields: Any) -> bytes:
         said(2, load_table=[TAG, struct.pack("<d", math.nan) * 6, bytes(16)]),
         said(2, load_table=[TAG, struct.pack("<d", -1.0) * 6, bytes(16)]),
         said(2, load_table=[TAG, bytes(7 * 8), bytes(16)]),
+        said(2, load_table=[TAG, bytes(6 * 8), struct.pack("<2d", 1e300, 0.02)]),  # no share: all means would be none
+        said(2, load_table=[TAG, bytes(6 * 8), struct.pack("<2d", 0.1, 1e9)]),
+        said(2, loads=[[7, [1] * 6, [10_001, 20_000]]]),
         said(2, load_table=[TAG * 2, bytes(12 * 8), bytes(32)]),
         said(2, load_table=[bytes(4097 * 8), b"", b""]),
         said(2, zone_table=[TAG, bytes(32 * 8), b""]),
