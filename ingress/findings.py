@@ -12,11 +12,11 @@ from enum import Enum
 
 import msgspec
 
-# Long enough to recognise a host name or a path, and short enough for a log line.
 TO_BE_SERVED = " To be served, "
 """What begins the clause of a message that says how to have paths served which are closed."""
 INSTEAD = " Instead, "
 """What begins the clause of a message that says what to write in the place of something without effect."""
+# Long enough to recognise a host name or a path, and short enough for a log line.
 QUOTED_LIMIT = 120
 # Kubernetes truncates the note of an Event at 1,024 bytes (events.k8s.io/v1).
 MESSAGE_LIMIT = 1000

@@ -16,7 +16,7 @@ from typing import cast
 from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
 from balancer.connections.client_making import ClientMaker
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
-from balancer.connections.entrances import PAUSE_SECONDS, Entrances, reset
+from balancer.connections.entrances import PAUSE_SECONDS, Accepted, Entrances, reset
 from balancer.connections.greetings import Asking, Greetings, RelayMaker, context_for, speaks
 from balancer.connections.handshaking import UnfinishedHandshakes
 from balancer.connections.peeking import (
@@ -39,6 +39,7 @@ from balancer.matching.relay_tables import Choice, Unrouted
 from balancer.model import entry_points
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
+from balancer.runtime.accepted import AcceptedSocket
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
@@ -89,7 +90,7 @@ class Reception:
         relays: RelayMaker,
         transports: TcpTransports,
         pause_seconds: float = PAUSE_SECONDS,
-        unfinished: UnfinishedHandshakes[TlsTransport] | None = None,
+        unfinished: UnfinishedHandshakes | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
@@ -104,7 +105,7 @@ class Reception:
         self._transports = transports
         self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
-        self._hellos: dict[str, UnfinishedHandshakes[asyncio.Task[None]]] = {}
+        self._hellos: dict[str, UnfinishedHandshakes] = {}
         self.arriving: set[Arriving] = set()
 
     def open(self, sockets: Mapping[str, socket.socket]) -> None:
@@ -128,7 +129,7 @@ class Reception:
         for arriving in self.arriving:
             arriving.cancel()
 
-    def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
+    def _take(self, accepted: Accepted, entry_point: EntryPoint) -> None:
         settings, has_hello = self._settings.proxy, entry_point.reads_hello
         is_http = entry_point.protocol is entry_points.Protocol.HTTP
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
@@ -145,27 +146,30 @@ class Reception:
 
     def _makes_room(self, peer: str) -> bool:
         """Ends a connection for a new one of `peer`, unless the new one has to end for others."""
+        places = self._places
         self._note("connection_limit")
-        gone = self._places.displaced_by(peer_key(peer), partial(is_idle, now=self._loop.time()))
+        gone = places.displaced_by(peer_key(peer), partial(is_idle, now=self._loop.time()))
         if gone is not None:
             cut(gone)
         return gone is not None
 
-    def _welcome_later(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> None:
+    def _welcome_later(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> None:
         task = self._loop.create_task(self._welcome(connection, peer, entry_point))
+        client, places = peer_key(peer), self._places
         self.arriving.add(task)
-        self._places.enter(task, peer_key(peer))
+        places.enter(task, client)
         task.add_done_callback(self._welcomed)
         if entry_point.protocol is entry_points.Protocol.TLS:
             hellos = self._hellos.setdefault(entry_point.key, UnfinishedHandshakes(_HELLOS_BYTES))
             task.add_done_callback(hellos.over)
-            for each in hellos.begin(task, address=peer, chain_bytes=0):
+            for each in hellos.begin(task, client, 0):
                 self._note("handshake_limit")
                 each.cancel()
 
     def _welcomed(self, task: asyncio.Task[None]) -> None:
+        places = self._places
         self.arriving.discard(task)
-        self._places.leave(task)
+        places.leave(task)
 
     def _plain(self, arrival: Arrival, http2: bool = False) -> ReadsPieces:
         """The protocol of a connection at an entry point where clients do not begin with TLS."""
@@ -173,7 +177,7 @@ class Reception:
             return self._relay(arrival)
         return self._client(arrival, http2)
 
-    def _open(self, connection: socket.socket, protocol: ReadsPieces) -> None:
+    def _open(self, connection: AcceptedSocket, protocol: ReadsPieces) -> None:
         """Takes in a connection of which nothing more has to be known before its first bytes are read."""
         transports = self._transports
         try:
@@ -181,7 +185,7 @@ class Reception:
         except OSError:
             connection.close()
 
-    def _shake_hands(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> bool:
+    def _shake_hands(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> bool:
         """Goes on with a connection if its ClientHello is there, as it nearly always is, and what its name needs.
 
         False: these have to be waited for.
@@ -191,15 +195,16 @@ class Reception:
             return False
         arrival = Arrival(peer, None, entry_point)
         arrival.server_name = hello.server_name
-        choice = self._greetings.choice(entry_point, hello)
+        greetings = self._greetings
+        choice = greetings.choice(entry_point, hello)
         if self._is_over(connection, arrival, hello, choice):
             return True
-        if not self._greetings.names_for(entry_point, choice).is_ready(hello.server_name):
+        if not greetings.names_for(entry_point, choice).is_ready(hello.server_name):
             return False
         self._shake(connection, arrival, hello, choice, self._handshake_seconds)
         return True
 
-    def _is_over(self, connection: socket.socket, arrival: Arrival, hello: Hello, choice: Choice) -> bool:
+    def _is_over(self, connection: AcceptedSocket, arrival: Arrival, hello: Hello, choice: Choice) -> bool:
         """Whether no handshake follows, because the connection was refused, or is relayed with its TLS."""
         if isinstance(choice, Unrouted):
             self._note("stream_refused")
@@ -209,23 +214,26 @@ class Reception:
             if not choice.route.ends_tls:
                 self._open(connection, self._relay(arrival))
             return not choice.route.ends_tls
-        if speaks(hello, http2=self._settings.proxy.http2.enabled):
+        if speaks(hello, self._settings.proxy.http2.enabled):
             return False
         self._note("tls_handshake")
         with suppress(OSError):
-            refuse_hello(connection, NO_APPLICATION_PROTOCOL)
+            refuse_hello(connection.whole(), NO_APPLICATION_PROTOCOL)
         connection.close()
         return True
 
-    def _shake(self, connection: socket.socket, arrival: Arrival, hello: Hello, choice: Choice, seconds: float) -> None:
+    def _shake(
+        self, connection: AcceptedSocket, arrival: Arrival, hello: Hello, choice: Choice, seconds: float
+    ) -> None:
         """Begins a handshake, which may take `seconds`."""
-        if choice is None and not hello.needs_bytes and refuses_plain_request(connection):
+        if choice is None and not hello.needs_bytes and refuses_plain_request(connection.whole()):
+            connection.close()
             self._note("tls_handshake")
             return
-        entry_point = arrival.entry_point
-        names = self._greetings.names_for(entry_point, choice)
+        entry_point, greetings = arrival.entry_point, self._greetings
+        names = greetings.names_for(entry_point, choice)
         make = self._client if choice is None else self._relay
-        tls, protocol = context_for(names, hello), ByAlpn(arrival, make=make, refuse=self._refuse)
+        tls, protocol = context_for(names, hello), ByAlpn(arrival, make, self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
         try:
             handshake.begin(self._loop, self._transports, connection, tls, seconds)
@@ -235,26 +243,26 @@ class Reception:
         else:
             arrival.arriving = handshake
             self.arriving.add(handshake)
-            self._places.enter(handshake, peer_key(arrival.peer))
-            chain_bytes = names.chain_bytes(hello.server_name)
-            for each in self._unfinished.begin(handshake, address=arrival.peer, chain_bytes=chain_bytes):
+            places, unfinished, client = self._places, self._unfinished, peer_key(arrival.peer)
+            places.enter(handshake, client)
+            for each in unfinished.begin(handshake, client, names.chain_bytes(hello.server_name)):
                 self._note("handshake_limit")
                 each.cancel()
 
     def _shaken(self, handshake: TlsTransport, failed: bool) -> None:
+        places, unfinished = self._places, self._unfinished
         self.arriving.discard(handshake)
-        self._places.leave(handshake)
-        self._unfinished.over(handshake)
+        places.leave(handshake)
+        unfinished.over(handshake)
         if failed:
             self._note("tls_handshake")
 
-    async def _welcome(self, connection: socket.socket, peer: str, entry_point: EntryPoint) -> None:
+    async def _welcome(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> None:
         settings = self._settings.proxy
-        connection.setblocking(False)
         port = None
         try:
             if entry_point.is_announced(settings.proxy_protocol):
-                header = await self._announced(connection, settings)
+                header = await self._announced(connection.whole(), settings)
                 peer, port = header.address or peer, header.port
                 if header.address and not self._moves(peer, settings):
                     connection.close()
@@ -274,12 +282,13 @@ class Reception:
         until = self._loop.time() + self._handshake_seconds
         try:
             async with asyncio.timeout_at(until):
-                hello = await receive_hello(connection)
+                hello = await receive_hello(connection.whole())
                 arrival.server_name = hello.server_name
-                choice = self._greetings.choice(entry_point, hello)
+                greetings = self._greetings
+                choice = greetings.choice(entry_point, hello)
                 if self._is_over(connection, arrival, hello, choice):
                     return
-                await self._greetings.names_for(entry_point, choice).prepare(hello.server_name)
+                await greetings.names_for(entry_point, choice).prepare(hello.server_name)
         except (KeyError, OSError):  # TimeoutError is one; without a key, the entry point has gone meanwhile
             self._note("tls_handshake")
             connection.close()
@@ -291,21 +300,21 @@ class Reception:
 
     def _moves(self, peer: str, settings: ProxySettings) -> bool:
         """Whether there is a place for the client that a PROXY header names. The one of who sent the header is free."""
-        client, task = peer_key(peer), cast("asyncio.Task[None]", asyncio.current_task())
-        self._places.leave(task)
-        if len(self._places) >= min(settings.client_connections, self._bound) and not self._makes_room(peer):
+        client, task, places = peer_key(peer), cast("asyncio.Task[None]", asyncio.current_task()), self._places
+        places.leave(task)
+        if len(places) >= min(settings.client_connections, self._bound) and not self._makes_room(peer):
             return False
-        self._places.enter(task, client)
+        places.enter(task, client)
         return True
 
-    async def _take_in_plain(self, connection: socket.socket, arrival: Arrival) -> None:
+    async def _take_in_plain(self, connection: AcceptedSocket, arrival: Arrival) -> None:
         http2, settings = False, self._settings.proxy
         try:
             entry_point = arrival.entry_point
             takes_http2 = settings.http2.cleartext or entry_point.http2_cleartext
             if takes_http2 and entry_point.protocol is entry_points.Protocol.HTTP:
                 async with asyncio.timeout(settings.client_header_timeout_seconds):
-                    http2 = await begins_http2(connection)
+                    http2 = await begins_http2(connection.whole())
         except OSError:  # TimeoutError is one
             connection.close()
             return
@@ -333,7 +342,7 @@ class Reception:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
 
-    def _refuse(self, transport: asyncio.BaseTransport) -> None:
+    def _refuse(self, transport: TlsTransport) -> None:
         """Cuts a connection whose handshake must not count."""
         self._note("tls_handshake")
-        cast("asyncio.Transport", transport).abort()  # uvloop's are not of this class
+        transport.abort()

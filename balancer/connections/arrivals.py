@@ -44,7 +44,7 @@ class Arrival:
         self.server_name: str | None = None
 
 
-class ByAlpn(asyncio.Protocol):
+class ByAlpn:
     """Stands in until the handshake has chosen the version of HTTP, and then gives its place to that.
 
     `make` makes the protocol of an arrival; its second argument says whether that is HTTP/2. `refuse` cuts a connection
@@ -56,18 +56,18 @@ class ByAlpn(asyncio.Protocol):
     def __init__(
         self,
         arrival: Arrival,
-        *,
         make: Callable[[Arrival, bool], asyncio.BufferedProtocol],
-        refuse: Callable[[asyncio.BaseTransport], None],
+        refuse: Callable[[TlsTransport], None],
     ) -> None:
         self._arrival = arrival
         self._make = make
         self._refuse = refuse
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if resumes_another(transport.get_extra_info("ssl_object"), self._arrival.server_name):
+    def connection_made(self, transport: TlsTransport) -> None:
+        arrival = self._arrival
+        if resumes_another(transport.get_extra_info("ssl_object"), arrival.server_name):
             self._refuse(transport)
             return
-        client = self._make(self._arrival, agreed_protocol(transport) == "h2")
+        client = self._make(arrival, agreed_protocol(transport) == "h2")  # type: ignore[arg-type]  # as it is to protocols
         transport.set_protocol(client)
-        client.connection_made(transport)
+        client.connection_made(transport)  # type: ignore[arg-type]

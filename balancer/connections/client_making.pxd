@@ -8,6 +8,6 @@ cdef class ClientMaker:
     cdef public CurrentSettings _settings
     cdef public Deadlines _deadlines
     cdef public FirstHeads _first_heads
-    cdef public object _flusher, _names, _tally
+    cdef public object _flusher, _names, _tally, _unread
     cpdef make(self, Arrival arrival, bint http2, on_open)
     cdef _deciding_name(self, Arrival arrival)

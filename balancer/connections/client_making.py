@@ -40,7 +40,7 @@ class ClientMaker:
     for connections in HTTP/2, and `tally` counts what goes wrong on them.
     """
 
-    __slots__ = ("_deadlines", "_first_heads", "_flusher", "_names", "_settings", "_tally")
+    __slots__ = ("_deadlines", "_first_heads", "_flusher", "_names", "_settings", "_tally", "_unread")
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class ClientMaker:
         self._deadlines = deadlines
         self._names = names
         self._flusher = flusher
+        self._unread = flusher.unread
         self._tally = tally
         self._first_heads = FirstHeads()
 
@@ -64,15 +65,15 @@ class ClientMaker:
         """The protocol of a connection that is ready for requests. `on_open` gets it once it has a transport."""
         if not http2:
             return ClientConnection(
-                settings=self._settings,
-                deadlines=self._deadlines,
-                first_heads=self._first_heads,
-                unread=self._flusher.unread,
-                entry_point=arrival.entry_point,
-                on_open=on_open,
-                peer=arrival.peer,
-                port=arrival.port,
-                server_name=self._deciding_name(arrival),
+                self._settings,
+                self._deadlines,
+                self._first_heads,
+                self._unread,
+                arrival.entry_point,
+                on_open,
+                arrival.peer,
+                arrival.port,
+                self._deciding_name(arrival),
             )
         tell_shortfall()
         serves = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import os
 import socket
 import struct
 from collections import deque
@@ -17,8 +18,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from balancer.model.entry_points import EntryPoint, Protocol
-from balancer.runtime.accepted import accept
-from balancer.runtime.transports import plain_address
+from balancer.runtime import calls
+from balancer.runtime.accepted import AcceptedSocket
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,8 +39,11 @@ WAITING_MOST: Final = 256
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _RESET = struct.pack("ii", 1, 0)
 
-Take = Callable[[Iterable[tuple[socket.socket, str]], EntryPoint], None]
-"""Takes accepted connections, each with the address of its peer, of one entry point. It may stop iterating."""
+Accepted = list[tuple[AcceptedSocket, str]]
+"""Connections, each with the address of its peer."""
+
+Take = Callable[[Accepted, EntryPoint], None]
+"""Takes accepted connections of one entry point."""
 
 
 class _Entrance:
@@ -59,7 +63,7 @@ class _Waiting:
 
     __slots__ = ("connection", "entrance", "peer", "until")
 
-    def __init__(self, connection: socket.socket, peer: str, entrance: _Entrance, until: float) -> None:
+    def __init__(self, connection: AcceptedSocket, peer: str, entrance: _Entrance, until: float) -> None:
         self.connection = connection
         self.peer = peer
         self.entrance = entrance
@@ -75,6 +79,7 @@ class Entrances:
         "_loop",
         "_note",
         "_pause_seconds",
+        "_room",
         "_take",
         "_timer",
         "_wait_seconds",
@@ -104,6 +109,7 @@ class Entrances:
         self._entrances: dict[str, _Entrance] = {}
         self._entry_points: dict[str, EntryPoint] = {}
         self._waiting: deque[_Waiting] = deque()
+        self._room = calls.room_for_peer()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -159,23 +165,25 @@ class Entrances:
         else:
             self._loop.remove_reader(entrance.listener)  # until one that waits has gone
 
-    def _accepted(self, entrance: _Entrance) -> Iterable[tuple[socket.socket, str]]:
+    def _accepted(self, entrance: _Entrance) -> Accepted:
         """Some of the connections that have come."""
+        accepted: Accepted = []
+        listener, room, family = entrance.listener, self._room, entrance.family
         for _ in range(_most_at_once(entrance.entry_point)):
-            try:
-                connection, address = accept(entrance.listener, entrance.family)
-            except OSError as error:
-                if error.errno in _EXHAUSTED:
-                    self._pause(entrance, error)
-                return  # nobody waits, or the waiting client has left
-            yield connection, plain_address(address)
+            descriptor = calls.accept(listener, room)
+            if descriptor < 0:  # nobody waits, or the waiting client has left
+                if -descriptor in _EXHAUSTED:
+                    self._pause(entrance, -descriptor)
+                break
+            accepted.append((AcceptedSocket(descriptor, family), calls.peer_of(room)))
+        return accepted
 
-    def _pause(self, entrance: _Entrance, error: OSError) -> None:
+    def _pause(self, entrance: _Entrance, number: int) -> None:
         """Stops watching the socket for a while. Otherwise the loop would be busy with connections that it cannot
         accept.
         """
         self._note("descriptors_exhausted")
-        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, error.strerror)
+        _LOG.warning("accepting pauses for %g s: %s", self._pause_seconds, os.strerror(number))
         self._loop.remove_reader(entrance.listener)
         self._loop.call_later(self._pause_seconds, self._resume, entrance)
 
@@ -192,7 +200,7 @@ class Entrances:
             entry_point = each.entrance.entry_point
             if entry_point is not None and taken < _most_at_once(entry_point):
                 taken += 1
-                self._take(((each.connection, each.peer),), entry_point)
+                self._take([(each.connection, each.peer)], entry_point)
             else:
                 left.append(each)
                 is_done = is_done and entry_point is None
@@ -232,7 +240,7 @@ def _most_at_once(entry_point: EntryPoint | None) -> int:
     return _AT_ONCE if entry_point is None or entry_point.protocol is Protocol.HTTP else _DEAR_AT_ONCE
 
 
-def reset(connection: socket.socket) -> None:
+def reset(connection: AcceptedSocket) -> None:
     """Closes a connection with RST, so that its client does not take it for served."""
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    connection.whole().setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
     connection.close()

@@ -80,7 +80,7 @@ class Greetings:
         return self._names(entry_point) if choice is None else self._relays.names(entry_point)
 
 
-def speaks(hello: Hello, *, http2: bool) -> bool:
+def speaks(hello: Hello, http2: bool) -> bool:
     """Whether a client speaks a version of HTTP that is spoken here, as far as it says (ALPN)."""
     return not hello.protocols or not _SPOKEN[http2].isdisjoint(hello.protocols)
 

@@ -12,8 +12,9 @@ from contextlib import suppress
 from balancer.connections.clienthello import HELLO_BYTES_MAX, Hello, read_hello
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
 from balancer.http2.frames import PREFACE
-
-_PEEK_AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
+from balancer.runtime import calls
+from balancer.runtime.accepted import AcceptedSocket
+from balancer.runtime.reading import MEMORY
 
 
 async def receive_proxy_header(connection: socket.socket) -> ProxyHeader:
@@ -87,12 +88,9 @@ def refuse_hello(connection: socket.socket, alert: bytes) -> None:
     connection.shutdown(socket.SHUT_WR)
 
 
-def hello_at_hand(connection: socket.socket) -> Hello | None:
+def hello_at_hand(connection: AcceptedSocket) -> Hello | None:
     """What a ClientHello says that has come as a whole. It stays in the socket. None if `receive_hello` has to wait."""
-    try:
-        ahead = connection.recv(HELLO_BYTES_MAX, _PEEK_AT_ONCE)
-    except OSError:
-        return None
+    ahead = calls.peek(connection, MEMORY, HELLO_BYTES_MAX)
     hello = read_hello(ahead)
     return None if len(ahead) < hello.needs_bytes else hello
 
@@ -100,7 +98,7 @@ def hello_at_hand(connection: socket.socket) -> Hello | None:
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     news = loop.create_future()
-    descriptor = connection.fileno()  # not the socket: uvloop needs attributes of it that `AcceptedSocket` has not
+    descriptor = connection.fileno()
     loop.add_reader(descriptor, _tell, news)
     try:
         await news

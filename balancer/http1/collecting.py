@@ -40,7 +40,7 @@ class HeadCollector:
     )
 
     def __init__(
-        self, *, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
+        self, line_limit: int, head_limit: int, first_line: re.Pattern[bytes] = _ANY_LINE, opening: bytes = b""
     ) -> None:
         """`line_limit` bounds the first line and `head_limit` the whole head, both in bytes without their line ends.
 

@@ -81,9 +81,8 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         "stream",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 -- by position, because names cost every connection
         self,
-        *,
         settings: CurrentSettings,
         deadlines: Deadlines,
         first_heads: FirstHeads,
@@ -110,9 +109,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         self._linger_seconds = linger_seconds
         limits = settings.proxy
         self._settings = limits
-        self._collector = HeadCollector(
-            line_limit=limits.head_line_bytes, head_limit=limits.head_bytes, first_line=_REQUEST_LINE
-        )
+        self._collector = HeadCollector(limits.head_line_bytes, limits.head_bytes, _REQUEST_LINE)
         self._reader: RequestHeadReader | None = None  # made for the first head that `_first_heads` do not know
         self._server: RequestServer | None = None
         self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
@@ -171,7 +168,11 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         is_idle = self._state == WAITING
         self._state = NEXT[self._state][LAST]
         self._arm(_LAST_WRITE_SECONDS if self.stream.writing_paused else self._linger_seconds)
-        if self.eof or self.secure or ((is_idle or expected) and not self._collector.pending):
+        is_expected = expected and not self._collector.pending
+        if is_expected and self.secure and not self.eof:
+            self._transport.close_at_once()  # type: ignore[attr-defined]  # of `TlsTransport`
+            return
+        if self.eof or self.secure or is_expected or (is_idle and not self._collector.pending):
             self._transport.close()
             return
         # Closing at once could reset an answer in flight: send FIN, then read and drop until the client closes.

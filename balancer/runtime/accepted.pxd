@@ -1,1 +1,12 @@
-# No class here has attributes of its own, but what is called for each connection is compiled.
+from balancer.runtime cimport calls
+
+
+cdef class AcceptedSocket:
+    cdef public object _whole
+    cdef public int _descriptor, _family
+    cpdef int fileno(self)
+    cpdef whole(self)
+    cpdef close(self)
+
+
+cpdef whole(connection)

@@ -1,29 +1,62 @@
-"""Accepts connections from a listening socket, with few objects for each. Does not know what becomes of them."""
+"""Holds a connection that came, with few objects and system calls. Does not know what becomes of it."""
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
+import warnings
+from typing import TypeAlias
+
+from balancer.runtime import calls
 
 
-class AcceptedSocket(socket.socket):
-    """A socket of C without what `socket` adds in Python: family and type as enums, and files that share the socket.
+class AcceptedSocket:
+    """A connection that came, not blocking. It has no object of `socket` before somebody asks for one.
 
-    The enums would be looked up anew each time that the loop asks, and the rest is code for each connection.
+    Nearly nobody does, and to make one takes two system calls and as much time as to accept.
     """
 
-    __slots__ = ()
+    __slots__ = ("_descriptor", "_family", "_whole")
 
-    __init__ = socket.SocketType.__init__
-    family = socket.SocketType.family  # type: ignore[assignment]
-    type = socket.SocketType.type  # type: ignore[assignment]
-    close = socket.SocketType.close
-    detach = socket.SocketType.detach
+    def __init__(self, descriptor: int, family: int) -> None:
+        self._descriptor = descriptor
+        self._family = family
+        self._whole: socket.socket | None = None
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def fileno(self) -> int:
+        """The descriptor, -1 after `close`."""
+        return self._descriptor
+
+    def whole(self) -> socket.socket:
+        """An object of `socket` for this connection. `close` closes that, too. Raises OSError after `close`."""
+        whole = self._whole
+        if whole is None:
+            if self._descriptor < 0:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            whole = socket.socket(self._family, socket.SOCK_STREAM, 0, self._descriptor)
+            self._whole = whole
+            whole.setblocking(False)
+        return whole
+
+    def close(self) -> None:
+        """Closes the connection, if that has not been done."""
+        descriptor, whole = self._descriptor, self._whole
+        self._descriptor = -1
+        if whole is not None:
+            whole.close()
+        elif descriptor >= 0:
+            calls.close(descriptor)
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            warnings.warn(f"a connection was not closed: {self._descriptor}", ResourceWarning, stacklevel=2)
+            self.close()
 
 
-def accept(listener: socket.socket, family: int) -> tuple[AcceptedSocket, str]:
-    """The next connection of a listener of that address family, and the address of its peer. Raises OSError."""
-    descriptor, address = listener._accept()  # type: ignore[attr-defined]
-    return AcceptedSocket(family, socket.SOCK_STREAM, 0, descriptor), address[0]
+AnySocket: TypeAlias = "socket.socket | AcceptedSocket"
+
+
+def whole(connection: AnySocket) -> socket.socket:
+    """A connection as `socket` has it."""
+    return connection.whole() if isinstance(connection, AcceptedSocket) else connection

@@ -5,8 +5,22 @@ This is the plain source. Compiled modules take the functions of `calls.pxd`, wh
 
 from __future__ import annotations
 
+import errno
 import os
 import select
+import socket
+from typing import Protocol
+
+from balancer.runtime.transports import plain_address
+
+_PEEK_AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
+
+
+class HasSocket(Protocol):
+    """A connection that has an object of `socket`, made when it is asked for."""
+
+    def whole(self) -> socket.socket:
+        """The object."""
 
 
 def receive(descriptor: int, memory: bytearray, size: int) -> int:
@@ -18,6 +32,13 @@ def receive(descriptor: int, memory: bytearray, size: int) -> int:
         return os.readv(descriptor, [memoryview(memory)[:size]])
     except OSError as error:
         return -(error.errno or 0)
+
+
+def has_unread(descriptor: int) -> bool:
+    """Whether anything can be read: bytes, the end of the stream or an error."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def send(descriptor: int, data: bytes, start: int) -> int:
@@ -50,3 +71,46 @@ def descriptor_at(room: list[tuple[int, int]], number: int) -> int:
 def events_at(room: list[tuple[int, int]], number: int) -> int:
     """What a socket that `ready` has found is ready for."""
     return room[number][1]
+
+
+def room_for_peer() -> list[str]:
+    """Where `accept` puts the address of a peer."""
+    return []
+
+
+def accept(listener: socket.socket, room: list[str]) -> int:
+    """The descriptor of the next connection that waits at a non-blocking listener; it is non-blocking, too.
+
+    Returns less than 0 for an error: -errno.
+    """
+    try:
+        descriptor, address = listener._accept()  # type: ignore[attr-defined]
+    except OSError as error:
+        return -(error.errno or errno.EIO)
+    os.set_blocking(descriptor, False)
+    room[:] = (address[0],)
+    return int(descriptor)
+
+
+def peer_of(room: list[str]) -> str:
+    """The address of the peer of the connection that was accepted last, with mapped IPv4 written as IPv4."""
+    return plain_address(room[0])
+
+
+def close(descriptor: int) -> None:
+    """Closes a descriptor."""
+    try:
+        os.close(descriptor)
+    except OSError:  # it is closed, whatever the kernel had to say (close(2))
+        return
+
+
+def peek(connection: HasSocket, memory: bytearray, size: int) -> bytes:
+    """At most `size` bytes that have come, which stay in the socket. Empty without any, at its end, and for an error.
+
+    `memory` has room for them.
+    """
+    try:
+        return connection.whole().recv(size, _PEEK_AT_ONCE)
+    except OSError:
+        return b""

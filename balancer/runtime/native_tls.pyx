@@ -36,6 +36,7 @@ from balancer.runtime.openssl cimport (
     ssl_pending,
     ssl_read,
     ssl_set_bio,
+    ssl_shutdown,
     ssl_write,
 )
 from balancer.runtime.tls_sessions cimport TlsSession
@@ -199,6 +200,15 @@ cdef class NativeTlsSession(TlsSession):
         if not outcome:
             raise ssl.SSLZeroReturnError(ZERO_RETURN, "the session is over")
         return outcome == 1
+
+    cpdef bint say_goodbye(self) except -1:
+        cdef int result
+        if err_peek():
+            err_clear()
+        result = ssl_shutdown(self._ssl)
+        if not result and self.has_input():
+            result = ssl_shutdown(self._ssl)  # now it reads what the peer has said
+        return result > 0 or (result < 0 and not self._outcome(result))
 
     cdef Py_ssize_t _outcome(self, int result) except -2:
         """-1: more of the peer is needed. 0: it has said goodbye. Raises ssl.SSLError."""

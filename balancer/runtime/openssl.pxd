@@ -26,6 +26,7 @@ cdef struct Wire:
 cdef int (*ssl_do_handshake)(Ssl *) noexcept
 cdef int (*ssl_read)(Ssl *, void *, int) noexcept
 cdef int (*ssl_write)(Ssl *, const void *, int) noexcept
+cdef int (*ssl_shutdown)(Ssl *) noexcept
 cdef int (*ssl_pending)(const Ssl *) noexcept
 cdef int (*ssl_get_error)(const Ssl *, int) noexcept
 cdef void *(*ssl_get_ex_data)(const Ssl *, int) noexcept

@@ -56,6 +56,7 @@ cdef int _load() except -1:
     _bind(<void **>&ssl_do_handshake, b"SSL_do_handshake")
     _bind(<void **>&ssl_read, b"SSL_read")
     _bind(<void **>&ssl_write, b"SSL_write")
+    _bind(<void **>&ssl_shutdown, b"SSL_shutdown")
     _bind(<void **>&ssl_pending, b"SSL_pending")
     _bind(<void **>&ssl_get_error, b"SSL_get_error")
     _bind(<void **>&ssl_get_ex_data, b"SSL_get_ex_data")

@@ -1,6 +1,7 @@
 cimport cython
 
 from balancer.runtime cimport calls
+from balancer.runtime.accepted cimport AcceptedSocket, whole
 
 cdef bytearray MEMORY
 cdef Py_ssize_t _AGAIN
@@ -36,6 +37,7 @@ cdef class TcpTransport:
     cpdef write(self, bytes data)
     cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)
+    cpdef bint has_unread(self)
     cpdef close(self)
     cpdef abort(self)
     cpdef serve(self, long events)

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from balancer.runtime import calls
+from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
 from balancer.runtime.reading import MEMORY, ReadsPieces
 
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
@@ -46,14 +47,19 @@ class TcpTransports:
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
-    def open(self, connection: socket.socket, protocol: ReadsPieces) -> TcpTransport:
-        """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone."""
-        connection.setblocking(False)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def open(self, connection: AnySocket, protocol: ReadsPieces) -> TcpTransport:
+        """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone.
+
+        One that was accepted does not block, and has TCP_NODELAY from its listener.
+        """
+        if not isinstance(connection, AcceptedSocket):
+            connection.setblocking(False)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _ALL)
         transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
-        opened.extend([None] * (descriptor + 1 - len(opened)))
+        if descriptor >= len(opened):
+            opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
         protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
         return transport
@@ -134,7 +140,7 @@ class TcpTransport:
         self,
         transports: TcpTransports,
         loop: asyncio.AbstractEventLoop,
-        connection: socket.socket,
+        connection: AnySocket,
         protocol: ReadsPieces,
     ) -> None:
         self._transports = transports
@@ -201,6 +207,10 @@ class TcpTransport:
     def is_closing(self) -> bool:
         return self._is_closing
 
+    def has_unread(self) -> bool:
+        """Whether the peer has said anything that was not read yet, and be it its end."""
+        return calls.has_unread(self._descriptor)
+
     def close(self) -> None:
         """Ends the connection when all was sent. Reads no more."""
         if not self._is_closing:
@@ -216,11 +226,11 @@ class TcpTransport:
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """`socket` and `peername`, as `asyncio.BaseTransport` tells them."""
-        if name == "socket":
-            return self._socket
-        if name == "peername":
-            with suppress(OSError):
-                return self._socket.getpeername()
+        with suppress(OSError):
+            if name == "socket":
+                return whole(self._socket)
+            if name == "peername":
+                return whole(self._socket).getpeername()
         return default
 
     # What the epoll calls.
@@ -300,7 +310,7 @@ class TcpTransport:
 
     def _end_output(self) -> None:
         with suppress(OSError):  # the peer may have cut the connection
-            self._socket.shutdown(socket.SHUT_WR)
+            whole(self._socket).shutdown(socket.SHUT_WR)
 
     def _drop(self) -> None:
         self._waiting.clear()

@@ -1,6 +1,6 @@
 cimport cython
 
-from balancer.runtime.tcp cimport TcpTransport
+from balancer.runtime.tcp cimport TcpTransport, TcpTransports
 from balancer.runtime.tls_sessions cimport TlsSession
 
 cdef int _SHAKING
@@ -22,7 +22,11 @@ cdef class TlsTransport:
     cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)
     cpdef close(self)
+    cpdef close_at_once(self)
     cpdef abort(self)
+    cpdef begin(self, loop, TcpTransports transports, connection, tls, double seconds)
+    cpdef get_extra_info(self, name, default=*)
+    cpdef set_protocol(self, protocol)
     cpdef buffer_updated(self, Py_ssize_t nbytes)
     cpdef _read_on(self)
     cpdef _go_on(self)

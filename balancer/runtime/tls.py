@@ -7,11 +7,11 @@ that the buffers of a connection stay small. Does not know certificates, nor wha
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
+from balancer.runtime.accepted import AnySocket
 from balancer.runtime.reading import PIECE, ReadsPieces
 from balancer.runtime.tcp import TcpTransport, TcpTransports
 from balancer.runtime.tls_sessions import TlsSession, make_session
@@ -20,6 +20,13 @@ _SHAKING, _OPEN, _ENDING, _ENDED = range(4)
 _ENCRYPTED_AT_ONCE = 32 * 1024
 _GOODBYE_SECONDS = 30.0  # for a peer to take what was written and to say goodbye; as many as uvloop gives
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
+
+
+class Shaken(Protocol):
+    """The protocol of a connection until the handshake is over."""
+
+    def connection_made(self, transport: TlsTransport, /) -> None:
+        """The handshake is over."""
 
 
 class TlsTransport:
@@ -53,7 +60,7 @@ class TlsTransport:
 
     def __init__(
         self,
-        protocol: asyncio.BaseProtocol,
+        protocol: asyncio.BaseProtocol | Shaken,
         over: Callable[[TlsTransport, bool], None],
         goodbye_seconds: float = _GOODBYE_SECONDS,
     ) -> None:
@@ -76,7 +83,7 @@ class TlsTransport:
         self,
         loop: asyncio.AbstractEventLoop,
         transports: TcpTransports,
-        connection: socket.socket,
+        connection: AnySocket,
         tls: ssl.SSLContext,
         seconds: float,
     ) -> None:
@@ -145,6 +152,28 @@ class TlsTransport:
                 self._loop.call_soon(self._read_on)
             self._limit_end()
             self._end()
+
+    def close_at_once(self) -> None:
+        """`close` for a peer that expects the end and has no more to say: its goodbye is not waited for.
+
+        If anything of it is unread, that is waited for as ever. To close then would cut off what was written.
+        """
+        session, tcp = self._tls, self._tcp
+        if self._phase != _OPEN or self._unwritten or session.has_input() or tcp.has_unread():
+            self.close()
+            return
+        self._phase = _ENDING
+        self._has_said_goodbye = True
+        try:
+            session.say_goodbye()
+        except ssl.SSLError:
+            self._fail()
+            return
+        self._flush()
+        tcp.send()  # with the end of the answer
+        tcp.close()
+        if tcp.get_write_buffer_size():
+            self._limit_end()
 
     def abort(self) -> None:
         """Ends the connection and drops what was not sent."""

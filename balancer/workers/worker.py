@@ -25,7 +25,6 @@ from balancer.connections.pools import ConnectionPools
 from balancer.connections.probing import Probes
 from balancer.explain.asking import RefusedRequest, question_of
 from balancer.explain.drafts import Draft
-from balancer.http.streams import Connection
 from balancer.http1.heads import RequestHeadReader
 from balancer.live import LiveTable
 from balancer.logs.accesslog import AccessLog
@@ -55,7 +54,6 @@ from balancer.proxy.hooked_requests import serve_hooked
 from balancer.proxy.mirroring import Mirrors
 from balancer.proxy.serving import Proxy
 from balancer.relays.accounts import RelayAccounting
-from balancer.relays.relay import Relay
 from balancer.relays.relays import Relays
 from balancer.relays.tools import RelayTools
 from balancer.runtime.deadlines import Deadlines
@@ -67,6 +65,7 @@ from balancer.sharing.peers import NO_OTHERS, Others
 from balancer.workers import hearsay
 from balancer.workers.clients import Clients
 from balancer.workers.failing_telling import FailingTelling
+from balancer.workers.handing_over import HandingOver
 from balancer.workers.judging import Judgements, judging
 from balancer.workers.messages import SuspectRow
 from balancer.workers.worker_hooks import WorkerHooks
@@ -153,7 +152,7 @@ class Worker:
         self._names = ConfiguredNames(fallback, recorder.dear_handshake)
         self.relays = self._made_relays(recorder, access_log, forwarder, random_below)
         self._clients = Clients(idle_grace_seconds=times.idle_grace_seconds)
-        self._draining = False
+        self._handing_over = HandingOver(self.live, self._clients, self._proxy, self.relays)
         self._reception = self._made_reception(recorder, transports)
         self._reception.use(self.live.view.model.entry_points)
 
@@ -175,7 +174,7 @@ class Worker:
             names=self._names.at,
             places=self._clients.places,
             bound=connection_bound(descriptor_limit()),
-            hand_over=self._serve,
+            hand_over=self._handing_over.take,
             note=recorder.error,
             handshake_seconds=self._times.handshake_seconds,
             clients=ClientMaker(
@@ -263,7 +262,7 @@ class Worker:
 
         Tunnels end last. What still runs after `limit_seconds` more is cut.
         """
-        self._draining = True
+        self._handing_over.is_draining = True
         self._clients.end_soon()
         await asyncio.sleep(grace_seconds)
         self._reception.close()
@@ -322,17 +321,6 @@ class Worker:
     def hear(self, rows: Iterable[FailingRow]) -> None:
         """Learns about endpoints that failed for another worker of this replica."""
         hearsay.hear(self.live, rows, time.perf_counter())
-
-    def _serve(self, client: Connection) -> None:
-        if client.entry_point.key not in self.live.view.configurations:
-            client.abort()  # its entry point has gone while it shook hands
-        if self._draining:
-            client.end_soon()
-        self._clients.enter(client)
-        if isinstance(client, Relay):
-            self.relays.serve(client, self._clients.has_ended)
-        else:
-            self._proxy.serve(client, self._clients.has_ended)
 
 
 def _made_store(url: str, recorder: Recorder) -> ValkeyStore:

@@ -7,6 +7,8 @@ is no gap. Does not know endpoints or randomness; time is an argument. The simul
 
 from __future__ import annotations
 
+import math
+
 from balancer.model.zones import ZonePolicy
 from balancer.sharing.peers import ALONE, Peers, Seen
 from balancer.zones.flow import ZoneFlow
@@ -203,7 +205,10 @@ class SpillController:
         seen, heard = self._sightings.exchange(share=share.value, baseline=strain.baseline, now=now)
         if heard.share is not None:
             if strain.is_known:
-                share.value += (heard.share - share.value) * min(1.0, seconds / _AGREE_SECONDS)
+                # What others told is older than the own share. So a difference that is no other state is none.
+                apart = heard.share - share.value
+                beyond = math.copysign(max(0.0, abs(apart) - _RESOLUTION), apart)
+                share.value += beyond * min(1.0, seconds / _AGREE_SECONDS)
             else:
                 share.value = min(heard.share, self._budget)
                 strain.adopt(heard.baseline)

@@ -31,6 +31,9 @@ _BASELINE_ANSWERS = 1000
 _PEAK_ANSWERS = 25
 # The most that a young baseline may lie above any average so far, in standard errors.
 _YOUNG_ERRORS = 2.7
+# The same for other zones of which few answers are known. Where few requests come, more are never known at a time, and
+# a baseline that was learned in a queue is far above that.
+_FEW_ERRORS = 5.4
 # This bound loosens with time, because a quick second may have been luck.
 _YOUNG_RELIEF_PER_SECOND = 0.1
 # Standard deviation of one latency, as a share of the mean.
@@ -221,9 +224,14 @@ class Strain:
         if young:
             if not spilling:
                 self._upper *= 1.0 + _YOUNG_RELIEF_PER_SECOND * elapsed
-            for average in (self._steady, remote):
-                if average.count >= 2 * _FLOOR:
-                    self._upper = min(self._upper, average.seconds * (1.0 + _YOUNG_ERRORS * average.error))
+            bounds = (
+                (self._steady, 2 * _FLOOR, _YOUNG_ERRORS),
+                (remote, 2 * _FLOOR, _YOUNG_ERRORS),
+                (remote, _REMOTE_FLOOR, _FEW_ERRORS),
+            )
+            for average, answers, errors in bounds:
+                if average.count >= answers:
+                    self._upper = min(self._upper, average.seconds * (1.0 + errors * average.error))
             follows = calm.count >= 2 * _FLOOR and not spilling
             self.baseline = min(calm.seconds if follows else self.baseline, self._upper)
         if calm.count >= _BASELINE_ANSWERS and (spilling or not young) and calm.seconds < self.baseline:

@@ -107,9 +107,13 @@ def _others(review: Review) -> Iterator[str]:
     yield from review.assumed
     if review.of_other_classes:
         yield f"Ingresses of other classes, not checked: {review.of_other_classes}."
-    for finding in review.others:
-        place = f"{finding.namespace}/{finding.name}" if finding.namespace else finding.name
-        yield f"{finding.kind} {place}: {finding.severity.value}: {finding.message} {finding.effect}"
+    yield from map(other_line, review.others)
+
+
+def other_line(finding: Finding) -> str:
+    """A finding about an object that has no verdict."""
+    place = f"{finding.namespace}/{finding.name}" if finding.namespace else finding.name
+    return f"{finding.kind} {place}: {finding.severity.value}: {finding.message} {finding.effect}"
 
 
 def _names(names: Sequence[NameReview]) -> Iterator[str]:

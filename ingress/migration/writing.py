@@ -18,7 +18,7 @@ from ingress.migration.class_changes import change_classes
 from ingress.migration.command import CannotCheck
 from ingress.migration.manifest_files import CannotKeep, added_lines, documents_of, save
 from ingress.migration.moving import Moved, RawObject, moved_config_map, moved_ingress
-from ingress.migration.texts import config_map_lines, ingress_lines
+from ingress.migration.texts import config_map_lines, ingress_lines, other_line
 from ingress.migration.verdicts import IngressOutcome, IngressReview, Review
 from ingress.objects.kinds import Kind
 from ingress.settings.context import TranslationContext
@@ -158,8 +158,7 @@ def _needing(found: Review) -> Iterator[str]:
     if found.config_map.verdict is not IngressOutcome.WORKS:
         yield from ("", *config_map_lines(found.config_map))
     yield ""
-    for finding in found.others:
-        yield f"{finding.kind} {finding.name}: {finding.severity.value}: {finding.message} {finding.effect}"
+    yield from map(other_line, found.others)
 
 
 def _place(source: Path, file: str) -> Path:

@@ -7,7 +7,7 @@ from itertools import product
 from operator import sub
 from typing import Final, NamedTuple
 
-from balancer.sharing.sums import grown, lowest
+from balancer.sharing.sums import grown, highest, lowest
 from ingress.replicas.messages import Message, MessageRefusal, MessageRefused, SeenRow, SeenTable
 from ingress.replicas.other_replica import NOTHING_SEEN, KnownTotals, OtherReplica, SeenNews
 from ingress.replicas.seen_columns import LOADS, ZONES, Columns, SeenColumns, columns_of, unpacked
@@ -65,10 +65,12 @@ def _judge_totals(known: Mapping[str, int], told: Collection[tuple[str, int]], r
 
 def _seen(table: SeenTable | None, rows: Sequence[SeenRow], columns: Columns) -> SeenColumns:
     """What workers saw, as either schema tells it."""
-    if table is None:
-        return columns_of(rows, columns) if rows else SeenColumns()
-    seen = unpacked(table)
+    if table is None and not rows:
+        return SeenColumns()
+    seen = columns_of(rows, columns) if table is None else unpacked(table)
     if len(seen.totals) != len(columns.totals) or len(seen.state) != len(columns.state):
+        raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
+    if any(highest(column) > most for column, most in zip(seen.state, columns.most, strict=True)):
         raise MessageRefused(MessageRefusal.IMPLAUSIBLE)
     return seen
 

@@ -119,6 +119,7 @@ class _Hearing:
         stream = web.WebSocketResponse(
             timeout=_CLOSE_SECONDS,
             receive_timeout=_SILENT_SECONDS,
+            autoping=False,
             compress=False,
             max_msg_size=MESSAGE_BYTES_MOST + 1,
         )
@@ -166,7 +167,10 @@ def _identity_behind(request: web.Request) -> str:
 
 
 async def _next_message(stream: web.WebSocketResponse) -> bytes | None:
-    """`_TOO_LONG` for what is beyond the bound; None: nothing comes any more."""
+    """`_TOO_LONG` for what is beyond the bound; None: nothing comes any more.
+
+    No replica pings, so a ping is the end: nothing would bound what the answers to them cost.
+    """
     try:
         message = await stream.receive()
     except TimeoutError:
@@ -226,6 +230,7 @@ class Line:
                 self._stream = await self._session.ws_connect(
                     f"https://{self._place}{_PATH}",
                     timeout=aiohttp.ClientWSTimeout(ws_close=_CLOSE_SECONDS),
+                    autoping=False,
                     max_msg_size=_ANSWER_BYTES_MOST,
                     **self._secured(),
                 )

@@ -31,11 +31,13 @@ _TAGS_KEPT: Final = 16
 class Columns(NamedTuple):
     """What the totals and the state of a row mean: by which factors replicas of schema 1 tell them. Counts have 1.
 
-    Rows in which the first count has grown by less than `few` are told as of each second reading only.
+    No word of a state is above that of `most`. Rows in which the first count has grown by less than `few` are told as
+    of each second reading only.
     """
 
     totals: tuple[float, ...]
     state: tuple[float, ...] = ()
+    most: tuple[float, ...] = ()
     few: int = 0
 
     def are_plausible(self, news: Sequence[Column], requests_most: float) -> bool:
@@ -51,7 +53,7 @@ class Columns(NamedTuple):
         return all(sum(seconds) <= (max(requests) + 1) * most for requests, seconds in rows)
 
 
-LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS), few=32)
+LOADS: Final = Columns((1.0, 1.0, 1.0, _MICROS, 1.0, _MICROS), (10_000.0, _MICROS), (1.0, _SECONDS_MOST), few=32)
 """What controllers of `adaptive` see of a backend (`Seen`), their share and their baseline. Their averages need some
 hundred answers, so half a second more does not matter where few requests come.
 """

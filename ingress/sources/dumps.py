@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from ingress.findings import Finding, Severity
 from ingress.objects.kinds import Kind
 from ingress.sources.documents import FILE_BYTES
 from ingress.sources.events import Event, Replaced, SourceFindings
@@ -34,12 +35,34 @@ def read_dump(place: Path) -> Dump:
     """Everything in a folder, or in one file. Raises `FolderUnreadable`."""
     if place.is_dir() or not place.exists():
         folder = Folder(place)
-        events = folder.open()
+        events = tuple(map(_of_dump, folder.open()))
         return Dump(events, folder.origins())
     manifest = _read_file(place)
     contents = merge({place.name: manifest})
-    events = (*contents.replaced(), SourceFindings(SOURCE, contents.findings))
+    events = (*contents.replaced(), _of_dump(SourceFindings(SOURCE, contents.findings)))
     return Dump(events, dict.fromkeys(contents.objects, place.name))
+
+
+def _of_dump(event: Event) -> Event:
+    """An event of something that is read once: of a file or object that cannot be read, nothing is kept."""
+    if not isinstance(event, SourceFindings):
+        return event
+    return SourceFindings(event.source, tuple(map(_left_out, event.findings)))
+
+
+def _left_out(finding: Finding) -> Finding:
+    change = msgspec.structs.replace
+    match finding.reason:
+        case "FileUnreadable":
+            hint = " Templates have to be rendered first (helm template, kustomize build)."
+            return change(finding, message=finding.message + hint, effect="What the file holds is left out.")
+        case "FileTooLarge":
+            return change(finding, effect="What the file holds is left out.")
+        case "ObjectMalformed" if finding.kind == "File":  # such as values of a chart, which no cluster takes either
+            return change(finding, effect="It is left out.", severity=Severity.COSMETIC)
+        case "ObjectMalformed":
+            return change(finding, effect="It is left out.")
+    return finding
 
 
 def _read_file(place: Path) -> Manifest:

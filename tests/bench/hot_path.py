@@ -61,7 +61,7 @@ UNBOUNDED = 1_000_000_000
 
 Step = Callable[[], object]
 
-_TENANT = 'if request.headers.get("user-agent") != "": request.set_header("x-tenant-tier", "gold")'
+TENANT_HOOK = 'if request.headers.get("user-agent") != "": request.set_header("x-tenant-tier", "gold")'
 
 SHORT_REQUEST = b"GET /section-7/page HTTP/1.1\r\nHost: host-50.example\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n"
 BROWSER_REQUEST = (
@@ -117,7 +117,7 @@ def steps(rig: Rig) -> dict[str, Step]:
         "match an expression, and capture": matching(compile_routes(model(route=expression)), short),
         "rewrite the target": rewriting(compile_routes(model(route=expression)), short),
         "ask a hook that lets pass": hooking("pass", short, origin),
-        "ask a hook that reads a field and sets one": hooking(_TENANT, short, origin),
+        "ask a hook that reads a field and sets one": hooking(TENANT_HOOK, short, origin),
         "pick an endpoint, off": picking(ZonePolicy()),
         "pick an endpoint, prefer-zone": picking(ZonePolicy(name=ZonePolicyName.PREFER_ZONE)),
         "write the endpoint's head, fields known": writing_request(short, origin, is_known=True),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from ingress.settings.table.option import NGINX_PREFIX
 from tests.fakes.endpoints import ScriptedEndpoint, answering
 from tests.features.hooks.serving import HOST, hooked, sent
+from tests.integration.running import until
 from tests.integration.wire import Connection, request_bytes
 
 TENANT = """
@@ -20,6 +23,7 @@ async def request(request: Request, settings: Settings):
     request.set_header("x-tenant-tier", "gold")
 """
 GOLD = '{"tenants": ["a", "b"]}'
+_CLIENTS, _RELOADS, _BETWEEN = 8, 10, 30
 
 
 async def test_a_hook_lets_pass_and_refuses_by_its_settings() -> None:
@@ -190,6 +194,31 @@ async def test_a_reload_changes_the_next_request_and_no_other() -> None:
         assert (await connection.get(HOST)).body == b"one"
         served.serve({"first": text.format("two")})
         assert (await connection.get(HOST)).body == b"two"
+
+
+async def test_no_request_fails_while_hooks_change_again_and_again() -> None:
+    """Each client sends one request after the other, and each version of a waiting hook is seen under load."""
+    text = "@hook\nasync def request(r):\n    await asyncio.sleep(0)\n    r.set_header('x-version', '{}')\n"
+    seen: list[str] = []
+    is_over = asyncio.Event()
+    async with hooked(text.format(0)) as served:
+
+        async def client() -> None:
+            async with await Connection.open(served.plane.http_port) as connection:
+                while not is_over.is_set():
+                    response = await connection.get(HOST)
+                    assert response.status == 200
+                    seen.append(sent(response)["x-version"])
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(_CLIENTS):
+                group.create_task(client())
+            for version in range(1, _RELOADS + 1):
+                served.serve({"first": text.format(version)})
+                enough = len(seen) + _BETWEEN
+                await until(lambda: len(seen) >= enough and seen[-1] == str(version), seconds=30.0)  # noqa: B023
+            is_over.set()
+    assert {*seen} >= {str(version) for version in range(1, _RELOADS + 1)}
 
 
 async def test_an_explanation_says_which_hook_is_asked() -> None:

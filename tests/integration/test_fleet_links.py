@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from heapq import heappop, heappush
+from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,6 +55,11 @@ class Fleet(NamedTuple):
     zonals: tuple[Zonal, Zonal, Zonal]
     links: Network
     opened: Shop
+
+    @property
+    def zones(self) -> dict[str, str]:
+        """The zone of each endpoint."""
+        return {endpoint.label: endpoint.zone or "" for endpoint in self.opened.endpoints}
 
     async def all_hear(self, others: float) -> None:
         for zonal in self.zonals:
@@ -99,14 +105,14 @@ async def replica(place: Path, zone: str, name: str, links: Network, opened: Sho
 def calm_p99(chosen: Sequence[str]) -> float:
     """The 99th percentile of the seconds that requests take at the endpoints that were chosen for them.
 
-    What the machine and its clocks add does not count: the requests come at random at 60 % of what six endpoints can
+    What the machine and its clocks add does not count: the requests come at random at 60 % of what these endpoints can
     do, which work on eight at a time for 20 ms each, as in the simulation.
     """
     chance, now = random.Random(30), 0.0
     free_at = {endpoint: [0.0] * SLOTS for endpoint in chosen}
     seconds = []
     for endpoint in chosen:
-        now += chance.expovariate(0.6 * 6 * SLOTS / WORK_SECONDS)
+        now += chance.expovariate(0.6 * len(free_at) * SLOTS / WORK_SECONDS)
         done_at = max(now, heappop(free_at[endpoint])) + WORK_SECONDS * chance.lognormvariate(-(SPREAD**2) / 2, SPREAD)
         heappush(free_at[endpoint], done_at)
         seconds.append(done_at - now)
@@ -119,13 +125,11 @@ def in_turn(chosen: Sequence[str]) -> list[str]:
     return [endpoints[number % len(endpoints)] for number in range(len(chosen))]
 
 
-def at_home(chosen: Sequence[str]) -> list[str]:
-    """As many requests of which eight of ten go to two endpoints in turn, and one of ten to each other pair."""
-    endpoints = sorted({*chosen})
-    return [
-        endpoints[(number // 10 % 2) + 2 * (number % 10 - 7) if number % 10 > 7 else number % 2]
-        for number in range(len(chosen))
-    ]
+def at_home(chosen: Sequence[str], zones: Mapping[str, str], counts: Mapping[str, int]) -> list[str]:
+    """As many requests, of which so many `counts` of each turn go to the endpoints of a zone in turn."""
+    own = {zone: cycle(sorted({each for each in chosen if zones[each] == zone})) for zone in counts}
+    asked = cycle([zone for zone, count in counts.items() for _ in range(count)])
+    return [next(own[zone]) for zone in islice(asked, len(chosen))]
 
 
 async def test_shares_hold_while_packets_are_lost_a_replica_is_cut_off_and_it_is_back(tmp_path: Path) -> None:
@@ -142,7 +146,8 @@ async def test_shares_hold_while_packets_are_lost_a_replica_is_cut_off_and_it_is
             busy_share, quiet_share = await asyncio.gather(load.share(busy, LARGE_SAMPLE), load.share(quiet, FEW))
             chosen = load.endpoints[-LARGE_SAMPLE:]
             assert calm_p99(chosen) <= 1.1 * calm_p99(in_turn(chosen))
-            assert calm_p99(at_home(chosen)) > 4.0 * calm_p99(chosen), "alone, the busy zone keeps all of its requests"
+            alone = at_home(chosen, made.zones, dict(zip(ZONES, (8, 1, 1), strict=True)))
+            assert calm_p99(alone) > 4.0 * calm_p99(chosen), "alone, the busy zone keeps all of its requests"
             assert busy_share == pytest.approx(5 / 12, abs=0.06)
             assert quiet_share == 0.0
             assert 0.8 * (1.0 - busy_share) <= 0.5, "of all requests"
@@ -164,6 +169,27 @@ async def test_shares_hold_while_packets_are_lost_a_replica_is_cut_off_and_it_is
             await made.all_hear(2.0)
             await knows_traffic(busy, 0.8)
             assert await load.share(busy, LARGE_SAMPLE) == pytest.approx(5 / 12, abs=0.06)
+
+
+async def test_of_nine_requests_in_ten_as_many_stay_as_fit_the_busy_zone(tmp_path: Path) -> None:
+    """18, 1 and 1 of twenty requests come in at zones with five, two and two endpoints. 56 % of all fit the busy zone.
+
+    So it keeps 62 % of its own, and 34 % of all leave: with less, its endpoints are busier than others. Blind to zones
+    48 % leave. Alone, the busy zone sees one of three replicas, and keeps all of its requests.
+    """
+    counts = {"zone-a": 18, "zone-b": 1, "zone-c": 1}
+    async with fleet(tmp_path, {"zone-a": 5, "zone-b": 2, "zone-c": 2}, **SETTINGS) as made:
+        async with Load(dict(zip(made.zonals, counts.values(), strict=True))) as load:
+            for zonal in made.zonals:
+                await knows_traffic(zonal, 0.9)
+            busy, *quiet = await asyncio.gather(
+                load.share(made.zonals[0], LARGE_SAMPLE), *(load.share(zonal, FEW) for zonal in made.zonals[1:])
+            )
+            chosen = load.endpoints[-LARGE_SAMPLE:] * 20  # queues of an endpoint that is nearly full grow slowly
+        assert calm_p99(chosen) <= 1.1 * calm_p99(in_turn(chosen))
+        assert calm_p99(at_home(chosen, made.zones, counts)) > 1.5 * calm_p99(chosen), "alone"
+        assert quiet == [0.0, 0.0]
+        assert 0.9 * (1.0 - busy) == pytest.approx(0.9 - 5 / 9, abs=0.05), "of all requests, the least"
 
 
 async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Path) -> None:

@@ -144,6 +144,9 @@ def said(number: int, **fields: Any) -> bytes:
         said(2, load_table=[TAG, struct.pack("<d", math.nan) * 6, bytes(16)]),
         said(2, load_table=[TAG, struct.pack("<d", -1.0) * 6, bytes(16)]),
         said(2, load_table=[TAG, bytes(7 * 8), bytes(16)]),
+        said(2, load_table=[TAG, bytes(6 * 8), struct.pack("<2d", 1e300, 0.02)]),  # no share: all means would be none
+        said(2, load_table=[TAG, bytes(6 * 8), struct.pack("<2d", 0.1, 1e9)]),
+        said(2, loads=[[7, [1] * 6, [10_001, 20_000]]]),
         said(2, load_table=[TAG * 2, bytes(12 * 8), bytes(32)]),
         said(2, load_table=[bytes(4097 * 8), b"", b""]),
         said(2, zone_table=[TAG, bytes(32 * 8), b""]),
@@ -314,6 +317,20 @@ async def test_pieces_of_a_message_without_end_end_the_stream() -> None:
             assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
         await until(lambda: one.refused() == {"too_long": 1}, seconds=30)
         assert one.peers() == {"distrusted": 1}
+
+
+async def test_pings_are_not_answered_and_end_the_stream() -> None:
+    """Messages of one replica are counted. Pings without end would make this one do nothing but answer them."""
+    sender, another = credentials_of(SECRET), credentials_of(SECRET)
+    async with listening() as one, aiohttp.ClientSession() as session:
+        url = f"https://127.0.0.1:{one.port}/converse"
+        for ping in (aiohttp.WSMsgType.PING, aiohttp.WSMsgType.PONG):
+            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME, autoping=False) as stream:
+                await (stream.ping if ping is aiohttp.WSMsgType.PING else stream.pong)(b"0" * 100)
+                ended = await stream.receive()
+                assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
+        assert await one.hears(another, said(1)) == 204
+        assert one.peers() == {"up": 1}
 
 
 async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out() -> None:

@@ -39,6 +39,7 @@ class GatewayPace(msgspec.Struct, frozen=True, kw_only=True):
     patience_seconds: float = 30.0  # for kinds that cannot be read
     at_once: int = 8
     per_second: float = 100.0
+    look_writes: int = 25  # of one look
 
     def scaled(self, factor: float) -> GatewayPace:
         """These times, each multiplied by `factor`."""
@@ -131,14 +132,14 @@ class GatewayStatusWriter:
             return self._pace.use_seconds if self._judgements.waits() else self._pace.interval_seconds
         if not self._cluster.settled(inventory, judgement):
             return self._pace.use_seconds if self._judgements.waits() else self._pace.retry_seconds
-        # No more than a second takes, so that what changes meanwhile comes first in the next look.
+        # No more than takes a moment, so that what changes meanwhile comes first in the next look.
         due = self._writes.due(
             inventory,
             judgement,
             self._cluster.versions(),
             now=now,
             written_at=datetime.now(UTC).strftime(_TIME),
-            most=max(1, round(self._pace.per_second)),
+            most=self._pace.look_writes,
         )
         contested = self._writes.contests.contested(now)
         await self._name_managers(key for key in contested if any(each.key == key for each in due.writes))

@@ -45,6 +45,7 @@ def figures(outcome: Outcome) -> dict[str, object]:
         "calm_p99_ms": round(calm[len(calm) * 99 // 100] * 1000, 1),
         "changes": dict(outcome.changes),
         "cores": [{"control": round(each.control, 2), "workers": round(each.workers, 2)} for each in outcome.cores],
+        "cores that were missing": [round(each, 2) for each in outcome.waited],
         "kills": dict(outcome.kills),
         "killed_at": outcome.killed_at,
         "seconds_to_statuses": round(outcome.seconds_to_statuses, 1),

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench.control.processes import Usage, usage
+from tests.bench.control.processes import Usage, usage, waited_seconds
 from tests.bench.gateway_churn.clients import Asked, Clients, Seen, ask_once
 from tests.bench.gateway_churn.objects import (
     COMING,
@@ -43,8 +43,9 @@ _IN_USE_SECONDS = 10.0  # a version that was replaced longer ago is served by no
 class Outcome(NamedTuple):
     """What a run has come to. `open_statuses` are objects whose status is not right at the end, `late_writes` the
     calls that write anything but a Lease while nothing changes, `killed_at` the kills with their seconds. `outdated`
-    are routes that a replica does not answer for as they are at the end, `cores` what each replica has used meanwhile,
-    `calm` the seconds of requests before the first change.
+    are routes that a replica does not answer for as they are at the end. `cores` is what each replica has used
+    meanwhile, `waited` how many cores it was ready for and did not get. `calm` are the seconds of requests before the
+    first change.
     """
 
     seen: Seen
@@ -56,6 +57,7 @@ class Outcome(NamedTuple):
     late_writes: list[str]
     outdated: list[str]
     cores: list[Usage]
+    waited: list[float]
     calm: list[float]
 
 
@@ -289,12 +291,15 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
         load = asyncio.create_task(clients.run(plan.rate))
         await asyncio.wait([load], timeout=plan.calm_seconds)
         calm, seen.seconds = seen.seconds, []
-        before, begun = [usage(each.process.pid) for each in replicas], time.monotonic()
+        pids = [each.process.pid for each in replicas]
+        before, begun = [(usage(each), waited_seconds(each)) for each in pids], time.monotonic()
         tasks = [load, asyncio.create_task(course.change())]
         if plan.kills:
             tasks.append(asyncio.create_task(course.kill(plan.seconds)))
         await asyncio.wait(tasks, timeout=plan.seconds, return_when=asyncio.FIRST_EXCEPTION)
-        cores = [] if plan.kills else _cores(replicas, before, time.monotonic() - begun)
+        taken_seconds = time.monotonic() - begun
+        after = [] if plan.kills else [(usage(each), waited_seconds(each)) for each in pids]
+        pairs = [(was, now) for was, now in zip(before, after, strict=False)]
         for task in reversed(tasks):
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -313,15 +318,15 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
             open_statuses=course.open_statuses(),
             late_writes=late,
             outdated=outdated,
-            cores=cores,
+            cores=[_per(now[0].since(was[0]), taken_seconds) for was, now in pairs],
+            waited=[(now[1] - was[1]) / taken_seconds for was, now in pairs],
             calm=calm,
         )
 
 
-def _cores(replicas: list[Replica], before: list[Usage], seconds: float) -> list[Usage]:
-    """How many cores the control process of each replica has used in this time, and all its workers."""
-    used = [usage(each.process.pid).since(was) for each, was in zip(replicas, before, strict=True)]
-    return [Usage(each.control / seconds, each.workers / seconds) for each in used]
+def _per(used: Usage, seconds: float) -> Usage:
+    """How many cores that is."""
+    return Usage(used.control / seconds, used.workers / seconds)
 
 
 async def _until_right(course: _Course) -> float:

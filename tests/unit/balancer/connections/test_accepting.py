@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import errno
+import resource
 import socket
 import ssl
 import time
 import weakref
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 import pytest
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
-from balancer.connections.listeners import listen, port_of
 from balancer.http2.client import Http2Connection
 from balancer.http2.frames import PREFACE
-from balancer.model.entry_points import HTTP, HTTPS, EntryPoint, Protocol
+from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import Http2Settings
 from balancer.runtime.loops import loop_factory
 from balancer.runtime.tls import TlsTransport
@@ -27,6 +27,7 @@ from tests.integration.wire import trusting
 from tests.unit.balancer.connections.desk import PLENTY, V1, desk
 from tests.unit.balancer.connections.test_clienthello import hello
 from tests.unit.balancer.http1.listening import next_request
+from tests.unit.balancer.runtime.tls_lines import Peer
 
 pytestmark = pytest.mark.large
 
@@ -93,6 +94,25 @@ async def test_handshakes_that_never_end_make_room_for_others_of_their_client() 
         assert at.notes == ["handshake_limit"] * 11
 
 
+@pytest.mark.parametrize("expected", [True, False])
+async def test_over_tls_a_client_that_expects_the_end_is_not_waited_for(expected: bool) -> None:
+    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
+        with socket.create_connection(("127.0.0.1", at.ports[True])) as own:
+            own.setblocking(False)
+            peer = Peer(own, ssl.TLSVersion.TLSv1_3, None)
+            await peer.do(peer.session.do_handshake)
+            await peer.write(b"GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: close\r\n\r\n")
+            await until(lambda: len(at.clients) == 1)
+            (client,) = at.clients
+            assert await next_request(client) is not None
+            client.close(expected)
+            assert await peer.read(1) == b""
+            if not expected:
+                assert not client.closed
+                await peer.do(peer.session.unwrap)
+            await until(lambda: client.closed)
+
+
 async def test_what_is_no_handshake_is_noted_and_no_more() -> None:
     async with desk() as at:
         await at.connect(secure=True, first=b"GET / HTTP/1.1\r\n\r\n")
@@ -124,42 +144,24 @@ async def test_without_a_whole_header_in_time_there_is_no_connection(first: byte
         assert at.clients == []
 
 
-class Exhausted:
-    """A listener of a process that has no descriptors left; `_accept` is all that differs from a real one."""
-
-    family = socket.AF_INET
-
-    def __init__(self, real: socket.socket) -> None:
-        self._real = real
-        self.refusing = True
-        self.refused = 0
-
-    def fileno(self) -> int:
-        return self._real.fileno()
-
-    def close(self) -> None:
-        self._real.close()
-
-    def _accept(self) -> tuple[int, object]:
-        if self.refusing:
-            self.refused += 1
-            raise OSError(errno.EMFILE, "Too many open files")
-        descriptor, address = self._real._accept()  # type: ignore[attr-defined]
-        return descriptor, address
+@contextmanager
+def without_descriptors() -> Iterator[None]:
+    """The process gets no further descriptor. Those that it has stay open."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 async def test_without_descriptors_accepting_pauses_and_goes_on() -> None:
     async with desk() as at:
-        real = listen("127.0.0.1", 0)
-        listener = Exhausted(real)
-        at.reception.open({"other": listener})  # type: ignore[dict-item]
-        at.reception.use((EntryPoint("other", Protocol.HTTP, 80, "other"),))
-        _, writer = await asyncio.open_connection("127.0.0.1", port_of(real))
-        await until(lambda: listener.refused == 2)
-        assert at.notes == ["descriptors_exhausted"] * 2
-        listener.refusing = False
-        await until(lambda: len(at.clients) == 1)
-        writer.transport.abort()
+        with socket.create_connection(("127.0.0.1", at.ports[False])):  # before the loop turns
+            with without_descriptors():
+                await until(lambda: at.notes == ["descriptors_exhausted"] * 2)
+                assert at.clients == []
+            await until(lambda: len(at.clients) == 1)
 
 
 async def test_closed_it_accepts_no_more_and_what_has_come_stays() -> None:

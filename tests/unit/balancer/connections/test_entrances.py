@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 
 import pytest
 
-from balancer.connections.entrances import WAITING_MOST, Entrances
+from balancer.connections.entrances import WAITING_MOST, Accepted, Entrances
 from balancer.connections.listeners import listen, place_of
 from balancer.model.entry_points import EntryPoint, Protocol
+from balancer.runtime.accepted import AcceptedSocket
 from tests.fakes.sockets import until
 
 SHOP = EntryPoint("shop", Protocol.HTTP, 8080, "20000", "shop")
@@ -23,7 +24,7 @@ class Door:
     """Entrances with one socket, and what came through it."""
 
     def __init__(self, wait_seconds: float = LONG, waiting_most: int = WAITING_MOST) -> None:
-        self.taken: list[tuple[socket.socket, EntryPoint]] = []
+        self.taken: list[tuple[AcceptedSocket, EntryPoint]] = []
         self.at_once: list[int] = []
         self.listener = listen("127.0.0.1", 0)
         self._at = place_of(self.listener)
@@ -33,7 +34,7 @@ class Door:
         )
         self.entrances.open({"20000": self.listener})
 
-    def _take(self, accepted: Iterable[tuple[socket.socket, str]], entry_point: EntryPoint) -> None:
+    def _take(self, accepted: Accepted, entry_point: EntryPoint) -> None:
         taken = [(connection, entry_point) for connection, _ in accepted]
         self.taken += taken
         self.at_once.append(len(taken))
@@ -45,8 +46,10 @@ class Door:
 
     def close(self) -> None:
         self.entrances.close()
-        for connection in (*self._clients, *(connection for connection, _ in self.taken)):
+        for connection in self._clients:
             connection.close()
+        for accepted, _ in self.taken:
+            accepted.close()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from collections.abc import Callable
 
@@ -19,7 +20,7 @@ from balancer.connections.peeking import (
 )
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.http2.frames import PREFACE
-from balancer.runtime.accepted import accept
+from balancer.runtime.accepted import AcceptedSocket
 from tests.fakes.sockets import until
 from tests.unit.balancer.connections.test_clienthello import hello, spread
 
@@ -80,12 +81,20 @@ async def test_anything_else_is_no_preface(first: bytes) -> None:
         assert ours.recv(100) == first
 
 
+def at_hand(connection: socket.socket) -> Hello | None:
+    accepted = AcceptedSocket(os.dup(connection.fileno()), int(connection.family))
+    try:
+        return hello_at_hand(accepted)
+    finally:
+        accepted.close()
+
+
 def test_a_hello_that_has_come_is_seen_and_stays() -> None:
     ours, theirs = socket.socketpair()
     said = hello("h2", server_name="shop.test")
     with ours, theirs:
         theirs.sendall(said + b"more")
-        assert hello_at_hand(ours) == Hello(len(said), (b"h2",), "shop.test", True)
+        assert at_hand(ours) == Hello(len(said), (b"h2",), "shop.test", True)
         assert ours.recv(4096) == said + b"more"
 
 
@@ -94,9 +103,9 @@ def test_a_hello_that_has_to_be_waited_for_is_not_at_hand(first: bytes) -> None:
     ours, theirs = socket.socketpair()  # which would block whoever waits
     with ours, theirs:
         theirs.sendall(first)
-        assert hello_at_hand(ours) is None
+        assert at_hand(ours) is None
         theirs.shutdown(socket.SHUT_WR)
-        assert hello_at_hand(ours) is None
+        assert at_hand(ours) is None
 
 
 async def test_a_hello_in_many_records_and_pieces_is_received_and_stays() -> None:
@@ -129,13 +138,15 @@ def test_a_connection_that_we_have_accepted_is_waited_for_on_each_loop(
     async def seen() -> bool:
         with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as theirs:
             theirs.connect(listener.getsockname())
-            ours, _ = accept(listener, socket.AF_INET)
-            with ours:
-                ours.setblocking(False)
-                reading = asyncio.create_task(begins_http2(ours))
+            came, _ = listener.accept()
+            ours = AcceptedSocket(came.detach(), int(listener.family))
+            try:
+                reading = asyncio.create_task(begins_http2(ours.whole()))
                 await asyncio.sleep(0)  # it waits
                 theirs.sendall(PREFACE)
                 return await reading
+            finally:
+                ours.close()
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         assert runner.run(seen())

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import errno
+import os
 import select
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
+from balancer.connections.listeners import CannotListen, listen
 from balancer.runtime import calls
+from balancer.runtime.accepted import AcceptedSocket
 
 SIZE = 8
 
@@ -72,3 +77,55 @@ def test_sockets_that_are_ready_are_found_at_most_so_many() -> None:
         assert calls.events_at(room, 0) == select.EPOLLIN
         far.send(b"abc")
         assert calls.ready(epoll, room, 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "from_address", "peer"),
+    [("127.0.0.1", "127.0.0.1", "127.0.0.1"), ("::", "127.0.0.1", "127.0.0.1"), ("::1", "::1", "::1")],
+)
+def test_who_waits_is_accepted_with_the_address_of_the_peer(address: str, from_address: str, peer: str) -> None:
+    room = calls.room_for_peer()
+    try:
+        listener = listen(address, 0)
+    except CannotListen:
+        pytest.skip("there is no IPv6 here")
+    with listener:
+        assert calls.accept(listener, room) == -errno.EAGAIN
+        with socket.create_connection((from_address, listener.getsockname()[1])):
+            descriptor = calls.accept(listener, room)
+            assert calls.peer_of(room) == peer
+            assert not os.get_blocking(descriptor)
+            assert not os.get_inheritable(descriptor)
+            with socket.socket(fileno=descriptor) as accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_listener_that_is_gone_is_an_error() -> None:
+    listener = listen("127.0.0.1", 0)
+    listener.close()
+    assert calls.accept(listener, calls.room_for_peer()) == -errno.EBADF
+
+
+def test_what_has_come_can_be_looked_at_and_stays() -> None:
+    memory = bytearray(SIZE)
+    with pair() as (one, other):
+        connection = AcceptedSocket(os.dup(one.fileno()), int(socket.AF_UNIX))
+        assert calls.peek(connection, memory, SIZE) == b""
+        assert not calls.has_unread(one.fileno())
+        other.send(b"abcdefghij")
+        for _ in range(2):
+            assert calls.peek(connection, memory, 4) == b"abcd"
+            assert calls.has_unread(one.fileno())
+        assert one.recv(100) == b"abcdefghij"
+        other.close()
+        assert calls.peek(connection, memory, SIZE) == b""
+        assert calls.has_unread(one.fileno())
+        connection.close()
+
+
+def test_a_descriptor_is_closed_and_one_that_is_closed_is_no_error() -> None:
+    descriptor = os.open("/dev/null", os.O_RDONLY)
+    calls.close(descriptor)
+    with pytest.raises(OSError, match=os.strerror(errno.EBADF)):
+        os.fstat(descriptor)
+    calls.close(descriptor)

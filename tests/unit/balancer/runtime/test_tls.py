@@ -118,6 +118,41 @@ async def test_what_was_written_before_close_still_arrives_and_nothing_after(ver
         assert it.protocol.error is None
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("size", [7, LARGE])
+async def test_a_peer_that_expects_the_end_need_not_say_goodbye(version: ssl.TLSVersion, size: int) -> None:
+    async with line(version=version) as it:
+        it.transport.write(bytes(size))
+        it.transport.close_at_once()
+        assert it.transport.is_closing()
+        assert len(await it.peer.read(size + 1)) == size
+        await it.until_gone()
+        assert it.protocol.calls[-1] == "lost"
+        assert it.protocol.error is None
+
+
+async def test_a_peer_that_has_said_more_is_heard_before_the_end() -> None:
+    async with line() as it:
+        it.peer.session.write(b"nobody listens")
+        it.peer.socket.send(it.peer.outgoing.read())  # the loop does not turn
+        it.transport.write(b"the end")
+        it.transport.close_at_once()
+        assert await it.peer.read(8) == b"the end"
+        assert "lost" not in it.protocol.calls
+        await it.peer.do(it.peer.session.unwrap)
+        await it.protocol.until_called("lost")
+        assert not it.protocol.pieces
+        assert it.protocol.error is None
+
+
+async def test_an_end_at_once_has_its_limit_where_the_peer_reads_nothing() -> None:
+    async with line(goodbye_seconds=0.05) as it:
+        it.transport.write(bytes(LARGE))
+        it.transport.close_at_once()
+        await it.until_gone()
+        assert it.protocol.calls[-1] == "lost"
+
+
 async def test_close_reads_on_where_reading_was_paused() -> None:
     async with line() as it:
         it.transport.pause_reading()

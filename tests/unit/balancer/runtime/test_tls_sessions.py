@@ -223,6 +223,35 @@ def test_nothing_can_be_encrypted_behind_the_own_goodbye(talk: Talk) -> None:
     assert talk.session.take()
 
 
+def test_goodbyes_are_said_one_after_the_other(talk: Talk) -> None:
+    assert not talk.session.say_goodbye()
+    talk.bring()
+    assert talk.client.read(10) == b""
+    with suppress(ssl.SSLError):
+        talk.client.unwrap()
+    talk.say(talk.said())
+    with suppress(ssl.SSLZeroReturnError):  # as `ssl` says it
+        assert talk.session.drop_input()
+
+
+def test_who_answers_a_goodbye_knows_that_it_is_the_last(talk: Talk) -> None:
+    with pytest.raises(ssl.SSLWantReadError):
+        talk.client.unwrap()
+    talk.say(talk.said())
+    assert talk.session.say_goodbye()
+    talk.bring()
+    talk.client.unwrap()
+
+
+def test_data_before_the_goodbye_of_the_peer_are_no_goodbye(talk: Talk) -> None:
+    talk.client.write(b"more")
+    talk.say(talk.said())
+    try:
+        assert not talk.session.say_goodbye()
+    except ssl.SSLError:
+        assert talk.session.has_output()  # it was said nevertheless
+
+
 def test_sessions_do_not_mix(make: Make) -> None:
     talks = [Talk(make) for _ in range(3)]
     for talk in talks:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from balancer.model.zones import ZonePolicy, ZonePolicyName
 from balancer.sharing.peer_table import PeerTable, peer_table_bytes
-from balancer.sharing.peers import ALONE, Peers
+from balancer.sharing.peers import ALONE, Heard, Peers, Seen
 from balancer.zones.adaptive import SpillController, cost, dearness
 from balancer.zones.reasons import Reason
 from tests.bench.zones.measures import changes_of_direction, measure, misses
@@ -217,6 +217,30 @@ def test_workers_agree_on_a_share_and_a_new_one_begins_with_it() -> None:
     new.run(0.2, full)
     assert new.controller.share == pytest.approx(share, abs=0.02)
     assert new.controller.overload_factor < 2.0, "it has the baseline of the other one"
+
+
+class Says:
+    """Another replica that holds a share, about which it told some time ago."""
+
+    def __init__(self) -> None:
+        self.held: float | None = None
+
+    def exchange(self, _: Seen, *, share: float, baseline: float, now: float) -> Heard:
+        return Heard(share=self.held, baseline=LOCAL)
+
+
+@pytest.mark.parametrize(("apart", "left"), [(-0.015, 0.015), (-0.1, 0.02), (0.1, 0.02)])
+def test_a_share_comes_near_to_those_of_others_and_a_difference_that_is_as_good_as_none_stays(
+    apart: float, left: float
+) -> None:
+    other = Says()
+    course = Course(peers=other).run(6, calm).run(20, full)
+    share = course.controller.share
+    other.held = share + apart
+    for _ in range(200):  # nothing is seen, so nothing else moves the share
+        course.now += 0.05
+        course.controller.tick(course.now)
+    assert abs(course.controller.share - other.held) == pytest.approx(left, abs=0.002)
 
 
 def test_requests_that_leave_are_spread_evenly() -> None:

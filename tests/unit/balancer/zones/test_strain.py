@@ -83,6 +83,16 @@ def test_the_baseline_stands_while_requests_leave_the_zone() -> None:
     assert strain.baseline == pytest.approx(0.02)
 
 
+def test_a_baseline_from_a_few_answers_in_a_queue_is_no_higher_than_what_a_few_answers_of_other_zones_say() -> None:
+    """40 answers have an error of 8 %, so what they say counts with 43 % more, and 100 with 14 %. 29 say nothing."""
+    for count, baseline in ((29, 0.2), (40, 0.06 * (1.0 + 5.4 * 0.5 / 40**0.5)), (100, 0.06 * (1.0 + 2.7 * 0.05))):
+        strain = strain_after(*[0.2] * 3, answers=20)
+        remote = RemoteLatency()
+        remote.take(count, count * 0.06, memory=800)
+        strain.learn(1, 0.3, elapsed=0.1, rate=9.0, spilling=True, remote=remote)
+        assert strain.baseline == pytest.approx(baseline), count
+
+
 def test_what_was_no_strain_is_forgiven_in_part() -> None:
     strain = strain_after(*[0.02] * 50, *[0.04] * 50)
     strain.forgive()

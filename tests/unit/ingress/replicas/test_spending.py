@@ -86,9 +86,10 @@ def passed_by_second(
     burst: int = 0,
     lost: int = 0,
     then: tuple[int, Sequence[float]] | None = None,
+    dead: frozenset[int] = frozenset(),
 ) -> list[int]:
     """How many requests all replicas let pass in each second. Each message of `lost` replicas is lost. From the second
-    `then[0]` on the demands are `then[1]`.
+    `then[0]` on the demands are `then[1]`, and those that are `dead` do nothing any more; they still count as up.
     """
     limit = RateLimit("shop/web", (Rate(rate, 1, burst),), scope=LimitScope.FLEET)
     replicas = [Replica(limit, demand, Random(number)) for number, demand in enumerate(demands)]
@@ -99,9 +100,10 @@ def passed_by_second(
         if then is not None and step == then[0] * 500:
             for replica, demand in zip(replicas, then[1], strict=True):
                 replica.demand = demand
-        counts[step // 500] += sum(replica.step() for replica in replicas)
+        gone = dead if then is not None and step >= then[0] * 500 else frozenset()
+        counts[step // 500] += sum(replica.step() for number, replica in enumerate(replicas) if number not in gone)
         for number, replica in enumerate(replicas):
-            if (step + 7 * number) % YOUNG_STEPS == 0:  # replicas tick at different times
+            if (step + 7 * number) % YOUNG_STEPS == 0 and number not in gone:  # replicas tick at different times
                 news = replica.turn(others=len(replicas) - 1 - lost)
                 if number >= lost:
                     for other in replicas:
@@ -135,6 +137,25 @@ def test_requests_that_move_to_another_replica_are_expected_at_the_first_one_for
     assert sum(counts[2:6]) == pytest.approx(80, rel=0.05), counts
     assert 20 <= sum(counts[6:8]) <= 40 + (count - 1) * 10, counts
     assert sum(counts[8:]) == pytest.approx(80, rel=0.08), counts
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("before", [[40.0, 40.0], [8.0, 72.0]])
+def test_when_a_replica_dies_the_other_one_lets_the_whole_rate_pass_after_a_second(before: list[float]) -> None:
+    """Long before it counts as silent. What was expected there is given back."""
+    counts = passed_by_second(before, 20, 14, burst=20, then=(6, [80.0, 0.0]), dead=frozenset((1,)))
+    assert sum(counts[2:6]) == pytest.approx(80, rel=0.1), counts
+    assert 20 <= sum(counts[6:8]) <= 50, counts
+    assert sum(counts[8:]) == pytest.approx(120, rel=0.05), counts
+
+
+@pytest.mark.large
+def test_requests_that_go_to_and_fro_pass_as_often_as_they_may() -> None:
+    """Nine in ten come in at one of two replicas for six seconds, and at the other one after that."""
+    counts = passed_by_second([72.0, 8.0], 20, 12, burst=20, then=(6, [8.0, 72.0]))
+    assert all(20 * 0.8 <= count <= 20 * 1.2 for count in counts[2:6]), counts
+    assert 20 <= sum(counts[6:8]) <= 50, counts
+    assert sum(counts[8:]) == pytest.approx(80, rel=0.1), counts
 
 
 def test_a_client_who_comes_back_pays_an_even_part_and_not_as_one_who_never_comes() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ingress.findings import Finding, Severity
 from ingress.objects.kinds import Kind
 from ingress.sources.documents import FILE_BYTES
 from ingress.sources.dumps import read_dump
@@ -65,3 +66,24 @@ def test_a_place_that_does_not_exist_is_said(tmp_path: Path) -> None:
     (tmp_path / "secret.yaml").symlink_to(tmp_path / "secret.yaml")
     with pytest.raises(FolderUnreadable):
         read_dump(tmp_path / "secret.yaml")
+
+
+def told(place: Path) -> dict[str, Finding]:
+    events = read_dump(place).events
+    return {each.reason: each for event in events if isinstance(event, SourceFindings) for each in event.findings}
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_of_what_cannot_be_read_nothing_is_kept(is_folder: bool, tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    place = tmp_path if is_folder else file
+    file.write_text("name: {{ .Release.Name }}\n")
+    template = told(place)["FileUnreadable"]
+    assert template.severity is Severity.CLOSED
+    assert "helm template" in template.message
+    file.write_text("replicas: 3\n")
+    values = told(place)["ObjectMalformed"]
+    assert (values.severity, values.effect) == (Severity.COSMETIC, "It is left out.")
+    file.write_text("apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web}\nspec: 3\n")
+    broken = told(place)["ObjectMalformed"]
+    assert (broken.kind, broken.severity, broken.effect) == ("Ingress", Severity.CLOSED, "It is left out.")

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from ingress.findings import Finding
@@ -237,3 +238,20 @@ async def test_an_api_server_that_is_away_is_asked_again(tmp_path: Path) -> None
         async with running(scene.writer.run()):
             scene.translate()
             await until(lambda: conditions(server).get("Accepted") == "True")
+
+
+async def test_what_changes_while_many_wait_comes_next(tmp_path: Path) -> None:
+    pace = msgspec.structs.replace(PACE, look_writes=5, per_second=200.0)
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        scene = Scene(server, client, pace=pace)
+        furnish(server)
+        for number in range(100):
+            server.put(route(f"r{number:03}"))
+        scene.translate()
+        async with running(scene.writer.run()):
+            await until(lambda: len(writes(server)) >= 20)
+            server.put(route("new"))
+            before = len(writes(server))
+            scene.translate()
+            await until(lambda: "new" in writes(server))
+            assert writes(server)[before:].index("new") <= 2 * pace.look_writes
