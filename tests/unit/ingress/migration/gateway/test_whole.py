@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from ingress.migration.gateway.command import run_move
 from ingress.migration.writing import MigrateOptions
@@ -78,7 +79,13 @@ def test_comments_and_settings_go_along(tmp_path: Path, capsys: pytest.CaptureFi
 def test_the_certificate_that_endpoints_see_is_shown_by_the_gateway(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    both = {"ca.crt": "PEM", "tls.crt": "PEM", "tls.key": "KEY"}
+    authority = trustme.CA()
+    shown = authority.issue_cert("client.internal")
+    both = {
+        "ca.crt": authority.cert_pem.bytes().decode(),
+        "tls.crt": shown.cert_chain_pems[0].bytes().decode(),
+        "tls.key": shown.private_key_pem.bytes().decode(),
+    }
     secret: Document = {
         "apiVersion": "v1",
         "kind": "Secret",
