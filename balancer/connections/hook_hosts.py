@@ -332,7 +332,8 @@ class HookHost:
         if call is None:
             return
         self._room.give_back(call.tenant)
-        self._fails = self._blind = 0
+        self._fails = 0
+        self._blind = 0
         call.end(_believed(message.verdict))
 
     def _begun(self, begun: Begun) -> None:
@@ -340,7 +341,8 @@ class HookHost:
             _LOG.warning("isolated hook %s cannot be used: %s", name, problem)
         for what in begun.unconfined:
             _LOG.warning("isolated hooks are confined less: %s", what)
-        self._is_open = self._waits = True
+        self._is_open = True
+        self._waits = True
         for number, call in tuple(self._calls.items()):
             if call.is_over:
                 del self._calls[number]

@@ -1,4 +1,11 @@
-from libc.string cimport memchr, memcmp
+from libc.string cimport memchr, memcmp, memcpy
+
+
+cdef inline bint are_eight_alike(const char* one, const char* other) noexcept:
+    cdef unsigned long long first, second
+    memcpy(&first, one, 8)  # which becomes a load
+    memcpy(&second, other, 8)
+    return first == second
 
 
 cdef inline Py_ssize_t alike_from_start(bytes one, bytes other, Py_ssize_t start) noexcept:
@@ -7,6 +14,8 @@ cdef inline Py_ssize_t alike_from_start(bytes one, bytes other, Py_ssize_t start
     cdef Py_ssize_t alike = 0
     cdef Py_ssize_t most = min(len(one), len(other) - start)
     second += start
+    while alike + 8 <= most and are_eight_alike(first + alike, second + alike):
+        alike += 8
     while alike < most and first[alike] == second[alike]:
         alike += 1
     return alike
@@ -16,9 +25,11 @@ cdef inline Py_ssize_t alike_to_end(bytes one, bytes other, Py_ssize_t most) noe
     cdef const char* first = one
     cdef const char* second = other
     cdef Py_ssize_t alike = 0
-    first += len(one) - 1
-    second += len(other) - 1
-    while alike < most and first[-alike] == second[-alike]:
+    first += len(one)
+    second += len(other)
+    while alike + 8 <= most and are_eight_alike(first - alike - 8, second - alike - 8):
+        alike += 8
+    while alike < most and first[-alike - 1] == second[-alike - 1]:
         alike += 1
     return alike
 

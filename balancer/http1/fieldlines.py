@@ -32,10 +32,11 @@ SHARED_NAMES = frozenset(
 )
 """Lines of these names are said alike by many peers and hold no secrets. So a worker remembers them for all of them."""
 
-# Nobody can make a table hold more than some 250 KiB: names and lines are held with what was made of them.
+# Nobody can make the table of names hold more than some 250 KiB, nor that of lines more than 7 MiB: names and lines are
+# held with what was made of them.
 _NAMES_REMEMBERED_MAX = 256
 _NAME_BYTES_MAX = 64
-_LINES_REMEMBERED_MAX = 512
+_LINES_REMEMBERED_MAX = 8192  # with the Host lines of a cluster of 5,000 hosts
 _LINE_BYTES_MAX = 160
 
 

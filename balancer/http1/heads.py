@@ -31,6 +31,7 @@ from balancer.http1.fieldlines import (
     beginning_onward,
     gathered,
 )
+from balancer.http1.replacing import fields_with, have_other_values, onward_with
 from balancer.model.settings import ProxySettings
 
 Names = tuple[bytes, ...]
@@ -96,6 +97,7 @@ class RequestHeadReader:
         "_known_found",
         "_known_line",
         "_known_lines",
+        "_known_onward",
         "_line_reader",
         "_passing",
         "_settings",
@@ -114,6 +116,7 @@ class RequestHeadReader:
         self._known_line = b""  # its request line
         self._known_lines = b""  # its field lines
         self._known_found: list[FieldLine] = []  # what was read in these
+        self._known_onward: tuple[Passing, bytes] | None = None  # and `onward` as it followed from that
         self.keep_alive = False
 
     def recognise(self, data: bytes) -> RequestHead | None:
@@ -131,31 +134,43 @@ class RequestHeadReader:
         line = text[: len(data) - len(lines)]
         if line == self._known_line:
             return known
-        parts = PLAIN_LINE.fullmatch(line)
-        if parts is None:
-            return None
-        method, target, path = parts.groups()
-        if path.find(b"//") >= 0 or path.find(b"/.") >= 0:
-            return None
-        request = RequestHead(
+        request = self._repeating(known, line, len(data), known.fields, known.repeated)
+        if request is not None and len(data) <= REMEMBERED_BYTES_MAX:
+            self._known = request
+            self._known_line = line
+        return request
+
+    def _repeating(
+        self, known: RequestHead, line: bytes, head_bytes: int, fields: Fields, repeated: Repeated
+    ) -> RequestHead | None:
+        """The request with that line and these `fields`, of which those that decide are those of `known`.
+
+        None if the line is neither that of `known` nor a plain one.
+        """
+        method, target, raw_target, path = known.method, known.target, known.raw_target, known.path
+        if line != self._known_line:
+            parts = PLAIN_LINE.fullmatch(line)
+            if parts is None:
+                return None
+            method, target, path = parts.groups()
+            raw_target = target
+            if path.find(b"//") >= 0 or path.find(b"/.") >= 0:
+                return None
+        return RequestHead(
             method,
             known.authority,
             known.host_name,
             path,
             target,
-            target,
-            known.fields,
+            raw_target,
+            fields,
             known.body_bytes,
             known.expects_continue,
             b"",
             HTTP_1_1,
-            len(data),
-            known.repeated,
+            head_bytes,
+            repeated,
         )
-        if len(data) <= REMEMBERED_BYTES_MAX:
-            self._known = request
-            self._known_line = line
-        return request
 
     def read(self, head: bytes, lines: list[bytes] | None = None) -> RequestHead:
         """The request in `head`. Raises `Refusal` for a head that is invalid, ambiguous or over a limit.
@@ -182,11 +197,40 @@ class RequestHeadReader:
         before, behind, texts = differing
         try:
             others = reader.lines_of(texts)
+            if have_other_values(others, lines, before, behind):
+                return self._with_other_values(known, data, line, before, others)
             request = self._read(data, line, gathered(lines[:before] + others + lines[behind:]))
         except Refusal:
             return None  # an offence before this one may decide the error
         if request.authority == known.authority and not are_logged(others) and not are_logged(lines[before:behind]):
             request.repeated.logged = known.repeated.logged
+        return request
+
+    def _with_other_values(
+        self, known: RequestHead, data: bytes, line: bytes, before: int, others: list[FieldLine]
+    ) -> RequestHead | None:
+        """The request with `others`, which only pass, in place of as many lines behind the first `before`."""
+        lines, onward = self._known_found, self._known_onward
+        shared = known.repeated
+        assert isinstance(shared, RepeatedLines)
+        if onward is not None:
+            onward = onward[0], onward_with(others, onward[1], lines, before)
+        fields = fields_with(others, known.fields, lines, before)
+        repeated = RepeatedLines(fields, shared.names, shared.connection_options, shared.request_id, onward)
+        if not are_logged(others):
+            repeated.logged = shared.logged
+        request = self._repeating(known, line, len(data), fields, repeated)
+        if request is None:
+            return None
+        self.keep_alive = True  # as known requests say
+        if len(data) <= REMEMBERED_BYTES_MAX:
+            text = data
+            self._known = request
+            self._known_line = line
+            self._known_lines = text[len(line) : len(data)]
+            self._known_onward = onward
+            for number in range(len(others)):
+                lines[before + number] = others[number]
         return request
 
     def _read(self, head: bytes, line: bytes, found: FieldLines) -> RequestHead:
@@ -203,6 +247,7 @@ class RequestHeadReader:
         check_method(method)
         is_remembered = method != b"OPTIONS"
         fields, framing = tuple(found.fields), draft.framing
+        onward = self._onward(draft, found) if is_remembered else None
         if not is_remembered:
             fields = tuple([forwarded_once_more(field) for field in fields])
         request = RequestHead(  # positional arguments, because keywords would cost more
@@ -223,7 +268,7 @@ class RequestHeadReader:
                 tuple(found.names),
                 draft.connection_options,
                 found.request_id,
-                self._onward(draft, found) if is_remembered else None,
+                onward,
             ),
         )
         if is_remembered and len(head) <= REMEMBERED_BYTES_MAX and is_ordinary(draft):
@@ -232,6 +277,7 @@ class RequestHeadReader:
             self._known_line = line
             self._known_lines = text[len(line) : len(head)]
             self._known_found = found.lines
+            self._known_onward = onward
         return request
 
     def _onward(self, draft: HeadDraft, found: FieldLines) -> tuple[Passing, bytes] | None:

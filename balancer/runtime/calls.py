@@ -9,14 +9,18 @@ import errno
 import os
 import select
 import socket
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from balancer.runtime.transports import plain_address
 
-if TYPE_CHECKING:
-    from balancer.runtime.accepted import AcceptedSocket
-
 _PEEK_AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
+
+
+class HasSocket(Protocol):
+    """A connection that has an object of `socket`, made when it is asked for."""
+
+    def whole(self) -> socket.socket:
+        """The object."""
 
 
 def receive(descriptor: int, memory: bytearray, size: int) -> int:
@@ -101,7 +105,7 @@ def close(descriptor: int) -> None:
         return
 
 
-def peek(connection: AcceptedSocket, memory: bytearray, size: int) -> bytes:
+def peek(connection: HasSocket, memory: bytearray, size: int) -> bytes:
     """At most `size` bytes that have come, which stay in the socket. Empty without any, at its end, and for an error.
 
     `memory` has room for them.

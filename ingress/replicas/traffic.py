@@ -144,7 +144,7 @@ def traffic_by_zone(rates: Iterable[tuple[Zone, Rates]], services: Iterable[str]
 
 
 def _known_to_all(rates: Sequence[Rates], services: frozenset[str]) -> tuple[str, ...]:
-    """Those of `services` of which all know rates, sorted."""
+    """The `services` of which all know rates, sorted."""
     known = rates[0].services if rates else ()
     if all(each.services == known for each in rates) and services.issuperset(known):
         return known  # nearly always

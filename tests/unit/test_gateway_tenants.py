@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import msgspec
 import pytest
 
-from ingress.objects.kinds import KubernetesObject
+from ingress.objects.kinds import KubernetesObject, Metadata
 from ingress.settings.context import TranslationContext
 from ingress.translation.assembly import Translation, translate
 from ingress.translation.gateway.route_reading import NAMES_MOST
@@ -151,3 +152,14 @@ def test_what_lies_in_another_namespace_looks_the_same_whether_it_exists_or_not(
         return [each for each in translated([own, asking, *there]).standings if each.kind != "GatewayClass"]
 
     assert told() == told(service("secret", namespace="shop"))
+
+
+def test_a_policy_protects_services_of_its_own_namespace_alone() -> None:
+    """The Service of the same name elsewhere is spoken to as before, though no authority of the policy exists."""
+    objects: list[KubernetesObject] = [
+        gateway(listener(allowedRoutes=_TO_ALL)),
+        http_route("r", **to_gateway("a.test")),
+    ]
+    foreign = msgspec.structs.replace(policy(), metadata=Metadata("policy", "evil"))
+    assert translated([*objects, foreign]).model == translated(objects).model
+    assert translated([*objects, policy()]).model != translated(objects).model

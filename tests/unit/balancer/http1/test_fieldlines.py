@@ -119,8 +119,15 @@ def test_secrets_and_rare_names_are_not_remembered_and_the_rest_is_bounded() -> 
     lasting = reader()
     lasting.read([b"Cookie: a", b"Authorization: b", b"Referer: c", b"X-Other: d", b"Accept: " + b"x" * 200])
     assert not lasting._lines
-    for number in range(2000):
+    for number in range(9000):
         lasting.read([b"User-Agent: %d" % number, b"X-%d: 1" % number, b"Y%b-%d: 1" % (b"y" * 80, number)])
-        assert len(lasting._lines) <= 512
+        assert len(lasting._lines) <= 8192
         assert len(lasting._names) <= 256
     assert not any(len(name) > 64 for name in lasting._names)
+
+
+def test_the_hosts_of_a_large_cluster_are_remembered() -> None:
+    lasting = reader()
+    texts = [b"Host: host-%d.example" % number for number in range(5000)]
+    first = lasting.lines_of(texts)
+    assert all(one is other for one, other in zip(first, lasting.lines_of(texts), strict=True))

@@ -6,7 +6,12 @@ import pytest
 
 from balancer.http.memos import Memo
 from balancer.http.messages import RequestHead
+from balancer.http.origin import Origin
+from balancer.http.passing import passing
+from balancer.http.streams import Outgoing
+from balancer.http1.fields import endpoint_request_head
 from balancer.http1.heads import RequestHeadReader
+from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 
 SETTINGS = ProxySettings()
@@ -90,6 +95,40 @@ def test_what_is_no_head_is_not_recognised(other: bytes) -> None:
     reader = RequestHeadReader(SETTINGS)
     reader.read(whole(HOST, AGENT, COOKIE, ACCEPT))
     assert reader.recognise(other) is None
+
+
+FORWARDED = b"X-Forwarded-Proto: https"
+MANY = (HOST, AGENT, COOKIE, b"Under_score: 1", ACCEPT, FORWARDED, b"Referer: /", b"Connection: keep-alive")
+
+
+def onward(request: RequestHead, *, trusts: bool = False) -> bytes:
+    origin = Origin(peer="192.0.2.1", entry_point=HTTP)
+    return endpoint_request_head(Outgoing(request, origin, passing=passing(trusts=trusts)))
+
+
+def test_many_heads_with_other_values_mean_what_each_would_mean_alone() -> None:
+    reader = RequestHeadReader(SETTINGS)
+    known = reader.read(whole(*MANY))
+    for number in range(60):
+        changing = [place for place in range(1, 7) if number % (place + 1) == 0]
+        lines = [b"%b%b" % (text, b"x" * (number % 7)) if at in changing else text for at, text in enumerate(MANY)]
+        head = whole(*lines, line=b"GET /a/%d HTTP/1.1" % (number // 3))
+        recognised, alone = reader.recognise(head), RequestHeadReader(SETTINGS).read(head)
+        assert recognised is not None
+        assert said(recognised) == said(alone)
+        assert onward(recognised) == onward(alone)
+        # What an endpoint gets from a trusted proxy is kept with the fields until another client has the same.
+        assert onward(recognised, trusts=True) == onward(alone, trusts=True)
+    assert known.fields[:2] == ((b"user-agent", b"x"), (b"cookie", b"a=1"))
+
+
+def test_fields_that_connection_names_end_here_in_heads_with_other_values() -> None:
+    reader, hop, options = RequestHeadReader(SETTINGS), b"X-Hop: 1", b"Connection: keep-alive, x-hop"
+    assert b"X-Hop" not in onward(reader.read(whole(HOST, hop, options, ACCEPT)))
+    other = reader.recognise(whole(HOST, hop, options, b"Accept: text/html"))
+    assert other is not None
+    assert b"text/html" in onward(other)
+    assert b"X-Hop" not in onward(other)
 
 
 class Note(Memo):

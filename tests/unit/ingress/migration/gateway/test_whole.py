@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from ingress.migration.gateway.command import run_move
 from ingress.migration.writing import MigrateOptions
-from tests.integration.manifests import ManifestFolder
+from tests.integration.manifests import Document, ManifestFolder
 from tests.unit.ingress.migration.dumped import CONTEXT, nginx, settings
 from tests.unit.ingress.migration.test_writing import documents
 
@@ -73,3 +74,49 @@ def test_comments_and_settings_go_along(tmp_path: Path, capsys: pytest.CaptureFi
     assert "#" in text
     assert "the cart" in (tmp_path / "new" / "all.yaml").read_text()
     assert "ConfigMap zonal/zonal" in capsys.readouterr().out
+
+
+def test_the_certificate_that_endpoints_see_is_shown_by_the_gateway(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    authority = trustme.CA()
+    shown = authority.issue_cert("client.internal")
+    both = {
+        "ca.crt": authority.cert_pem.bytes().decode(),
+        "tls.crt": shown.cert_chain_pems[0].bytes().decode(),
+        "tls.key": shown.private_key_pem.bytes().decode(),
+    }
+    secret: Document = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "client", "namespace": "shop"},
+        "stringData": both,
+    }
+    secured = nginx(
+        "cart",
+        backend_protocol="HTTPS",
+        proxy_ssl_secret="shop/client",
+        proxy_ssl_verify="on",
+        proxy_ssl_name="cart.internal",
+    )
+    ManifestFolder(tmp_path / "old").write("secret.yaml", secret)
+    told = move(tmp_path, capsys, secured)
+    assert "BackendTLSPolicy (ca.crt), and spec.tls.backend of the Gateway (tls.crt)" in told
+    written = {(each["kind"], each["metadata"]["name"]): each for each in documents(tmp_path / "new")}
+    reference = {"name": "client", "namespace": "shop"}
+    assert written["Gateway", "zonal"]["spec"]["tls"] == {"backend": {"clientCertificateRef": reference}}
+    assert ("ReferenceGrant", "zonal-shown-certificate") in written
+
+
+def test_without_secrets_in_the_dump_nobody_is_made_an_authority(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secured = nginx(
+        "cart",
+        backend_protocol="HTTPS",
+        proxy_ssl_secret="shop/client",
+        proxy_ssl_verify="on",
+        proxy_ssl_name="cart.internal",
+    )
+    assert "Secret shop/client with ca.crt is not in the dump: add it." in move(tmp_path, capsys, secured)
+    assert "ConfigMap" not in {each["kind"] for each in documents(tmp_path / "new")}
