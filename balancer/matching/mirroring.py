@@ -39,7 +39,10 @@ _COPY_NAME = b"x-zonal-copy"
 
 
 class MirrorRequests:
-    """Makes the copies of one route. `rule` is valid: its target matches `MIRROR_URL`, and its variables are known."""
+    """Makes the copies of one route. `rule` is valid: its target matches `MIRROR_URL`, and its variables are known.
+
+    A copy of a copy is never made: a mirror that leads back to its route would get copies for ever.
+    """
 
     __slots__ = ("_authority", "_is_whole", "_rule", "_scheme", "_target", "may_send")
 
@@ -54,6 +57,10 @@ class MirrorRequests:
         self._is_whole = "$" in target
         self._target = compile_asked_text(target)
         self.may_send = rule.allow_local or not is_forbidden_host(parts["host"])
+
+    def is_due(self, request: RequestHead) -> bool:
+        """Whether a copy of this request is to be made."""
+        return self.may_send and not _is_copy(request)
 
     @property
     def with_body(self) -> bool:
@@ -73,7 +80,7 @@ class MirrorRequests:
             authority=self._authority,
             host=self._rule.host.encode(),
             target=safe(target if target.startswith(b"/") else b"/" + target),
-            fields=(*_copied(asked), *_ours(asked)),
+            fields=(*_copied(asked), *_ours(asked), _COPY),
             verify=False,
             allow_local=self._rule.allow_local,
             tenant=self._rule.tenant,
@@ -102,7 +109,7 @@ class BackendCopies:
 
     def is_due(self, request: RequestHead, random_below: Callable[[int], int]) -> bool:
         """Whether a copy of this request is to be made. Asked once for each request."""
-        if field_value(request.fields, _COPY_NAME) is not None:
+        if _is_copy(request):
             return False
         if self._numerator >= self._denominator:
             return True
@@ -141,6 +148,10 @@ class BackendCopies:
 def backend_copies_of(route: Route) -> tuple[BackendCopies, ...]:
     """What copies the requests of a route to backends."""
     return tuple(BackendCopies(rule, route.request_edits) for rule in route.mirrors[:MIRRORS_MOST])
+
+
+def _is_copy(request: RequestHead) -> bool:
+    return field_value(request.fields, _COPY_NAME) is not None
 
 
 def _copied(asked: Asked) -> list[Field]:

@@ -59,7 +59,7 @@ class Mirrors:
 
         Returns what has to get the body of the request as it passes: `whole`, or None if nothing has to.
         """
-        if not requests.may_send:
+        if not requests.is_due(asked.request):
             return whole
         copy = requests.copy_of(asked)
         if requests.with_body:

@@ -64,6 +64,11 @@ class ZoneState(NamedTuple):
     begun: ZoneChange | None = None
 
 
+ZONES_MOST: Final = 16
+"""Each zone is compared with all others, so what a look costs grows with the square. No region of a cloud has more than
+seven zones; an EndpointSlice may name thousands."""
+
+
 class Evacuation:
     """The zones of one backend, as one worker sees them. Nothing is counted while nothing fails (`is_awake`).
 
@@ -128,9 +133,11 @@ class Evacuation:
 
     def follow(self, zones: Iterable[str], *, leaving: Collection[str] = ()) -> None:
         """The endpoints are in these `zones` from now on. What was known of other zones is forgotten. Without zones
-        nothing is judged. Of zones that are said to be `leaving`, less evidence is enough.
+        nothing is judged, and with more than `ZONES_MOST` neither. Of zones that are said to be `leaving`, less
+        evidence is enough.
         """
-        self._names = tuple(sorted(frozenset(zones)))
+        names = frozenset(zones)
+        self._names = tuple(sorted(names)) if len(names) <= ZONES_MOST else ()
         self._leaving = leaving
         self.is_on = len(self._names) > 1
         if self._zones:

@@ -19,9 +19,12 @@ PREFIX = "nginx.ingress.kubernetes.io/"
 HOST = "shop.test"
 
 
-def serve(plane: DataPlane, endpoint: EchoEndpoint, target: str, *, allow_local: bool = True) -> list[str]:
+def serve(
+    plane: DataPlane, endpoint: EchoEndpoint, target: str, *, mirror_host: str = "", allow_local: bool = True
+) -> list[str]:
     """Serves the shop with this mirror. Returns the reasons of the findings."""
-    web = ingress("web", rule(HOST, path("/", "cart")), annotations={PREFIX + "mirror-target": target})
+    said = {PREFIX + "mirror-target": target} | ({PREFIX + "mirror-host": mirror_host} if mirror_host else {})
+    web = ingress("web", rule(HOST, path("/", "cart")), annotations=said)
     cluster: list[Document] = [ingress_class(), service("cart"), endpoint_slice(endpoint), web]
     context = TranslationContext(allow_local_endpoints=True)
     if not allow_local:
@@ -78,3 +81,13 @@ async def test_the_body_of_a_request_reaches_both() -> None:
 async def test_a_local_mirror_is_refused_unless_the_operator_allows_it() -> None:
     async with echoing("cart", {"zone-a": 1}) as (endpoint,), data_plane() as plane:
         assert "EndpointRefused" in serve(plane, endpoint, "http://127.0.0.1:1/", allow_local=False)
+
+
+async def test_a_mirror_that_leads_back_to_its_route_gets_one_copy() -> None:
+    async with echoing("cart", {"zone-a": 1}) as (endpoint,), data_plane() as plane:
+        serve(plane, endpoint, f"http://127.0.0.1:{plane.http_port}/copy", mirror_host=HOST)
+        for _ in range(5):
+            assert (await get(plane.http_port, HOST, "/a")).status == 200
+        await until(lambda: endpoint.requests == 10)
+        assert (await get(plane.http_port, HOST, "/b")).status == 200
+        await until(lambda: endpoint.requests == 12)

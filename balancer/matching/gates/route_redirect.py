@@ -17,13 +17,20 @@ from balancer.model.redirects import RouteRedirect
 class RouteRedirectGate:
     """The gate of one route."""
 
-    __slots__ = ("_host", "_port", "_replacer", "_scheme", "_status")
+    __slots__ = ("_begin", "_host", "_named", "_port", "_replacer", "_status")
 
     def __init__(self, rule: RouteRedirect) -> None:
         self._status = rule.status
-        self._scheme = rule.scheme.encode("ascii")
+        self._begin = b""
+        """How each Location begins; empty where that depends on the request."""
+        self._named = b""
+        """What follows the host, if it begins so."""
         self._host = rule.host.encode("ascii")
-        self._port = rule.port or (port_of_scheme(self._scheme) if self._scheme else 0)
+        self._port = rule.port
+        if rule.scheme:
+            of = rule.scheme.encode("ascii")
+            self._begin = of + b"://"
+            self._named = _named(rule.port or port_of_scheme(of), of)
         self._replacer = None if rule.path is None else PathReplacer(rule.path)
 
     def judge(self, asked: Asked, resume: Resume) -> Reply | Deny:
@@ -31,10 +38,12 @@ class RouteRedirectGate:
         host = self._host or asked.host_name
         if not host:
             return Deny(ErrorKind.BAD_REQUEST)
-        to = self._scheme or scheme(asked.origin)
-        port = self._port or asked.origin.shown_port
-        named = b"" if port == port_of_scheme(to) else b":%d" % port
-        return Reply(self._status, ((b"Location", to + b"://" + host + named + self._target(asked)),))
+        begin, named = self._begin, self._named
+        if not begin:
+            to = scheme(asked.origin)
+            begin = to + b"://"
+            named = _named(self._port or asked.origin.shown_port, to)
+        return Reply(self._status, ((b"Location", begin + host + named + self._target(asked)),))
 
     def describe(self) -> About:
         return FORESEEN
@@ -43,3 +52,8 @@ class RouteRedirectGate:
         request = asked.request
         target = request.target if self._replacer is None else self._replacer.replaced(request)
         return b"" if target == b"*" else target
+
+
+def _named(port: int, of: bytes) -> bytes:
+    """How a URL of a scheme names a port."""
+    return b"" if port == port_of_scheme(of) else b":%d" % port

@@ -51,8 +51,16 @@ def test_a_copy_has_the_fields_of_the_client_but_not_those_that_only_zonal_may_s
     )
     copy = requests("http://m.test").copy_of(asked(b"/", fields=fields))
     assert copy.fields[:2] == ((b"x-t", b"1"), (b"cookie", b"a=b"))
-    assert {name for name, _ in copy.fields[2:]} == {b"X-Real-IP", b"X-Forwarded-For"}
+    assert {name for name, _ in copy.fields[2:]} == {b"X-Real-IP", b"X-Forwarded-For", b"X-Zonal-Copy"}
     assert b"spoofed" not in {value for _, value in copy.fields}
+
+
+def test_a_copy_is_not_copied() -> None:
+    mirror = requests("http://m.test")
+    copy = mirror.copy_of(asked(b"/"))
+    assert mirror.is_due(asked(b"/").request)
+    again = asked(b"/", fields=tuple((name.lower(), value) for name, value in copy.fields))
+    assert not mirror.is_due(again.request)
 
 
 def test_no_client_puts_anything_into_the_head_of_a_copy() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from balancer.runtime.absences import Absences
 from balancer.sharing.layout import memory_bytes, others_in
 from balancer.zones.departure import DepartureStep
-from balancer.zones.evacuation import Evacuation, ZoneChange, ZoneTurn
+from balancer.zones.evacuation import ZONES_MOST, Evacuation, ZoneChange, ZoneTurn
 from tests.bench.zones.scenarios import Scenario
 from tests.bench.zones.sickness import POLICIES, SICK, measure_sickness, misses_of
 from tests.properties import examples
@@ -265,3 +265,14 @@ def test_a_worker_that_comes_after_the_repair_does_not_leave() -> None:
     idle.now = busy.now
     idle.run(5.0, {"a": 0.02})
     assert idle.share() == 0.0
+
+
+def test_with_more_zones_than_any_cloud_has_nothing_is_judged() -> None:
+    evacuation = Evacuation()
+    names = [f"zone-{number}" for number in range(ZONES_MOST + 1)]
+    evacuation.follow(names[1:])
+    evacuation.ended("zone-1", failed=True, seconds=0.1, now=1.0)
+    assert len(evacuation.states(1.0)) == ZONES_MOST
+    evacuation.follow(names)
+    evacuation.ended("zone-1", failed=True, seconds=0.1, now=2.0)
+    assert (evacuation.is_on, evacuation.is_awake, evacuation.states(2.0)) == (False, False, ())
