@@ -18,6 +18,8 @@ _LONG_WINDOWS = 32.0
 _CARRIED_SECONDS = 5.0
 # A queue grows for sure if it does so by so many standard deviations; a rate is asked many times a minute.
 _PILE_ERRORS = 3.0
+# A rate has changed if it differs from its average by so many standard deviations.
+_CHANGE_ERRORS = 5.0
 
 
 class ZoneFlow:
@@ -56,6 +58,12 @@ class ZoneFlow:
     def window(self) -> float:
         """The seconds over which `rate` is averaged."""
         return _window(self.rate)
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether `rate` differs from `long_rate` by more than chance explains."""
+        apart = abs(self.rate - self.long_rate) * self.window
+        return apart > _CHANGE_ERRORS * math.sqrt(max(self.rate, self.long_rate, 1.0) * self.window)
 
     def learn(self, seen: Seen, elapsed: float) -> None:
         """Adds what came in `elapsed` seconds."""

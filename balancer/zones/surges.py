@@ -53,7 +53,9 @@ def share_in_surge(share: float, flow: ZoneFlow, *, too_slow_seconds: float, you
     """The share that lets the queue shrink, while `share` leaves and latency is so much above what it may be."""
     waiting_seconds = max(0.0, too_slow_seconds) if flow.has_queue else 0.0
     kept = max(0.0, (_KEPT_YOUNG if young else _KEPT) - waiting_seconds / _DRAIN_SECONDS)
-    rate = flow.long_rate if share > 0.0 else flow.rate
+    # Replicas that have met see many times more requests within a second, and hear of them in parts. What is done is
+    # compared with what came in the same window then, and not with a mean of before.
+    rate = flow.rate if share == 0.0 or flow.has_changed else flow.long_rate
     # While the latency falls, the queue may be gone, and what is done is less than what could be.
     able = flow.done_rate if flow.is_full else max(flow.done_rate, flow.capacity)
     return 1.0 - kept * able / max(rate, 1e-9)

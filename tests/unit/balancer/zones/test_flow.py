@@ -33,6 +33,17 @@ def test_rates_do_not_begin_at_0() -> None:
     assert flow.done_rate == pytest.approx(300), "the time before the first answer is no throughput"
 
 
+@pytest.mark.parametrize(
+    ("factor", "has_changed"), [(1.0, False), (1.2, False), (3.0, True), (20.0, True), (0.2, True)]
+)
+def test_a_rate_has_changed_if_chance_does_not_explain_that(factor: float, has_changed: bool) -> None:
+    """100 requests a window have a standard deviation of a tenth."""
+    flow = ran(ZoneFlow(), 60, picks=100, done=100)
+    assert not flow.has_changed
+    ran(flow, 4.0 if factor < 1.0 else 2.0, picks=100 * factor, done=100 * factor)
+    assert flow.has_changed is has_changed
+
+
 def test_the_rate_follows_a_step_at_once_and_the_long_rate_later() -> None:
     flow = ran(ran(ZoneFlow(), 20, picks=1000, done=1000), 0.5, picks=2000, done=2000)
     assert flow.rate > 1900

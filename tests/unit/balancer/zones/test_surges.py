@@ -22,6 +22,15 @@ def test_what_leaves_lets_the_queue_shrink(young: bool, share: float) -> None:
     assert share_in_surge(0.0, flow_of(1000, 500), too_slow_seconds=0.0, young=young) == pytest.approx(share)
 
 
+@pytest.mark.parametrize("part", [20.0, 5.0])
+def test_what_came_in_the_same_window_counts_while_requests_of_others_become_known(part: float) -> None:
+    flow = flow_of(100, 90)
+    for _ in range(10):
+        flow.learn(Seen(picks=100 * part * 0.1, done=80 * part * 0.1), 0.1)
+    assert flow.has_changed
+    assert share_in_surge(0.1, flow, too_slow_seconds=0.0, young=False) == pytest.approx(1 - 0.95 * 0.8, abs=0.03)
+
+
 def test_a_queue_is_emptied_in_about_a_second() -> None:
     flow = flow_of(1000, 500)
     flow.note_queue(grows=True, is_full=True)
