@@ -9,6 +9,7 @@ from balancer.connections.places cimport ClientPlaces
 from balancer.http.current cimport CurrentSettings
 from balancer.model.layouts cimport ProxySettingsLayout
 from balancer.runtime.accepted cimport AcceptedSocket
+from balancer.runtime.deadlines cimport Deadlines
 from balancer.runtime.tcp cimport TcpTransports
 from balancer.runtime.tls cimport TlsTransport
 
@@ -16,6 +17,7 @@ from balancer.runtime.tls cimport TlsTransport
 cdef class Reception:
     cdef public Py_ssize_t _bound
     cdef public ClientMaker _client_maker
+    cdef public Deadlines _deadlines
     cdef public object _entrances, _hand_over, _loop, _note, _relays
     cdef public Greetings _greetings
     cdef public ClientPlaces _places

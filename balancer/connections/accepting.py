@@ -40,6 +40,7 @@ from balancer.model import entry_points
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
 from balancer.runtime.accepted import AcceptedSocket
+from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
@@ -61,6 +62,7 @@ class Reception:
     __slots__ = (
         "_bound",
         "_client_maker",
+        "_deadlines",
         "_entrances",
         "_greetings",
         "_hand_over",
@@ -89,6 +91,7 @@ class Reception:
         clients: ClientMaker,
         relays: RelayMaker,
         transports: TcpTransports,
+        deadlines: Deadlines,
         pause_seconds: float = PAUSE_SECONDS,
         unfinished: UnfinishedHandshakes | None = None,
     ) -> None:
@@ -103,6 +106,7 @@ class Reception:
         self._relays = relays
         self._greetings = Greetings(names, relays)
         self._transports = transports
+        self._deadlines = deadlines
         self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds)
         self._unfinished = unfinished or UnfinishedHandshakes()
         self._hellos: dict[str, UnfinishedHandshakes] = {}
@@ -236,7 +240,7 @@ class Reception:
         tls, protocol = context_for(names, hello), ByAlpn(arrival, make, self._refuse)
         handshake = TlsTransport(protocol, self._shaken)
         try:
-            handshake.begin(self._loop, self._transports, connection, tls, seconds)
+            handshake.begin(self._deadlines, self._transports, connection, tls, seconds)
         except OSError:
             self._note("tls_handshake")
             connection.close()
@@ -248,6 +252,7 @@ class Reception:
             for each in unfinished.begin(handshake, client, names.chain_bytes(hello.server_name)):
                 self._note("handshake_limit")
                 each.cancel()
+            handshake.read_now()
 
     def _shaken(self, handshake: TlsTransport, failed: bool) -> None:
         places, unfinished = self._places, self._unfinished

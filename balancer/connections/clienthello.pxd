@@ -1,5 +1,14 @@
 cimport cython
 
+cdef Py_ssize_t _HEADER_BYTES
+cdef Py_ssize_t _RECORD_BYTES_MAX
+cdef Py_ssize_t _HANDSHAKE
+cdef Py_ssize_t _CLIENT_HELLO
+cdef Py_ssize_t _SERVER_NAME
+cdef Py_ssize_t _HOST_NAME
+cdef Py_ssize_t _ALPN
+cdef Py_ssize_t _SESSION_ID_AT
+
 
 @cython.locals(needed=Py_ssize_t)
 cpdef read_hello(bytes data)

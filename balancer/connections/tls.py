@@ -228,14 +228,15 @@ class ServerNames:
         oldest = self._table.find(server_name).oldest if self._strict else ""
         if oldest and begun.minimum_version < ssl.TLSVersion[oldest]:
             return ssl.ALERT_DESCRIPTION_PROTOCOL_VERSION
-        key = self._chosen.get(server_name)
+        chosen = self._chosen
+        key = chosen.get(server_name)
         if key is None:
             named = self._table.find(server_name)
             if self._refuses(named):
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
             key = (named.certificate or self._fallback, named.ciphers or self._goes_by.proxy.tls.ciphers)
             if server_name == named.host:
-                self._chosen[server_name] = key
+                chosen[server_name] = key
         connection.context = self._contexts.get(key) or self._make(*key)
         return None
 

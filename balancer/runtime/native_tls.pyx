@@ -44,7 +44,6 @@ from balancer.runtime.tls_sessions cimport TlsSession
 import ssl
 
 from balancer.runtime.reading import MEMORY as _MEMORY
-from balancer.runtime.tls_sessions import wrapped
 
 cdef extern from "Python.h":
     PyObject *_new_bytes "PyBytes_FromStringAndSize"(const char *, Py_ssize_t) except NULL
@@ -55,6 +54,8 @@ cdef enum:
     OBJECT_OF_SESSION = 0  # where `ssl` notes the object of a session (SSL_set_app_data)
     A_RECORD = 16384
     BESIDE = 128  # what a record takes beside its content, in every version and cipher, and more
+
+cdef double TOLD_SECONDS = 0.001  # far below what is dear, and above what a usual handshake takes
 
 cdef bytearray MEMORY = _MEMORY  # whose size never changes: there is a view of it
 
@@ -67,21 +68,22 @@ cdef double _thread_seconds() noexcept:
 
 def make_session(tls):
     """A session of the server side. Where `tls` makes one of another library, that is left as it is."""
-    cdef TlsSession plain
     cdef Ssl *made
     forget_newest()
-    plain = wrapped(tls)
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ssl_object = tls.wrap_bio(incoming, outgoing, server_side=True)
     made = newest()
-    inner = getattr(plain.ssl_object, "_sslobj", None)
+    inner = getattr(ssl_object, "_sslobj", None)
     if made == NULL or inner is None or ssl_get_ex_data(made, OBJECT_OF_SESSION) != <void *>inner:
-        return plain
-    return _taken_over(plain, inner, made)
+        return TlsSession(ssl_object, incoming, outgoing)
+    return _taken_over(ssl_object, inner, made)
 
 
-cdef NativeTlsSession _taken_over(TlsSession plain, inner, Ssl *made):
-    cdef NativeTlsSession session = NativeTlsSession(plain.ssl_object, plain.incoming, plain.outgoing)
+cdef NativeTlsSession _taken_over(ssl_object, inner, Ssl *made):
+    cdef NativeTlsSession session = NativeTlsSession.__new__(NativeTlsSession)  # which needs no way through `ssl`
+    session.ssl_object = ssl_object
     session._inner = inner
-    session._on_step = getattr(plain.ssl_object, "took", None)
+    session._on_cost = getattr(ssl_object, "took", None)
     session._bio = new_bio(&session._wire)
     session._ssl = made
     bio_up_ref(session._bio)  # one reference is the session's, one that of OpenSSL, which drops the buffers of `ssl`
@@ -95,10 +97,12 @@ cdef NativeTlsSession _taken_over(TlsSession plain, inner, Ssl *made):
 cdef class NativeTlsSession(TlsSession):
     """A session, and the wire between it and its peer. `_inner` is the object of `ssl` that owns it.
 
-    `_on_step` hears how many seconds of CPU time a step of the handshake took, if anybody does.
+    `_on_cost` hears, in parts, how many seconds of CPU time the handshake takes, if anybody does. It hears nothing of a
+    handshake that is cheap, as nearly every one is.
     """
 
-    cdef object _inner, _on_step
+    cdef object _inner, _on_cost
+    cdef double _untold_seconds
     cdef Ssl *_ssl
     cdef Bio *_bio
     cdef Wire *_wire
@@ -195,8 +199,10 @@ cdef class NativeTlsSession(TlsSession):
             if result != 1:
                 outcome = self._outcome(result)
         finally:
-            if self._on_step is not None:
-                self._on_step(_thread_seconds() - started)
+            if self._on_cost is not None:
+                self._untold_seconds += _thread_seconds() - started
+                if self._untold_seconds > TOLD_SECONDS:
+                    self._tell_cost()
         if not outcome:
             raise ssl.SSLZeroReturnError(ZERO_RETURN, "the session is over")
         return outcome == 1
@@ -209,6 +215,11 @@ cdef class NativeTlsSession(TlsSession):
         if not result and self.has_input():
             result = ssl_shutdown(self._ssl)  # now it reads what the peer has said
         return result > 0 or (result < 0 and not self._outcome(result))
+
+    cdef _tell_cost(self):
+        cdef double seconds = self._untold_seconds
+        self._untold_seconds = 0
+        self._on_cost(seconds)
 
     cdef Py_ssize_t _outcome(self, int result) except -2:
         """-1: more of the peer is needed. 0: it has said goodbye. Raises ssl.SSLError."""

@@ -21,6 +21,7 @@ cdef class TcpTransports:
     cdef public bytearray _ready
     cdef public bint is_serving
     cpdef forget(self, int descriptor)
+    cpdef watch_room(self, int descriptor)
     cpdef send_soon(self, TcpTransport transport)
     cpdef _failed(self, TcpTransport transport, error)
     @cython.locals(transports=list, transport=TcpTransport, unsent=list, number=int, ready=bytearray)
@@ -31,7 +32,8 @@ cdef class TcpTransport:
     cdef public object _socket, _loop, _protocol
     cdef public int _descriptor
     cdef public Py_ssize_t _high, _low, _sent, _size
-    cdef public bint _is_at_end, _is_closing, _is_eof_wanted, _is_listed, _is_losing, _is_paused, _is_reading, _reads_on
+    cdef public bint _is_at_end, _is_closing, _is_eof_wanted, _is_listed, _is_losing, _is_paused
+    cdef public bint _is_reading, _is_room_watched, _reads_on
     cdef public TcpTransports _transports
     cdef public list _waiting
     cpdef write(self, bytes data)
@@ -43,8 +45,10 @@ cdef class TcpTransport:
     cpdef serve(self, long events)
     @cython.locals(size=Py_ssize_t, count=Py_ssize_t)
     cpdef read(self)
+    cpdef read_now(self)
     @cython.locals(waiting=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
     cpdef send(self)
+    cpdef _watch_room(self)
     cpdef _tell(self)
     cpdef _end_output(self)
     cpdef _drop(self)

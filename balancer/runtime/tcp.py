@@ -1,6 +1,7 @@
 """Carries plain TCP with less work than the transports of an event loop: all sockets are in one edge-triggered epoll.
 
-One event of the loop stands for all sockets that are ready, and a socket is registered once, whatever it waits for.
+One event of the loop stands for all sockets that are ready. A socket is registered once, and once more if its peer ever
+leaves bytes waiting: room to write, which a new socket has, would be an event of every connection for nothing.
 What is written while sockets are served is sent before the loop polls again, in one piece for each socket. Reads into
 the buffer of `reading`. Does not know TLS, nor what the bytes mean.
 """
@@ -25,7 +26,8 @@ _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 _ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
 _READABLE = select.EPOLLIN | _ENDS
 _WRITABLE = select.EPOLLOUT
-_ALL = _READABLE | _WRITABLE | select.EPOLLET
+_READS = _READABLE | select.EPOLLET
+_ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 _JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
@@ -56,7 +58,7 @@ class TcpTransports:
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
-        self._epoll.register(descriptor, _ALL)
+        self._epoll.register(descriptor, _READS)
         transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
@@ -79,6 +81,10 @@ class TcpTransports:
     def forget(self, descriptor: int) -> None:
         """The transport with this descriptor has ended."""
         self._open[descriptor] = None
+
+    def watch_room(self, descriptor: int) -> None:
+        """From now on its transport hears when there is room to write again, also if there is by now."""
+        self._epoll.modify(descriptor, _ALL)
 
     def send_soon(self, transport: TcpTransport) -> None:
         """Sends what `transport` has when all sockets that are ready have been served."""
@@ -125,6 +131,7 @@ class TcpTransport:
         "_is_losing",
         "_is_paused",
         "_is_reading",
+        "_is_room_watched",
         "_loop",
         "_low",
         "_protocol",
@@ -154,6 +161,7 @@ class TcpTransport:
         self._high = 0
         self._low = 0
         self._is_reading = True
+        self._is_room_watched = False
         self._is_at_end = False
         self._is_closing = False
         self._is_eof_wanted = False
@@ -266,6 +274,14 @@ class TcpTransport:
             elif count != _INTERRUPTED:
                 self._fail(-count)
 
+    def read_now(self) -> None:
+        """Reads what is known to have come, without waiting for an event."""
+        try:
+            self.read()
+        except Exception as error:
+            transports = self._transports
+            transports._failed(self, error)
+
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
         self._is_listed = False
@@ -284,13 +300,21 @@ class TcpTransport:
             elif count >= 0:
                 self._sent = start + count
                 self._size -= count
+                self._watch_room()
                 break
             elif count == _AGAIN:
+                self._watch_room()
                 break
             elif count != _INTERRUPTED:
                 self._fail(-count)
                 return
         self._tell()
+
+    def _watch_room(self) -> None:
+        if not self._is_room_watched:
+            self._is_room_watched = True
+            transports = self._transports
+            transports.watch_room(self._descriptor)
 
     def _tell(self) -> None:
         """Tells the protocol whether to write on, and ends what was to end behind the last byte."""

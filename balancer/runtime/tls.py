@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from balancer.runtime.accepted import AnySocket
+from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import PIECE, ReadsPieces
 from balancer.runtime.tcp import TcpTransport, TcpTransports
 from balancer.runtime.tls_sessions import TlsSession, make_session
@@ -36,6 +37,7 @@ class TlsTransport:
     """
 
     __slots__ = (
+        "_deadlines",
         "_goodbye_seconds",
         "_has_said_goodbye",
         "_is_cancelled",
@@ -48,15 +50,17 @@ class TlsTransport:
         "_phase",
         "_protocol",
         "_tcp",
-        "_timer",
         "_tls",
         "_unwritten",
+        "closed",
+        "deadline",
+        "next_look",
+        "place",
     )
 
     _protocol: Any  # of asyncio.BufferedProtocol from the end of the handshake on
     _tls: TlsSession
     _tcp: TcpTransport
-    _timer: asyncio.TimerHandle | None
 
     def __init__(
         self,
@@ -78,20 +82,30 @@ class TlsTransport:
         self._is_full = False
         self._is_held = False
         self._is_told = False
+        self.closed = False
+        self.deadline = NEVER
+        self.next_look = NEVER
+        self.place: dict[Watched, None] | None = None
 
     def begin(
         self,
-        loop: asyncio.AbstractEventLoop,
+        deadlines: Deadlines,
         transports: TcpTransports,
         connection: AnySocket,
         tls: ssl.SSLContext,
         seconds: float,
     ) -> None:
         """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
-        self._loop = loop
+        self._deadlines = deadlines
+        self._loop = deadlines.loop
         self._tls = make_session(tls)
         transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
-        self._timer = loop.call_later(seconds, self.abort)
+        deadlines.arm(self, self._loop.time() + seconds)
+
+    def read_now(self) -> None:
+        """Reads what is known to have come."""
+        tcp = self._tcp
+        tcp.read_now()
 
     def cancel(self) -> None:
         """Breaks the handshake off and closes the connection."""
@@ -189,7 +203,11 @@ class TlsTransport:
         tcp = self._tcp
         return tcp.get_extra_info(name, default)
 
-    # What the transport below calls.
+    # What others call: the wheel of deadlines, and the transport below.
+
+    def expire(self) -> None:
+        """The handshake, or the end of the connection, has taken too long."""
+        self.abort()
 
     def connection_made(self, tcp: TcpTransport) -> None:
         self._tcp = tcp
@@ -215,7 +233,9 @@ class TlsTransport:
         protocol = self._protocol
         self._protocol = _NOBODY
         self._unwritten.clear()
-        self._stop_timer()
+        self.closed = True
+        deadlines = self._deadlines
+        deadlines.forget(self)
         if phase == _SHAKING:
             over = self._over
             over(self, not self._is_cancelled)
@@ -262,20 +282,15 @@ class TlsTransport:
         if not is_over:
             return
         self._phase = _OPEN
-        self._stop_timer()
+        self.deadline = NEVER
         over, protocol = self._over, self._protocol
         over(self, False)
         protocol.connection_made(self)
         self._tell()
 
-    def _stop_timer(self) -> None:
-        timer = self._timer  # which holds this transport
-        self._timer = None
-        if timer is not None:
-            timer.cancel()
-
     def _limit_end(self) -> None:
-        self._timer = self._loop.call_later(self._goodbye_seconds, self.abort)
+        deadlines = self._deadlines
+        deadlines.arm(self, self._loop.time() + self._goodbye_seconds)
 
     def _hand_on(self) -> None:
         """Hands on what can be decrypted."""

@@ -186,6 +186,7 @@ class Worker:
             ),
             relays=self.relays,
             transports=transports,
+            deadlines=self._deadlines,
         )
 
     def _made_relays(

@@ -90,6 +90,7 @@ class Desk:
             handshake_seconds=handshake_seconds,
             pause_seconds=0.02,
             transports=TcpTransports(asyncio.get_running_loop()),
+            deadlines=self._deadlines,
             unfinished=UnfinishedHandshakes(_ROOM_BYTES),
         )
         self._listeners = {secure: listen("127.0.0.1", 0) for secure in (False, True)}

@@ -12,6 +12,7 @@ import pytest
 
 from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
 from balancer.runtime.tcp import TcpTransport, TcpTransports
+from tests.fakes.sockets import narrow
 
 pytestmark = pytest.mark.large
 
@@ -137,6 +138,38 @@ async def test_a_peer_that_does_not_read_pauses_the_protocol_until_it_has_read()
         assert await it.peer_reads(LARGE) == data
         await it.protocol.until_called("resume")
         assert it.protocol.calls == ["made", "pause", "resume"]
+
+
+async def test_a_peer_that_leaves_bytes_waiting_again_and_again_gets_them_all() -> None:
+    async with line() as it:
+        for each in (it.own, it.peer):
+            narrow(each, 32 * 1024)
+        for _ in range(3):
+            it.transport.write(bytes(1 << 20))
+            assert it.transport.get_write_buffer_size() > 0
+            assert len(await it.peer_reads(1 << 20)) == 1 << 20
+
+
+async def test_what_is_known_to_have_come_is_read_at_once_and_only_once() -> None:
+    async with line() as it:
+        it.peer.send(b"hello")
+        it.transport.read_now()
+        assert it.protocol.pieces == [b"hello"]
+        await it.peer_sends(b"again")
+        await it.protocol.until(lambda: it.protocol.pieces == [b"hello", b"again"])
+
+
+async def test_a_protocol_that_fails_as_it_is_read_at_once_loses_its_connection() -> None:
+    def fail(_: Noting) -> None:
+        raise ValueError
+
+    heard: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["exception"]))
+    async with line(Noting(fail)) as it:
+        it.peer.send(b"hello")
+        it.transport.read_now()
+        await it.protocol.until_called("lost")
+        assert [type(each) for each in heard] == [ValueError]
 
 
 async def test_a_high_limit_lets_so_much_wait() -> None:

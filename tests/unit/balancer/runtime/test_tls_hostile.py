@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from balancer.connections.tls import make_context, self_signed
+from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.reading import PIECE_BYTES
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
@@ -128,7 +129,9 @@ async def test_a_connection_that_is_gone_before_the_handshake_is_an_error() -> N
     with socket.socket() as unconnected:
         unconnected.close()
         with pytest.raises(OSError, match="descriptor"):
-            TlsTransport(Noting(), lambda *_: None).begin(loop, TcpTransports(loop), unconnected, SERVER, 1)
+            deadlines = Deadlines(loop)
+            TlsTransport(Noting(), lambda *_: None).begin(deadlines, TcpTransports(loop), unconnected, SERVER, 1)
+        deadlines.stop()
 
 
 class Refusing(Noting):

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from balancer.connections.tls import make_context, self_signed
+from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import until
@@ -134,7 +135,8 @@ class Line:
         self.ends: list[bool] = []
         self.transport = TlsTransport(protocol, self._over, goodbye_seconds)
         loop = asyncio.get_running_loop()
-        self.transport.begin(loop, TcpTransports(loop), self.own, context, seconds)
+        self.deadlines = Deadlines(loop)
+        self.transport.begin(self.deadlines, TcpTransports(loop), self.own, context, seconds)
 
     def _over(self, transport: TlsTransport, failed: bool) -> None:
         assert transport is self.transport
@@ -174,3 +176,4 @@ async def line(
         yield made
         made.transport.abort()
         await made.until_gone()
+        made.deadlines.stop()
