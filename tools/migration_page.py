@@ -63,8 +63,16 @@ def _names(
     lines = [f"| {title} | zonal | how | an invalid value |", "|---|---|---|---|"]
     for name in sorted(names):
         standing, how = standing_of(name)
-        lines.append(f"| `{name}` | {standing.value} | {_how(standing, how)} | {_invalid(options.get(name))} |")
+        invalid = _BY_READERS.get((title, name)) or _invalid(options.get(name))
+        lines.append(f"| `{name}` | {standing.value} | {_how(standing, how)} | {invalid} |")
     return "\n".join(lines) + "\n"
+
+
+# What the readers of these annotations do, beyond their grammars.
+_BY_READERS = {
+    ("annotation", "custom-http-errors"): "closes",
+    ("annotation", "backend-protocol"): "closes; no effect where ingress-nginx does not know it either",
+}
 
 
 def _how(standing: NameStanding, how: str) -> str:

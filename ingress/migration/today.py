@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ingress.findings import Finding
 from ingress.objects.kinds import Kind
+from ingress.settings.table.option import NGINX_PREFIX
 
 _NO_ENDPOINT = "ingress-nginx answers 503 for a Service without a ready endpoint, too, or asks default-backend"
 _OLDER = "ingress-nginx serves the older Ingress, too"
@@ -26,6 +27,12 @@ AS_TODAY: Mapping[str, str] = {
 }
 """Why nothing changes, as a clause, by the reason of a finding."""
 
+_VALUES: Mapping[str, str] = {
+    "backend-protocol": "ingress-nginx speaks HTTP to endpoints for a protocol that it does not know, too",
+    "temporal-redirect": "ingress-nginx takes no redirect of an Ingress with such a URL, too",
+}
+"""Why an invalid value changes nothing, as a clause, by the annotation. Values that zonal alone lacks close paths."""
+
 _ABOUT = frozenset({Kind.INGRESS.value, Kind.SERVICE.value})
 
 
@@ -36,7 +43,13 @@ def because(finding: Finding, others: Collection[str] = ()) -> str:
     """
     if finding.kind not in _ABOUT or not {word.rstrip(":.,") for word in finding.message.split()}.isdisjoint(others):
         return ""
+    if finding.reason == "InvalidValue":
+        return next((why for name, why in _VALUES.items() if _is_value_of(name, finding)), "")
     return AS_TODAY.get(finding.reason, "")
+
+
+def _is_value_of(name: str, finding: Finding) -> bool:
+    return finding.message.removeprefix("Annotation ").removeprefix(NGINX_PREFIX).startswith(f"{name} is ")
 
 
 def changing(findings: Iterable[Finding], others: Collection[str] = ()) -> tuple[Finding, ...]:

@@ -104,18 +104,18 @@ class _Hearing:
         for transport in self._streams:
             transport.abort()
 
-    async def converse(self, request: web.Request) -> web.WebSocketResponse:
+    async def converse(self, request: web.Request) -> web.StreamResponse:
         """Answers messages with the status of `_answer`, a space and the own zone. A refusal ends the stream."""
         transport = request.transport
-        if transport is None:
-            raise ConnectionResetError  # it has gone already
+        if transport is None:  # it has gone already
+            return web.Response(status=HTTPStatus.BAD_REQUEST)
         self._streams.add(transport)
         try:
             return await self._conversed(request, _identity_behind(request))
         finally:
             self._streams.discard(transport)
 
-    async def _conversed(self, request: web.Request, identity: str) -> web.WebSocketResponse:
+    async def _conversed(self, request: web.Request, identity: str) -> web.StreamResponse:
         stream = web.WebSocketResponse(
             timeout=_CLOSE_SECONDS,
             receive_timeout=_SILENT_SECONDS,
@@ -123,7 +123,10 @@ class _Hearing:
             compress=False,
             max_msg_size=MESSAGE_BYTES_MOST + 1,
         )
-        await stream.prepare(request)
+        try:
+            await stream.prepare(request)
+        except ConnectionError:  # it has gone already; a stream without a head would fill the log
+            return web.Response(status=HTTPStatus.BAD_REQUEST)
         with suppress(ConnectionError):  # the other one has gone
             for number in count():
                 message = await _next_message(stream)

@@ -333,6 +333,21 @@ async def test_pings_are_not_answered_and_end_the_stream() -> None:
         assert one.peers() == {"up": 1}
 
 
+async def test_who_goes_before_the_stream_begins_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    sender, another = credentials_of(SECRET), credentials_of(SECRET)
+    upgrade = "GET /converse HTTP/1.1\r\nHost: zonal\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    upgrade += f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\n\r\n"
+    async with listening() as one:
+        for _ in range(20):
+            _, writer = await asyncio.open_connection(
+                "127.0.0.1", one.port, ssl=sender.client, server_hostname=PEER_NAME
+            )
+            writer.write(upgrade.encode())
+            writer.close()
+        assert await one.hears(another, said(1)) == 204
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out() -> None:
     """They connect from another address, some begin a handshake, and none of them goes on."""
     first, second = credentials_of(SECRET), credentials_of(SECRET)

@@ -30,6 +30,7 @@ WITH_MORE = {
     ("balancer.proxy.account", "Account"): _REQUEST,
     ("balancer.relays.relay", "Relay"): _CONNECTION,
     ("balancer.runtime.tcp", "TcpTransport"): _CONNECTION,
+    ("balancer.runtime.tls", "TlsTransport"): _CONNECTION,
     ("balancer.workers.process", "WorkerProcess"): _PROCESS,
     ("balancer.workers.supervised", "Supervised"): _PROCESS,
     ("balancer.workers.supervisor", "ProcessFleet"): _PROCESS,

@@ -29,6 +29,7 @@ CORE = (
     "balancer.http1.first_heads",
     "balancer.http1.framing",
     "balancer.http1.heads",
+    "balancer.http1.replacing",
     "balancer.http1.responses",
     "balancer.http1.states",
     "balancer.http2.bodies",

@@ -70,7 +70,7 @@ def backend_protocol(text: str) -> EndpointScheme:
         if near(text, _SECURE):
             raise InvalidValue("use HTTPS or GRPCS") from None  # a misspelled request for TLS
         # As in ingress-nginx, where such an Ingress is served over plain HTTP.
-        raise HarmlessValue("use HTTP, HTTPS, GRPC or GRPCS") from None
+        raise HarmlessValue("use HTTP, HTTPS, AUTO_HTTP, GRPC or GRPCS") from None
 
 
 on_off = Word({"on": True, "off": False})

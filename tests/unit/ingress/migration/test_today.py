@@ -42,3 +42,16 @@ def test_other_findings_are_changes(other: Finding) -> None:
 @pytest.mark.parametrize("reason", ["CanaryWithoutMain", "AuthUrlMissing"])
 def test_what_an_annotation_does_for_nobody_is_no_change(reason: str) -> None:
     assert because(finding(reason, kind="Ingress"))
+
+
+@pytest.mark.parametrize(
+    ("message", "is_same"),
+    [
+        ('Annotation nginx.ingress.kubernetes.io/backend-protocol is "HTPS": use HTTP.', True),
+        ('temporal-redirect is "-5x": use a URL with http or https.', True),
+        ('Annotation nginx.ingress.kubernetes.io/proxy-read-timeout is "x": use seconds.', False),
+    ],
+)
+def test_an_invalid_value_that_ingress_nginx_drops_as_well_is_no_change(message: str, is_same: bool) -> None:
+    told = Finding("Ingress", "shop", "web", "InvalidValue", message, "No effect.", Severity.MISROUTED)
+    assert bool(because(told)) is is_same
