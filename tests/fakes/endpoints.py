@@ -107,9 +107,9 @@ class ScriptedEndpoint:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._accepting is not None
-        for listener in self._accepting.sockets:  # nothing new, and
-            asyncio.get_running_loop().remove_reader(listener.fileno())
+        if self._accepting is not None:  # else a subclass accepts by itself, and `stop` ends that
+            for listener in self._accepting.sockets:  # nothing new, and
+                asyncio.get_running_loop().remove_reader(listener.fileno())
         for _ in range(5):  # what is being accepted becomes a visit first: asyncio loses it otherwise
             await asyncio.sleep(0)
         await self.stop()
