@@ -6,6 +6,7 @@ A failure comes at once, as of a process that is up and cannot work. Everything 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 import time
 from collections.abc import Callable
@@ -18,6 +19,8 @@ from tests.fakes.http2_endpoints import Call, Http2Endpoint
 from tests.features.zones.stage import ZoneEndpoint
 
 _SLOTS = 64
+# Endpoints with the same luck would have their long runs of good answers together.
+_SEEDS = itertools.count()
 _CALL_HEAD: Fields = ((b":status", b"200"), (b"content-type", b"application/grpc"))
 _MESSAGE = b"\0\0\0\0\0"
 
@@ -35,7 +38,7 @@ class SickEndpoint(ZoneEndpoint):
         self.fails_on: Callable[[bytes], bool] | None = None
         self.breaks_on: Callable[[bytes], bool] | None = None
         self.came_at: list[float] = []
-        self._luck = random.Random(zone)
+        self._luck = random.Random(next(_SEEDS))
 
     def take(self, transport: asyncio.Transport, head: bytes) -> None:
         self.came_at.append(time.perf_counter())
@@ -58,7 +61,7 @@ class SickServer:
         self.zone, self.seconds = zone, seconds
         self.failing, self.grpc_status, self.trailers_only = 0.0, UNAVAILABLE, True
         self.came_at: list[float] = []
-        self._luck = random.Random(zone)
+        self._luck = random.Random(next(_SEEDS))
         self._http2 = Http2Endpoint(self._answer)
 
     @property
