@@ -126,7 +126,6 @@ class Memories:
         """`shelf` holds certificates that were read before."""
         self.shelf = shelf or CertificateShelf()
         self.readings = Readings()
-        self.settlement = Settlement()
         self.context: TranslationContext | None = None
         self.settings = ClusterSettings()
         self._forget()
@@ -147,6 +146,9 @@ class Memories:
         return self.settings
 
     def _forget(self) -> None:
+        context = self.context
+        # Without a default certificate a client trusts none at such a host, so that another one harms nobody.
+        self.settlement = Settlement(lends=context is not None and context.default_ssl_certificate is None)
         self.claims: Memory[OwnClaims | None] = Memory()
         self.overrides: Memory[SaidOverrides] = Memory()
         self.backends = BackendMemories()

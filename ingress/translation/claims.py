@@ -182,18 +182,19 @@ class HostClaim(msgspec.Struct, frozen=True, gc=False):
     """A host as its language has settled it.
 
     `claims` are the winners of its paths in the order of the routes, `default` that of what no path matches. `has_tls`:
-    an object wants TLS for the host. `certificate` None: the host has none of its own. `ciphers` is the OpenSSL list of
-    handshakes for the host, if an object says one. `client_certificates` is what every path of the host asks of
-    clients, `is_denied` says that this cannot be read, so the host is closed. `listener`, `configuration` and
-    `trailing_slash` are as in `Host`. `passed_to` is where TLS of clients that ask for the host passes to, None: TLS
-    ends here. `unmatched_gates` and `unmatched_rules` are for requests that neither a path nor a default of the host
-    matches.
+    an object wants TLS for the host. `certificate` None: the host has none of its own. `is_lent`: the certificate is of
+    a namespace that does not have the host, so it redirects nothing. `ciphers` is the OpenSSL list of handshakes for
+    the host, if an object says one. `client_certificates` is what every path of the host asks of clients, `is_denied`
+    says that this cannot be read, so the host is closed. `listener`, `configuration` and `trailing_slash` are as in
+    `Host`. `passed_to` is where TLS of clients that ask for the host passes to, None: TLS ends here. `unmatched_gates`
+    and `unmatched_rules` are for requests that neither a path nor a default of the host matches.
     """
 
     name: str
     claims: tuple[Claim, ...] = ()
     default: Claim | None = None
     has_tls: bool = False
+    is_lent: bool = False
     certificate: CertificateClaim | None = None
     ciphers: str = ""
     client_certificates: ClientCertificates | None = None

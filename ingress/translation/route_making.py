@@ -168,7 +168,7 @@ class RouteMaker:
         return True
 
     def _host(self, claimed: HostClaim, certificate: str | None) -> Host:
-        has_tls = claimed.has_tls or certificate is not None
+        has_tls = claimed.has_tls or (certificate is not None and not claimed.is_lent)
         host = Host(
             name=claimed.name,
             routes=tuple(self._route(each, has_tls=has_tls) for each in claimed.claims),

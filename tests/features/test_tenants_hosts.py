@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
 import trustme
 
 from tests.fakes.backends import EchoEndpoint
@@ -159,7 +160,7 @@ async def _serves(zonal: Zonal, host: str) -> None:
 
 
 @asynccontextmanager
-async def _stage(place: Path) -> AsyncIterator[tuple[Zonal, ManifestFolder, EchoEndpoint]]:
+async def _stage(place: Path, *options: str) -> AsyncIterator[tuple[Zonal, ManifestFolder, EchoEndpoint]]:
     """A process that serves the older tenant, its folder, and the endpoint of the younger one."""
     own, theirs = EchoEndpoint("app"), EchoEndpoint("app")
     await own.start()
@@ -168,7 +169,7 @@ async def _stage(place: Path) -> AsyncIterator[tuple[Zonal, ManifestFolder, Echo
     folder.write("class.yaml", ingress_class(), config_map(allow_snippet_annotations="true"))
     folder.write("older.json", *_older(own))
     try:
-        async with running(folder.place) as zonal:
+        async with running(folder.place, *options) as zonal:
             yield zonal, folder, theirs
     finally:
         await own.stop()
@@ -188,3 +189,17 @@ async def test_no_ingress_of_another_tenant_changes_what_clients_of_a_host_get(t
             if after != before:
                 changed[name] = {each: (before[each], after[each]) for each in before if before[each] != after[each]}
         assert changed == {}
+
+
+@pytest.mark.parametrize(("options", "shown"), [((), _THEIRS), (("--default-ssl-certificate=shop/own",), _OWN)])
+async def test_a_host_without_a_certificate_shows_that_of_another_namespace_unless_there_is_a_default(
+    tmp_path: Path, options: tuple[str, ...], shown: trustme.CA
+) -> None:
+    async with _stage(tmp_path, *options) as (zonal, folder, theirs):
+        folder.write("younger.json", *_younger(ATTACKS["a certificate"], theirs, 0))
+        await _serves(zonal, "seen-0.test")
+        trusted = trusting(shown.cert_pem.bytes())
+        trusted.check_hostname = False  # a default certificate has names of its own
+        async with await Connection.open(zonal.https_port, tls=trusted, server_name=_PLAIN) as connection:
+            assert (await connection.get(_PLAIN, "/free")).status == 200
+        assert (await get(zonal.http_port, _PLAIN, "/free")).status == 200

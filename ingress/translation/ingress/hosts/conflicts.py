@@ -46,11 +46,12 @@ def has_listed(listed: Listed, namespace: str, host: str) -> bool:
 
 
 def settle(
-    claims: Collection[OwnClaims], findings: Findings, *, listed: Listed | None = None
+    claims: Collection[OwnClaims], findings: Findings, *, listed: Listed | None = None, lends: bool = False
 ) -> dict[str, SettledHost]:
     """Every claimed host. `claims` come by seniority, so the first claim wins and each loser gets a finding.
 
-    `listed` is what `tls` sections name anywhere, if `claims` are not all.
+    `listed` is what `tls` sections name anywhere, if `claims` are not all. `lends`: a host for which its own namespace
+    names no Secret shows the certificate of another namespace with a path there.
     """
     listed = listed_hosts(claims) if listed is None else listed
     hosts: dict[str, SettledHost] = {}
@@ -75,7 +76,9 @@ def settle(
             else:
                 own_tls = bool(claim.host and each.certificates) or has_listed(listed, namespace, claim.host)
                 host.give(msgspec.structs.replace(claim, redirects_to_https=claim.redirects_to_https or own_tls))
-        _claim_certificates(hosts, each)
+        _claim_certificates(hosts, each, is_own=True)
+    for each in claims if lends else ():
+        _claim_certificates(hosts, each, is_own=False)
     return hosts
 
 
@@ -140,11 +143,12 @@ def _uncovered(host: str) -> str:
     return f"No hosts of spec.tls name {quote(host)}, the host of a rule: add the host to the section of its Secret."
 
 
-def _claim_certificates(hosts: Mapping[str, SettledHost], claims: OwnClaims) -> None:
+def _claim_certificates(hosts: Mapping[str, SettledHost], claims: OwnClaims, *, is_own: bool) -> None:
+    """Gives the certificates of `claims` to hosts without one, of the own namespace or of others."""
     named = {claim.host: claim for claim in reversed(claims.certificates) if claim.secret_name}
     for name in claims.hosts if named else ():
         claim = next((named[cover] for cover in covering(name) if cover in named), None)
-        if claim and hosts[name].certificate is None and hosts[name].holder == claims.owner.namespace:
+        if claim and hosts[name].certificate is None and (hosts[name].holder == claims.owner.namespace) is is_own:
             hosts[name].certificate = claim
 
 

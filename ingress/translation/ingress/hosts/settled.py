@@ -149,6 +149,7 @@ class SettledHost:
             default=served.default,
             has_tls=self.has_tls,
             certificate=self.certificate,
+            is_lent=self.certificate is not None and self.certificate.owner.namespace != self.holder,
             ciphers=served.ciphers,
             client_certificates=served.client_certificates,
             is_denied=served.is_denied,

@@ -24,9 +24,11 @@ _TOGETHER_MOST = 256  # of Ingresses that are settled apart from the others
 class Settlement:
     """The hosts of the last translation, what they were settled from, and the findings of that."""
 
-    __slots__ = ("_canaries", "_hosts", "_main", "_notes", "_snippets")
+    __slots__ = ("_canaries", "_hosts", "_lends", "_main", "_notes", "_snippets")
 
-    def __init__(self) -> None:
+    def __init__(self, *, lends: bool = False) -> None:
+        """`lends` as in `settle`."""
+        self._lends = lends
         self._main: tuple[OwnClaims, ...] = ()
         self._canaries: tuple[OwnClaims, ...] = ()
         self._snippets = ClusterLevels()
@@ -45,7 +47,7 @@ class Settlement:
         changed = self._changed(main, canaries) if snippets == self._snippets else None
         if changed is None or not self._settle_some(changed, main, canaries, readings, snippets):
             notes = FindingNotes()
-            self._hosts = settled_hosts(main, canaries, readings, snippets, notes)
+            self._hosts = settled_hosts(main, canaries, readings, snippets, notes, lends=self._lends)
             self._notes = notes.notes
         self._main = tuple(main)
         self._canaries = tuple(canaries)
@@ -82,7 +84,7 @@ class Settlement:
         if len(own) + len(tried) > _TOGETHER_MOST or any(map(_is_of_expressions, (*own, *tried))):
             return False
         notes = FindingNotes()
-        hosts = settled_hosts(own, tried, readings, snippets, notes, listed=listed_hosts(main))
+        hosts = settled_hosts(own, tried, readings, snippets, notes, listed=listed_hosts(main), lends=self._lends)
         made = {host.name: host for host in hosts}
         if made.keys() != {host.name for host in self._hosts if host.name in names}:
             return False

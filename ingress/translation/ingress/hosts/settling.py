@@ -30,15 +30,16 @@ def settled_hosts(
     findings: Findings,
     *,
     listed: Listed | None = None,
+    lends: bool = False,
 ) -> tuple[HostClaim, ...]:
     """Every host with the winners of its places, those of older Ingresses first.
 
     `main` and `canaries` come by seniority. `snippets` are those of the ConfigMap. `listed` is what `tls`
-    sections name anywhere, if `main` are not all claims.
+    sections name anywhere, if `main` are not all claims. `lends` as in `settle`.
     """
     if listed is None:
         listed = listed_hosts(main)
-    hosts = settle(main, findings, listed=listed)
+    hosts = settle(main, findings, listed=listed, lends=lends)
     attach(canaries, hosts, findings)
     note_uncovered_hosts(main, hosts, findings)
     find_expressions(hosts, readings, findings)

@@ -17,7 +17,7 @@ from ingress.translation.ingress.hosts.conflicts import by_seniority, note_uncov
 from ingress.translation.ingress.hosts.settled import OwnClaims, SettledHost
 from tests.unit.ingress.cluster import backend, ingress, nginx, path, reasons, rule
 
-YOUNG, OLD = "2024-02-01T00:00:00Z", "2024-01-01T00:00:00Z"
+YOUNGEST, YOUNG, OLD = "2024-03-01T00:00:00Z", "2024-02-01T00:00:00Z", "2024-01-01T00:00:00Z"
 
 
 def settled(*ingresses: Ingress) -> tuple[dict[str, SettledHost], tuple[Finding, ...]]:
@@ -204,6 +204,21 @@ def test_the_namespace_that_claimed_a_host_first_decides_about_its_tls(host: str
         "/": False,
         "/x": True,
     }
+
+
+@pytest.mark.parametrize(("name", "shown"), [("", "t"), ("own", "own")])
+def test_a_host_without_a_certificate_of_its_own_may_show_that_of_another_namespace(name: str, shown: str) -> None:
+    """The older namespace has a certificate by an Ingress that is younger than all others, or none."""
+    own = ingress("late", rule("a.test", path("/y")), tls=[IngressTls(("a.test",), name)], created=YOUNGEST)
+    known = ordered(
+        ingress("own", rule("a.test", path("/")), created=OLD), of_another_namespace(rule("a.test", path("/x"))), own
+    )
+    findings = Findings()
+    hosts = settle(known, findings, lends=True)
+    note_uncovered_hosts(known, hosts, findings)
+    assert hosts["a.test"].certificate is not None
+    assert hosts["a.test"].certificate.secret_name == shown
+    assert findings.frozen() == ()
 
 
 def test_a_secret_for_a_host_of_another_namespace_is_told() -> None:
