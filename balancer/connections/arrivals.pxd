@@ -10,3 +10,4 @@ cdef class ByAlpn:
     cdef public Arrival _arrival
     cdef public object _make, _refuse
     cpdef connection_made(self, TlsTransport transport)
+    cpdef connection_lost(self, exc)

@@ -71,3 +71,6 @@ class ByAlpn:
         client = self._make(arrival, agreed_protocol(transport) == "h2")  # type: ignore[arg-type]  # as it is to protocols
         transport.set_protocol(client)
         client.connection_made(transport)  # type: ignore[arg-type]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection was refused when its handshake was over, so nobody waits for anything."""

@@ -29,6 +29,9 @@ class Shaken(Protocol):
     def connection_made(self, transport: TlsTransport, /) -> None:
         """The handshake is over."""
 
+    def connection_lost(self, exc: Exception | None, /) -> None:
+        """The connection has ended after that, and nobody else has become its protocol."""
+
 
 class TlsTransport:
     """The server side of a connection, with the methods of `asyncio.Transport` that zonal calls.

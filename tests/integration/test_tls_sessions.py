@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -107,7 +108,9 @@ async def test_tls_1_2_resumes_a_session_for_the_name_that_it_was_made_for() -> 
 
 
 @pytest.mark.parametrize(("made_for", "offered_for"), [(ONE, OTHER), (ONE, TWIN), (ONE, ""), ("", ONE), (OTHER, ONE)])
-async def test_a_session_of_one_name_serves_no_other(made_for: str, offered_for: str) -> None:
+async def test_a_session_of_one_name_serves_no_other(
+    made_for: str, offered_for: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async with serving() as (plane, endpoint):
         client = Client(plane)
         first = await client.ask(made_for)
@@ -115,6 +118,7 @@ async def test_a_session_of_one_name_serves_no_other(made_for: str, offered_for:
         assert (await client.ask(offered_for, first.session)).status == 0
         assert endpoint.requests == served
         assert (await client.ask(offered_for)).status == 200
+    assert [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR] == []
 
 
 async def test_tls_1_3_gives_no_session_and_resumes_none() -> None:
