@@ -46,7 +46,7 @@ async def test_an_endpoint_that_one_worker_ejected_costs_the_others_nothing(tmp_
             ingress_class(),
             service("cart"),
             ingress("web", rule("shop.test", path("/", "cart"))),
-            config_map(ssl_redirect="false", ejection_time="3s"),
+            config_map(ssl_redirect="false", ejection_time="3s", keep_alive_requests="1000000"),
             *(endpoint_slice(_Cart(each.zone, each.port)) for each in (sick, *others)),
         )
         zonal = await stack.enter_async_context(running(folder.place, f"--workers={WORKERS}"))
