@@ -17,7 +17,7 @@ from tests.integration.running import Zonal
 
 pytestmark = pytest.mark.faults
 
-_HOSTS = 3000
+_HOSTS = 5000
 _PAUSE_SECONDS = 0.2  # of the greedy tenant between two changes
 _CHANGES = 6
 _AT_MOST_SECONDS = 1.0
@@ -75,6 +75,7 @@ async def test_changes_of_a_modest_tenant_come_beside_those_of_thousands_of_host
         zonal = await stage.ready("--workers=1", scale=1.0)
         alone = await _take(stage, zonal, turns)
         async with _changing(stage, turns):
+            await answers(zonal, 404, f"{_HOSTS - 1}.greedy.test", "/1024/0")
             beside = await _take(stage, zonal, turns)
         last = next(turns)
         stage.put(_greedy(last))
