@@ -17,14 +17,16 @@ cdef class TcpTransport
 
 cdef class TcpTransports:
     cdef public object _epoll, _loop
-    cdef public list _open, _unsent
+    cdef public list _open
+    cdef public TcpTransport _unsent
     cdef public bytearray _ready
     cdef public bint is_serving
     cpdef forget(self, int descriptor)
     cpdef watch_room(self, int descriptor)
     cpdef send_soon(self, TcpTransport transport)
     cpdef _failed(self, TcpTransport transport, error)
-    @cython.locals(transports=list, transport=TcpTransport, unsent=list, number=int, ready=bytearray)
+    @cython.locals(transports=list, transport=TcpTransport, unsent=TcpTransport, before=TcpTransport)
+    @cython.locals(number=int, ready=bytearray)
     cpdef _serve(self)
 
 
@@ -35,7 +37,9 @@ cdef class TcpTransport:
     cdef public bint _is_at_end, _is_closing, _is_eof_wanted, _is_listed, _is_losing, _is_paused
     cdef public bint _is_reading, _is_room_watched, _reads_on
     cdef public TcpTransports _transports
-    cdef public list _waiting
+    cdef public TcpTransport _unsent_before
+    cdef public bytes _next
+    cdef public list _following
     cpdef write(self, bytes data)
     cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)
@@ -46,7 +50,7 @@ cdef class TcpTransport:
     @cython.locals(size=Py_ssize_t, count=Py_ssize_t)
     cpdef read(self)
     cpdef read_now(self)
-    @cython.locals(waiting=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
+    @cython.locals(following=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
     cpdef send(self)
     cpdef _watch_room(self)
     cpdef _tell(self)

@@ -45,7 +45,7 @@ class TcpTransports:
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
-        self._unsent: list[TcpTransport] = []
+        self._unsent: TcpTransport | None = None  # the last that wrote, which knows the one before: no list is made
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
@@ -88,7 +88,8 @@ class TcpTransports:
 
     def send_soon(self, transport: TcpTransport) -> None:
         """Sends what `transport` has when all sockets that are ready have been served."""
-        self._unsent.append(transport)
+        transport._unsent_before = self._unsent
+        self._unsent = transport
 
     def _serve(self) -> None:
         self.is_serving = True
@@ -102,12 +103,16 @@ class TcpTransports:
                     self._failed(transport, error)
         self.is_serving = False
         unsent = self._unsent
-        self._unsent = []
-        for transport in unsent:
+        self._unsent = None
+        while unsent is not None:
+            before = unsent._unsent_before
+            unsent._unsent_before = None
+            unsent._is_listed = False
             try:
-                transport.send()
+                unsent.send()
             except Exception as error:
-                self._failed(transport, error)
+                self._failed(unsent, error)
+            unsent = before
 
     def _failed(self, transport: TcpTransport, error: Exception) -> None:
         """A protocol has made a mistake, which must not keep others from their events: no edge comes twice."""
@@ -123,6 +128,7 @@ class TcpTransport:
 
     __slots__ = (
         "_descriptor",
+        "_following",
         "_high",
         "_is_at_end",
         "_is_closing",
@@ -134,13 +140,14 @@ class TcpTransport:
         "_is_room_watched",
         "_loop",
         "_low",
+        "_next",
         "_protocol",
         "_reads_on",
         "_sent",
         "_size",
         "_socket",
         "_transports",
-        "_waiting",
+        "_unsent_before",
     )
 
     def __init__(
@@ -155,7 +162,10 @@ class TcpTransport:
         self._socket = connection
         self._protocol = protocol
         self._descriptor = connection.fileno()
-        self._waiting: list[bytes] = []
+        # Mostly one piece waits. A list of it would take and free memory for each.
+        self._next = b""
+        self._following: list[bytes] = []
+        self._unsent_before: TcpTransport | None = None
         self._sent = 0
         self._size = 0
         self._high = 0
@@ -176,7 +186,10 @@ class TcpTransport:
         """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
         if self._is_closing or not data:
             return
-        self._waiting.append(data)
+        if self._next:
+            self._following.append(data)
+        else:
+            self._next = data
         self._size += len(data)
         transports = self._transports
         if not transports.is_serving or self._size > _JOINED_BYTES:
@@ -188,7 +201,7 @@ class TcpTransport:
     def write_eof(self) -> None:
         """Ends the stream to the peer behind what was written."""
         self._is_eof_wanted = True
-        if not self._waiting:
+        if not self._next:
             self._end_output()
 
     def can_write_eof(self) -> bool:
@@ -223,7 +236,7 @@ class TcpTransport:
         """Ends the connection when all was sent. Reads no more."""
         if not self._is_closing:
             self._is_closing = True
-            if not self._waiting:
+            if not self._next:
                 self._lose_soon(None)
 
     def abort(self) -> None:
@@ -247,7 +260,7 @@ class TcpTransport:
         """The socket has become ready for `events`."""
         if events & _ENDS:
             self._reads_on = True
-        if events & _WRITABLE and self._waiting:
+        if events & _WRITABLE and self._next:
             self.send()
         if events & _READABLE:
             self.read()
@@ -284,19 +297,19 @@ class TcpTransport:
 
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
-        self._is_listed = False
         if self._is_losing:
             return
-        waiting = self._waiting
-        while waiting:
-            if len(waiting) > 1 and self._size <= _JOINED_BYTES:
-                waiting[:] = [b"".join(waiting)]
-            data, start = waiting[0], self._sent
+        following = self._following
+        while self._next:
+            if following and self._size <= _JOINED_BYTES:
+                self._next += b"".join(following)
+                following.clear()
+            data, start = self._next, self._sent
             count = calls.send(self._descriptor, data, start)
             if count == len(data) - start:
                 self._sent = 0
                 self._size -= count
-                del waiting[0]
+                self._next = following.pop(0) if following else b""
             elif count >= 0:
                 self._sent = start + count
                 self._size -= count
@@ -326,7 +339,7 @@ class TcpTransport:
         elif self._size > self._high:
             self._is_paused = True
             protocol.pause_writing()
-        if not self._waiting:
+        if not self._next:
             if self._is_closing:
                 self._lose_soon(None)
             elif self._is_eof_wanted:
@@ -337,7 +350,8 @@ class TcpTransport:
             whole(self._socket).shutdown(socket.SHUT_WR)
 
     def _drop(self) -> None:
-        self._waiting.clear()
+        self._next = b""
+        self._following.clear()
         self._sent = 0
         self._size = 0
 
