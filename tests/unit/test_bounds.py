@@ -98,6 +98,8 @@ NUMBERS = (
     ("connections to the peers' port", "ingress.replicas.others", "REPLICAS_MOST"),
     ("unhealthy endpoints in reports", "balancer.workers.judging", "_UNWELL_MOST"),
     ("zones that are left, in reports", "balancer.workers.judging", "_ZONES_MOST"),
+    ("hostnames of routes on listeners", "ingress.translation.gateway.attaching", "NAMES_MOST"),
+    ("hostnames of routes on listeners", "ingress.translation.gateway.hostname_room", "NAMES_TOGETHER_MOST"),
     ("conditions of HTTPRoutes", "ingress.translation.gateway.condition_bounds", "CONDITIONS_MOST"),
     ("bound ports for Gateways", "ingress.settings.gateway_ports", "_PORTS_MOST"),
     ("bound ports for Gateways", "ingress.translation.gateway.own_ports", "_UNDIVIDED"),

@@ -129,6 +129,12 @@ class _ObjectMemory(msgspec.Struct):
     said: tuple[Status | None] | None = None
     not_before: float = 0.0
     turn: int = 0
+    generation: int = 0
+
+    def became_due(self, turn: int, generation: int) -> None:
+        """Notes since which turn the object may be due. One that is changed while it waits is as fresh as any other."""
+        if not self.turn or self.generation != generation:
+            self.turn, self.generation = turn, generation
 
     def is_quiet(self, item: KubernetesObject, status: Status | None) -> bool:
         """Whether nothing is due because these are the same objects as at the last look."""
@@ -202,7 +208,7 @@ class DueWrites:
                     memory.turn = 0
                     continue
             if not inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
-                memory.turn = memory.turn or self._turn
+                memory.became_due(self._turn, item.metadata.generation)
                 asked.append(MayBeDue(-memory.turn, key, item, status, memory))
         if is_new:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
