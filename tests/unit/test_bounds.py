@@ -44,6 +44,7 @@ ROWS = {
     "ingress.replicas.zone_events": "zones that are left, as replicas tell each other",
     "ingress.replicas.spending": "clients of limits that replicas share",
     "ingress.sources.name_turns": "look-ups of `externalName`",
+    "ingress.translation.gateway.hostname_room": "hostnames of routes on listeners",
     "ingress.translation.gateway.condition_bounds": "conditions of HTTPRoutes",
     "ingress.translation.ingress.hosts.expression_reading": "characters of all expressions",
     "ingress.translation.needs": "ConfigMaps that Ingresses",
