@@ -10,6 +10,7 @@ cdef Py_ssize_t _JOINED_BYTES
 cdef long _ENDS
 cdef long _READABLE
 cdef long _WRITABLE
+cdef long _INCOMING
 
 
 cdef class TcpTransport
@@ -17,14 +18,13 @@ cdef class TcpTransport
 
 cdef class TcpTransports:
     cdef public object _epoll, _loop
-    cdef public list _open, _unsent
+    cdef public list _open, unsent
     cdef public bytearray _ready
     cdef public bint is_serving
     cpdef forget(self, int descriptor)
     cpdef watch_room(self, int descriptor)
-    cpdef send_soon(self, TcpTransport transport)
     cpdef _failed(self, TcpTransport transport, error)
-    @cython.locals(transports=list, transport=TcpTransport, unsent=list, number=int, ready=bytearray)
+    @cython.locals(transports=list, transport=TcpTransport, unsent=list, number=int, descriptor=int, events=long, ready=bytearray)
     cpdef _serve(self)
 
 
@@ -36,6 +36,7 @@ cdef class TcpTransport:
     cdef public bint _is_reading, _is_room_watched, _reads_on
     cdef public TcpTransports _transports
     cdef public list _waiting
+    @cython.locals(waiting=list, unsent=list, transports=TcpTransports)
     cpdef write(self, bytes data)
     cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)

@@ -26,6 +26,7 @@ _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 _ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
 _READABLE = select.EPOLLIN | _ENDS
 _WRITABLE = select.EPOLLOUT
+_INCOMING = select.EPOLLIN  # nearly every event is this alone
 _READS = _READABLE | select.EPOLLET
 _ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
@@ -38,14 +39,14 @@ _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 class TcpTransports:
     """Makes the transports of one event loop, and serves those whose sockets are ready."""
 
-    __slots__ = ("_epoll", "_loop", "_open", "_ready", "_unsent", "is_serving")
+    __slots__ = ("_epoll", "_loop", "_open", "_ready", "is_serving", "unsent")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
-        self._unsent: list[TcpTransport] = []
+        self.unsent: list[TcpTransport] = []  # these send when all sockets that are ready have been served
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
@@ -86,23 +87,23 @@ class TcpTransports:
         """From now on its transport hears when there is room to write again, also if there is by now."""
         self._epoll.modify(descriptor, _ALL)
 
-    def send_soon(self, transport: TcpTransport) -> None:
-        """Sends what `transport` has when all sockets that are ready have been served."""
-        self._unsent.append(transport)
-
     def _serve(self) -> None:
         self.is_serving = True
         transports, ready = self._open, self._ready
         for number in range(calls.ready(self._epoll, ready, _EVENTS_A_TURN)):
-            transport = transports[calls.descriptor_at(ready, number)]
+            descriptor, events = calls.event_at(ready, number)
+            transport = transports[descriptor]
             if transport is not None:
                 try:
-                    transport.serve(calls.events_at(ready, number))
+                    if events == _INCOMING:
+                        transport.read()
+                    else:
+                        transport.serve(events)
                 except Exception as error:
                     self._failed(transport, error)
         self.is_serving = False
-        unsent = self._unsent
-        self._unsent = []
+        unsent = self.unsent
+        self.unsent = []
         for transport in unsent:
             try:
                 transport.send()
@@ -176,14 +177,15 @@ class TcpTransport:
         """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
         if self._is_closing or not data:
             return
-        self._waiting.append(data)
+        waiting, transports = self._waiting, self._transports
+        waiting.append(data)
         self._size += len(data)
-        transports = self._transports
         if not transports.is_serving or self._size > _JOINED_BYTES:
             self.send()
         elif not self._is_listed:
             self._is_listed = True
-            transports.send_soon(self)
+            unsent = transports.unsent
+            unsent.append(self)
 
     def write_eof(self) -> None:
         """Ends the stream to the peer behind what was written."""
@@ -256,8 +258,9 @@ class TcpTransport:
         """Hands on what has come: one full piece, or all."""
         while self._is_reading and not self._is_at_end and not self._is_closing:
             protocol = self._protocol
-            size = len(protocol.get_buffer(-1))
-            count = calls.receive(self._descriptor, MEMORY, size)
+            piece = protocol.get_buffer(-1)
+            size = len(piece)
+            count = calls.receive(self._descriptor, MEMORY, piece, size)
             if count > 0:
                 protocol.buffer_updated(count)
                 if count == size:
@@ -285,30 +288,35 @@ class TcpTransport:
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
         self._is_listed = False
-        if self._is_losing:
-            return
         waiting = self._waiting
+        if not waiting:
+            return
         while waiting:
             if len(waiting) > 1 and self._size <= _JOINED_BYTES:
                 waiting[:] = [b"".join(waiting)]
             data, start = waiting[0], self._sent
             count = calls.send(self._descriptor, data, start)
-            if count == len(data) - start:
+            if count == self._size:  # as nearly always, this was all
                 self._sent = 0
-                self._size -= count
+                self._size = 0
                 del waiting[0]
             elif count >= 0:
-                self._sent = start + count
                 self._size -= count
-                self._watch_room()
-                break
+                self._sent = start + count
+                if self._sent == len(data):
+                    self._sent = 0
+                    del waiting[0]
+                else:
+                    self._watch_room()
+                    break
             elif count == _AGAIN:
                 self._watch_room()
                 break
             elif count != _INTERRUPTED:
                 self._fail(-count)
                 return
-        self._tell()
+        if waiting or self._is_paused or self._is_closing or self._is_eof_wanted:
+            self._tell()
 
     def _watch_room(self) -> None:
         if not self._is_room_watched:
