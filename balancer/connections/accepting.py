@@ -15,17 +15,12 @@ from typing import cast
 
 from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
 from balancer.connections.client_making import ClientMaker
-from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL, Hello
-from balancer.connections.entrances import PAUSE_SECONDS, Accepted, Entrances, reset
+from balancer.connections.clienthello import HELLO_BYTES_MAX, NO_APPLICATION_PROTOCOL, Hello
+from balancer.connections.entrances import PAUSE_SECONDS, Accepted, Entrances
 from balancer.connections.greetings import Asking, Greetings, RelayMaker, context_for, speaks
 from balancer.connections.handshaking import UnfinishedHandshakes
-from balancer.connections.peeking import (
-    begins_http2,
-    hello_at_hand,
-    receive_hello,
-    receive_proxy_header,
-    refuse_hello,
-)
+from balancer.connections.hellos import AwaitedHello
+from balancer.connections.peeking import begins_http2, receive_proxy_header, refuse_hello
 from balancer.connections.places import ClientPlaces
 from balancer.connections.plain_requests import refuses_plain_request
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
@@ -44,6 +39,8 @@ from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
+from balancer.runtime.tls_handshakes import TlsHandshake
+from balancer.runtime.transports import reset_on_close
 
 _LEAST_HANDSHAKE_SECONDS = 0.01
 _HELLOS_BYTES = 16 * 1024 * 1024  # 256 connections of an entry point for TLS may owe their ClientHello
@@ -134,19 +131,20 @@ class Reception:
             arriving.cancel()
 
     def _take(self, accepted: Accepted, entry_point: EntryPoint) -> None:
-        settings, has_hello = self._settings.proxy, entry_point.reads_hello
+        settings, reads_hello = self._settings.proxy, entry_point.reads_hello
         is_http = entry_point.protocol is entry_points.Protocol.HTTP
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
         is_announced = entry_point.is_announced(settings.proxy_protocol)
-        reads_first = has_hello or is_announced or may_be_http2
         most, places = min(settings.client_connections, self._bound), self._places
         for connection, peer in accepted:
             if len(places) >= most and not self._makes_room(peer):
                 connection.close()
-            elif not reads_first:
-                self._open(connection, self._plain(Arrival(peer, None, entry_point)))
-            elif not has_hello or is_announced or not self._shake_hands(connection, peer, entry_point):
+            elif is_announced or (may_be_http2 and not reads_hello):
                 self._welcome_later(connection, peer, entry_point)
+            elif reads_hello:
+                self._await_hello(connection, Arrival(peer, None, entry_point))
+            else:
+                self._open(connection, self._plain(Arrival(peer, None, entry_point)))
 
     def _makes_room(self, peer: str) -> bool:
         """Ends a connection for a new one of `peer`, unless the new one has to end for others."""
@@ -159,21 +157,31 @@ class Reception:
 
     def _welcome_later(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> None:
         task = self._loop.create_task(self._welcome(connection, peer, entry_point))
+        self._enter(task, peer, entry_point)
+        task.add_done_callback(partial(self._leave, entry_point=entry_point))
+
+    def _enter(self, member: Arriving, peer: str, entry_point: EntryPoint) -> None:
+        """A connection arrives, and `member` has it."""
         client, places = peer_key(peer), self._places
-        self.arriving.add(task)
-        places.enter(task, client)
-        task.add_done_callback(self._welcomed)
+        self.arriving.add(member)
+        places.enter(member, client)
         if entry_point.protocol is entry_points.Protocol.TLS:
             hellos = self._hellos.setdefault(entry_point.key, UnfinishedHandshakes(_HELLOS_BYTES))
-            task.add_done_callback(hellos.over)
-            for each in hellos.begin(task, client, 0):
-                self._note("handshake_limit")
-                each.cancel()
+            self._end_for(hellos.begin(member, client, 0))
 
-    def _welcomed(self, task: asyncio.Task[None]) -> None:
-        places = self._places
-        self.arriving.discard(task)
-        places.leave(task)
+    def _leave(self, member: Arriving, entry_point: EntryPoint) -> None:
+        """`member` has the connection no more."""
+        places, hellos = self._places, self._hellos.get(entry_point.key)
+        self.arriving.discard(member)
+        places.leave(member)
+        if hellos is not None:
+            hellos.over(member)
+
+    def _end_for(self, ended: list[Arriving]) -> None:
+        """Ends connections for a new one, for which there would be no room."""
+        for each in ended:
+            self._note("handshake_limit")
+            each.cancel()
 
     def _plain(self, arrival: Arrival, http2: bool = False) -> ReadsPieces:
         """The protocol of a connection at an entry point where clients do not begin with TLS."""
@@ -189,72 +197,103 @@ class Reception:
         except OSError:
             connection.close()
 
-    def _shake_hands(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> bool:
-        """Goes on with a connection if its ClientHello is there, as it nearly always is, and what its name needs.
-
-        False: these have to be waited for.
-        """
-        hello = hello_at_hand(connection)
-        if hello is None:
-            return False
-        arrival = Arrival(peer, None, entry_point)
-        arrival.server_name = hello.server_name
-        greetings = self._greetings
-        choice = greetings.choice(entry_point, hello)
-        if self._is_over(connection, arrival, hello, choice):
-            return True
-        if not greetings.names_for(entry_point, choice).is_ready(hello.server_name):
-            return False
-        self._shake(connection, arrival, hello, choice, self._handshake_seconds)
-        return True
-
-    def _is_over(self, connection: AcceptedSocket, arrival: Arrival, hello: Hello, choice: Choice) -> bool:
-        """Whether no handshake follows, because the connection was refused, or is relayed with its TLS."""
-        if isinstance(choice, Unrouted):
-            self._note("stream_refused")
-            reset(connection)
-            return True
-        if choice is not None:
-            if not choice.route.ends_tls:
-                self._open(connection, self._relay(arrival))
-            return not choice.route.ends_tls
-        if speaks(hello, self._settings.proxy.http2.enabled):
-            return False
-        self._note("tls_handshake")
-        with suppress(OSError):
-            refuse_hello(connection.whole(), NO_APPLICATION_PROTOCOL)
-        connection.close()
-        return True
-
-    def _shake(
-        self, connection: AcceptedSocket, arrival: Arrival, hello: Hello, choice: Choice, seconds: float
-    ) -> None:
-        """Begins a handshake, which may take `seconds`."""
-        if choice is None and not hello.needs_bytes and refuses_plain_request(connection.whole()):
-            connection.close()
-            self._note("tls_handshake")
-            return
-        entry_point, greetings = arrival.entry_point, self._greetings
-        names = greetings.names_for(entry_point, choice)
-        make = self._client if choice is None else self._relay
-        tls, protocol = context_for(names, hello), ByAlpn(arrival, make, self._refuse)
-        handshake = TlsTransport(protocol, self._shaken)
+    def _await_hello(self, connection: AcceptedSocket, arrival: Arrival) -> None:
+        """Goes on with a connection when its ClientHello is there, as it may be by now."""
+        transports, deadlines = self._transports, self._deadlines
+        awaited = AwaitedHello(arrival, self._loop.time() + self._handshake_seconds, self._greet, self._unheard)
         try:
-            handshake.begin(self._deadlines, self._transports, connection, tls, seconds)
+            tcp = transports.peek(connection, awaited, HELLO_BYTES_MAX)
         except OSError:
             self._note("tls_handshake")
             connection.close()
-        else:
-            arrival.arriving = handshake
-            self.arriving.add(handshake)
-            places, unfinished, client = self._places, self._unfinished, peer_key(arrival.peer)
-            places.enter(handshake, client)
-            for each in unfinished.begin(handshake, client, names.chain_bytes(hello.server_name)):
-                self._note("handshake_limit")
-                each.cancel()
-            handshake.read_now()
+            return
+        tcp.read_now()
+        if not awaited.closed:
+            self._enter(awaited, arrival.peer, arrival.entry_point)
+            deadlines.arm(awaited, awaited.until)
 
-    def _shaken(self, handshake: TlsTransport, failed: bool) -> None:
+    def _unheard(self, awaited: AwaitedHello, failed: bool) -> None:
+        """A connection has ended before it was known what it wants."""
+        self._settle(awaited)
+        if failed:
+            self._note("tls_handshake")
+
+    def _settle(self, awaited: AwaitedHello) -> None:
+        arrival, deadlines = awaited.arrival, self._deadlines
+        awaited.settle()
+        deadlines.forget(awaited)
+        self._leave(awaited, arrival.entry_point)
+
+    def _greet(self, awaited: AwaitedHello, hello: Hello) -> None:
+        """Decides what follows a ClientHello."""
+        arrival, tcp, greetings = awaited.arrival, awaited.tcp, self._greetings
+        entry_point = arrival.entry_point
+        arrival.server_name = hello.server_name
+        choice = greetings.choice(entry_point, hello)
+        if isinstance(choice, Unrouted):
+            self._settle(awaited)
+            self._note("stream_refused")
+            reset_on_close(tcp)  # type: ignore[arg-type]  # as it is to protocols
+            tcp.abort()
+        elif choice is not None and not choice.route.ends_tls:
+            self._settle(awaited)
+            tcp.hand_to(self._relay(arrival))
+        elif choice is None and self._is_refused(awaited, hello):
+            self._settle(awaited)
+            self._note("tls_handshake")
+            tcp.close()
+        else:
+            self._go_on(awaited, hello, choice)
+
+    def _is_refused(self, awaited: AwaitedHello, hello: Hello) -> bool:
+        """Whether a client can get no handshake. It was told why, then, as far as that was possible."""
+        tcp = awaited.tcp
+        if speaks(hello, self._settings.proxy.http2.enabled):
+            return not hello.needs_bytes and refuses_plain_request(tcp.get_extra_info("socket"))
+        with suppress(OSError):
+            refuse_hello(tcp.get_extra_info("socket"), NO_APPLICATION_PROTOCOL)
+        return True
+
+    def _go_on(self, awaited: AwaitedHello, hello: Hello, choice: Choice) -> None:
+        """Begins the handshake, when there is what its name needs."""
+        arrival, greetings = awaited.arrival, self._greetings
+        try:
+            names = greetings.names_for(arrival.entry_point, choice)
+        except KeyError:  # the entry point has gone
+            awaited.fail()
+            return
+        if names.is_ready(hello.server_name):
+            self._shake(awaited, hello, choice, names)
+        else:
+            awaited.wait_for(self._loop.create_task(self._prepare(awaited, hello, choice, names)))
+
+    async def _prepare(self, awaited: AwaitedHello, hello: Hello, choice: Choice, names: Asking) -> None:
+        try:
+            await names.prepare(hello.server_name)
+        except (KeyError, OSError):
+            awaited.fail()
+            return
+        tcp = awaited.tcp
+        if not tcp.is_closing():
+            self._shake(awaited, hello, choice, names)
+
+    def _shake(self, awaited: AwaitedHello, hello: Hello, choice: Choice, names: Asking) -> None:
+        """Begins a handshake."""
+        arrival = awaited.arrival
+        make = self._client if choice is None else self._relay
+        protocol = ByAlpn(arrival, make, self._refuse)
+        handshake = TlsHandshake(protocol, self._shaken, self._deadlines)
+        until = max(awaited.until, self._loop.time() + _LEAST_HANDSHAKE_SECONDS)
+        self._settle(awaited)
+        handshake.begin(awaited.tcp, context_for(names, hello), until)
+        arrival.arriving = handshake
+        self.arriving.add(handshake)
+        places, unfinished, client = self._places, self._unfinished, peer_key(arrival.peer)
+        places.enter(handshake, client)
+        self._end_for(unfinished.begin(handshake, client, names.chain_bytes(hello.server_name)))
+        handshake.read_now()
+
+    def _shaken(self, handshake: TlsHandshake, failed: bool) -> None:
         places, unfinished = self._places, self._unfinished
         self.arriving.discard(handshake)
         places.leave(handshake)
@@ -280,28 +319,11 @@ class Reception:
             connection.close()
             raise
         arrival = Arrival(peer, port, entry_point)
-        arrival.arriving = asyncio.current_task()
-        if not entry_point.reads_hello:
+        if entry_point.reads_hello:
+            self._await_hello(connection, arrival)
+        else:
+            arrival.arriving = asyncio.current_task()
             await self._take_in_plain(connection, arrival)
-            return
-        until = self._loop.time() + self._handshake_seconds
-        try:
-            async with asyncio.timeout_at(until):
-                hello = await receive_hello(connection.whole())
-                arrival.server_name = hello.server_name
-                greetings = self._greetings
-                choice = greetings.choice(entry_point, hello)
-                if self._is_over(connection, arrival, hello, choice):
-                    return
-                await greetings.names_for(entry_point, choice).prepare(hello.server_name)
-        except (KeyError, OSError):  # TimeoutError is one; without a key, the entry point has gone meanwhile
-            self._note("tls_handshake")
-            connection.close()
-            return
-        except asyncio.CancelledError:
-            connection.close()
-            raise
-        self._shake(connection, arrival, hello, choice, max(until - self._loop.time(), _LEAST_HANDSHAKE_SECONDS))
 
     def _moves(self, peer: str, settings: ProxySettings) -> bool:
         """Whether there is a place for the client that a PROXY header names. The one of who sent the header is free."""

@@ -15,7 +15,7 @@ import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
@@ -33,6 +33,19 @@ _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 _JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
 
 _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
+
+
+class Peeks(Protocol):
+    """The protocol of a connection of which nothing is taken yet."""
+
+    def connection_made(self, transport: TcpTransport, /) -> None:
+        """The connection is watched."""
+
+    def peeked(self, ahead: bytes, is_at_end: bool, /) -> None:
+        """All that has come, which stays in the socket. `is_at_end`: no more will come."""
+
+    def connection_lost(self, exc: Exception | None, /) -> None:
+        """The connection has ended, and nobody else has become its protocol."""
 
 
 class TcpTransports:
@@ -54,16 +67,29 @@ class TcpTransports:
 
         One that was accepted does not block, and has TCP_NODELAY from its listener.
         """
+        transport = self._watched(connection, protocol, 0)
+        protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
+        return transport
+
+    def peek(self, connection: AcceptedSocket, protocol: Peeks, most_bytes: int) -> TcpTransport:
+        """`open`, but what comes stays in the socket, and `protocol` sees up to `most_bytes` of it.
+
+        `TcpTransport.hand_to` ends that.
+        """
+        transport = self._watched(connection, protocol, most_bytes)
+        protocol.connection_made(transport)
+        return transport
+
+    def _watched(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int) -> TcpTransport:
         if not isinstance(connection, AcceptedSocket):
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _READS)
-        transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
+        transport, opened = TcpTransport(self, self._loop, connection, protocol, peeked_most), self._open
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
-        protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
         return transport
 
     async def connect(self, address: str, port: int, make: Callable[[], _Protocol]) -> tuple[TcpTransport, _Protocol]:
@@ -134,6 +160,7 @@ class TcpTransport:
         "_is_room_watched",
         "_loop",
         "_low",
+        "_peeked_most",
         "_protocol",
         "_reads_on",
         "_sent",
@@ -143,17 +170,21 @@ class TcpTransport:
         "_waiting",
     )
 
+    _protocol: Any  # ReadsPieces, or Peeks before `hand_to`
+
     def __init__(
         self,
         transports: TcpTransports,
         loop: asyncio.AbstractEventLoop,
         connection: AnySocket,
-        protocol: ReadsPieces,
+        protocol: ReadsPieces | Peeks,
+        peeked_most: int,
     ) -> None:
         self._transports = transports
         self._loop = loop
         self._socket = connection
         self._protocol = protocol
+        self._peeked_most = peeked_most  # 0: what comes is read
         self._descriptor = connection.fileno()
         self._waiting: list[bytes] = []
         self._sent = 0
@@ -241,6 +272,16 @@ class TcpTransport:
                 return whole(self._socket).getpeername()
         return default
 
+    def set_protocol(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` is told in place of the former one."""
+        self._protocol = protocol
+
+    def hand_to(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` reads, if nothing was taken before. What has come already waits for `read_now`."""
+        self._peeked_most = 0
+        self._protocol = protocol
+        protocol.connection_made(self)  # type: ignore[arg-type]  # as in `open`
+
     # What the epoll calls.
 
     def serve(self, events: int) -> None:
@@ -254,6 +295,9 @@ class TcpTransport:
 
     def read(self) -> None:
         """Hands on what has come: one full piece, or all."""
+        if self._peeked_most:
+            self._peek()
+            return
         while self._is_reading and not self._is_at_end and not self._is_closing:
             protocol = self._protocol
             size = len(protocol.get_buffer(-1))
@@ -273,6 +317,12 @@ class TcpTransport:
                 return
             elif count != _INTERRUPTED:
                 self._fail(-count)
+
+    def _peek(self) -> None:
+        if not self._is_closing:
+            protocol = self._protocol
+            ahead = calls.peek(self._socket, MEMORY, self._peeked_most)  # type: ignore[arg-type]  # as `peek` got it
+            protocol.peeked(ahead, self._reads_on)
 
     def read_now(self) -> None:
         """Reads what is known to have come, without waiting for an event."""
