@@ -1,4 +1,4 @@
-"""Accepts connections: bounds their number, reads PROXY headers and does TLS handshakes.
+"""Accepts connections: bounds their number, reads PROXY headers and begins TLS handshakes.
 
 Accepts on its own and not with the event loop's listeners, because a PROXY header comes before the handshake, and
 because the limit must include connections in their handshake. Does not know requests or routes.
@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import cast
 
-from balancer.connections.arrivals import Arrival, Arriving, ByAlpn, cut, is_idle
+from balancer.connections.arrivals import Arrival, Arriving, cut, is_idle
+from balancer.connections.arriving import ArrivingConnections
 from balancer.connections.client_making import ClientMaker
-from balancer.connections.clienthello import HELLO_BYTES_MAX, NO_APPLICATION_PROTOCOL, Hello
 from balancer.connections.entrances import PAUSE_SECONDS, Accepted, Entrances
-from balancer.connections.greetings import Asking, Greetings, RelayMaker, context_for, speaks
+from balancer.connections.greetings import Asking, Greetings, RelayMaker
+from balancer.connections.handshakes import Handshakes
 from balancer.connections.handshaking import UnfinishedHandshakes
-from balancer.connections.hellos import AwaitedHello
-from balancer.connections.peeking import begins_http2, receive_proxy_header, refuse_hello
+from balancer.connections.peeking import begins_http2, receive_proxy_header
 from balancer.connections.places import ClientPlaces
-from balancer.connections.plain_requests import refuses_plain_request
 from balancer.connections.proxyprotocol import InvalidHeader, ProxyHeader
 from balancer.connections.raw import RawConnection
 from balancer.http.current import CurrentSettings
@@ -30,7 +28,6 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.matching.clients import peer_key
-from balancer.matching.relay_tables import Choice, Unrouted
 from balancer.model import entry_points
 from balancer.model.entry_points import EntryPoint
 from balancer.model.settings import ProxySettings
@@ -38,12 +35,6 @@ from balancer.runtime.accepted import AcceptedSocket
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
-from balancer.runtime.tls import TlsTransport
-from balancer.runtime.tls_handshakes import TlsHandshake
-from balancer.runtime.transports import reset_on_close
-
-_LEAST_HANDSHAKE_SECONDS = 0.01
-_HELLOS_BYTES = 16 * 1024 * 1024  # 256 connections of an entry point for TLS may owe their ClientHello
 
 
 class Reception:
@@ -57,22 +48,18 @@ class Reception:
     """
 
     __slots__ = (
+        "_arriving",
         "_bound",
         "_client_maker",
-        "_deadlines",
         "_entrances",
-        "_greetings",
         "_hand_over",
-        "_handshake_seconds",
-        "_hellos",
+        "_handshakes",
         "_loop",
         "_note",
         "_places",
         "_relays",
         "_settings",
         "_transports",
-        "_unfinished",
-        "arriving",
     )
 
     def __init__(
@@ -98,16 +85,28 @@ class Reception:
         self._bound = bound
         self._hand_over = hand_over
         self._note = note
-        self._handshake_seconds = handshake_seconds
         self._client_maker = clients
         self._relays = relays
-        self._greetings = Greetings(names, relays)
         self._transports = transports
-        self._deadlines = deadlines
         self._entrances = Entrances(take=self._take, note=note, pause_seconds=pause_seconds)
-        self._unfinished = unfinished or UnfinishedHandshakes()
-        self._hellos: dict[str, UnfinishedHandshakes] = {}
-        self.arriving: set[Arriving] = set()
+        self._arriving = ArrivingConnections(places, note)
+        self._handshakes = Handshakes(
+            settings=settings,
+            greetings=Greetings(names, relays),
+            arriving=self._arriving,
+            client=self._client,
+            relay=self._relay,
+            note=note,
+            transports=transports,
+            deadlines=deadlines,
+            seconds=handshake_seconds,
+            unfinished=unfinished or UnfinishedHandshakes(),
+        )
+
+    @property
+    def arriving(self) -> Collection[Arriving]:
+        """Who has connections that were not handed over yet."""
+        return self._arriving.members
 
     def open(self, sockets: Mapping[str, socket.socket]) -> None:
         """Accepts connections from listening, non-blocking sockets, by name. `close` closes the sockets."""
@@ -115,9 +114,9 @@ class Reception:
 
     def use(self, entry_points: Iterable[EntryPoint]) -> tuple[EntryPoint, ...]:
         """Lets these entry points, and no others, stand on their sockets. Returns those that are gone."""
-        gone = self._entrances.use(entry_points)
+        gone, handshakes = self._entrances.use(entry_points), self._handshakes
         for each in gone:
-            self._hellos.pop(each.key, None)
+            handshakes.forget(each)
         return gone
 
     def close(self) -> None:
@@ -127,22 +126,22 @@ class Reception:
     def stop(self) -> None:
         """Stops accepting and drops arriving connections."""
         self.close()
-        for arriving in self.arriving:
-            arriving.cancel()
+        arriving = self._arriving
+        arriving.end()
 
     def _take(self, accepted: Accepted, entry_point: EntryPoint) -> None:
         settings, reads_hello = self._settings.proxy, entry_point.reads_hello
         is_http = entry_point.protocol is entry_points.Protocol.HTTP
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
         is_announced = entry_point.is_announced(settings.proxy_protocol)
-        most, places = min(settings.client_connections, self._bound), self._places
+        most, places, handshakes = min(settings.client_connections, self._bound), self._places, self._handshakes
         for connection, peer in accepted:
             if len(places) >= most and not self._makes_room(peer):
                 connection.close()
             elif is_announced or (may_be_http2 and not reads_hello):
                 self._welcome_later(connection, peer, entry_point)
             elif reads_hello:
-                self._await_hello(connection, Arrival(peer, None, entry_point))
+                handshakes.begin(connection, Arrival(peer, None, entry_point))
             else:
                 self._open(connection, self._plain(Arrival(peer, None, entry_point)))
 
@@ -157,31 +156,10 @@ class Reception:
 
     def _welcome_later(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> None:
         task = self._loop.create_task(self._welcome(connection, peer, entry_point))
-        self._enter(task, peer, entry_point)
-        task.add_done_callback(partial(self._leave, entry_point=entry_point))
-
-    def _enter(self, member: Arriving, peer: str, entry_point: EntryPoint) -> None:
-        """A connection arrives, and `member` has it."""
-        client, places = peer_key(peer), self._places
-        self.arriving.add(member)
-        places.enter(member, client)
-        if entry_point.protocol is entry_points.Protocol.TLS:
-            hellos = self._hellos.setdefault(entry_point.key, UnfinishedHandshakes(_HELLOS_BYTES))
-            self._end_for(hellos.begin(member, client, 0))
-
-    def _leave(self, member: Arriving, entry_point: EntryPoint) -> None:
-        """`member` has the connection no more."""
-        places, hellos = self._places, self._hellos.get(entry_point.key)
-        self.arriving.discard(member)
-        places.leave(member)
-        if hellos is not None:
-            hellos.over(member)
-
-    def _end_for(self, ended: list[Arriving]) -> None:
-        """Ends connections for a new one, for which there would be no room."""
-        for each in ended:
-            self._note("handshake_limit")
-            each.cancel()
+        arriving, handshakes = self._arriving, self._handshakes
+        owed = handshakes.owed(entry_point)
+        arriving.enter(task, peer_key(peer), owed)
+        task.add_done_callback(partial(arriving.leave, bound=owed))
 
     def _plain(self, arrival: Arrival, http2: bool = False) -> ReadsPieces:
         """The protocol of a connection at an entry point where clients do not begin with TLS."""
@@ -196,110 +174,6 @@ class Reception:
             transports.open(connection, protocol)
         except OSError:
             connection.close()
-
-    def _await_hello(self, connection: AcceptedSocket, arrival: Arrival) -> None:
-        """Goes on with a connection when its ClientHello is there, as it may be by now."""
-        transports, deadlines = self._transports, self._deadlines
-        awaited = AwaitedHello(arrival, self._loop.time() + self._handshake_seconds, self._greet, self._unheard)
-        try:
-            tcp = transports.peek(connection, awaited, HELLO_BYTES_MAX)
-        except OSError:
-            self._note("tls_handshake")
-            connection.close()
-            return
-        tcp.read_now()
-        if not awaited.closed:
-            self._enter(awaited, arrival.peer, arrival.entry_point)
-            deadlines.arm(awaited, awaited.until)
-
-    def _unheard(self, awaited: AwaitedHello, failed: bool) -> None:
-        """A connection has ended before it was known what it wants."""
-        self._settle(awaited)
-        if failed:
-            self._note("tls_handshake")
-
-    def _settle(self, awaited: AwaitedHello) -> None:
-        arrival, deadlines = awaited.arrival, self._deadlines
-        awaited.settle()
-        deadlines.forget(awaited)
-        self._leave(awaited, arrival.entry_point)
-
-    def _greet(self, awaited: AwaitedHello, hello: Hello) -> None:
-        """Decides what follows a ClientHello."""
-        arrival, tcp, greetings = awaited.arrival, awaited.tcp, self._greetings
-        entry_point = arrival.entry_point
-        arrival.server_name = hello.server_name
-        choice = greetings.choice(entry_point, hello)
-        if isinstance(choice, Unrouted):
-            self._settle(awaited)
-            self._note("stream_refused")
-            reset_on_close(tcp)  # type: ignore[arg-type]  # as it is to protocols
-            tcp.abort()
-        elif choice is not None and not choice.route.ends_tls:
-            self._settle(awaited)
-            tcp.hand_to(self._relay(arrival))
-        elif choice is None and self._is_refused(awaited, hello):
-            self._settle(awaited)
-            self._note("tls_handshake")
-            tcp.close()
-        else:
-            self._go_on(awaited, hello, choice)
-
-    def _is_refused(self, awaited: AwaitedHello, hello: Hello) -> bool:
-        """Whether a client can get no handshake. It was told why, then, as far as that was possible."""
-        tcp = awaited.tcp
-        if speaks(hello, self._settings.proxy.http2.enabled):
-            return not hello.needs_bytes and refuses_plain_request(tcp.get_extra_info("socket"))
-        with suppress(OSError):
-            refuse_hello(tcp.get_extra_info("socket"), NO_APPLICATION_PROTOCOL)
-        return True
-
-    def _go_on(self, awaited: AwaitedHello, hello: Hello, choice: Choice) -> None:
-        """Begins the handshake, when there is what its name needs."""
-        arrival, greetings = awaited.arrival, self._greetings
-        try:
-            names = greetings.names_for(arrival.entry_point, choice)
-        except KeyError:  # the entry point has gone
-            awaited.fail()
-            return
-        if names.is_ready(hello.server_name):
-            self._shake(awaited, hello, choice, names)
-        else:
-            awaited.wait_for(self._loop.create_task(self._prepare(awaited, hello, choice, names)))
-
-    async def _prepare(self, awaited: AwaitedHello, hello: Hello, choice: Choice, names: Asking) -> None:
-        try:
-            await names.prepare(hello.server_name)
-        except (KeyError, OSError):
-            awaited.fail()
-            return
-        tcp = awaited.tcp
-        if not tcp.is_closing():
-            self._shake(awaited, hello, choice, names)
-
-    def _shake(self, awaited: AwaitedHello, hello: Hello, choice: Choice, names: Asking) -> None:
-        """Begins a handshake."""
-        arrival = awaited.arrival
-        make = self._client if choice is None else self._relay
-        protocol = ByAlpn(arrival, make, self._refuse)
-        handshake = TlsHandshake(protocol, self._shaken, self._deadlines)
-        until = max(awaited.until, self._loop.time() + _LEAST_HANDSHAKE_SECONDS)
-        self._settle(awaited)
-        handshake.begin(awaited.tcp, context_for(names, hello), until)
-        arrival.arriving = handshake
-        self.arriving.add(handshake)
-        places, unfinished, client = self._places, self._unfinished, peer_key(arrival.peer)
-        places.enter(handshake, client)
-        self._end_for(unfinished.begin(handshake, client, names.chain_bytes(hello.server_name)))
-        handshake.read_now()
-
-    def _shaken(self, handshake: TlsHandshake, failed: bool) -> None:
-        places, unfinished = self._places, self._unfinished
-        self.arriving.discard(handshake)
-        places.leave(handshake)
-        unfinished.over(handshake)
-        if failed:
-            self._note("tls_handshake")
 
     async def _welcome(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> None:
         settings = self._settings.proxy
@@ -320,7 +194,8 @@ class Reception:
             raise
         arrival = Arrival(peer, port, entry_point)
         if entry_point.reads_hello:
-            self._await_hello(connection, arrival)
+            handshakes = self._handshakes
+            handshakes.begin(connection, arrival)
         else:
             arrival.arriving = asyncio.current_task()
             await self._take_in_plain(connection, arrival)
@@ -358,18 +233,13 @@ class Reception:
         return self._relays.make(arrival, partial(self._arrived, arrival))
 
     def _arrived(self, arrival: Arrival, client: Connection) -> None:
-        arriving, places = arrival.arriving, self._places
-        if arriving is not None:
-            self.arriving.discard(arriving)  # from here on it is held
-            places.leave(arriving)
+        arriving, places = self._arriving, self._places
+        if arrival.arriving is not None:
+            arriving.leave(arrival.arriving)  # from here on it is held
+            arrival.arriving = None
         places.enter(client, peer_key(arrival.peer))
         self._hand_over(client)
 
     async def _announced(self, connection: socket.socket, settings: ProxySettings) -> ProxyHeader:
         async with asyncio.timeout(settings.proxy_protocol_timeout_seconds):
             return await receive_proxy_header(connection)
-
-    def _refuse(self, transport: TlsTransport) -> None:
-        """Cuts a connection whose handshake must not count."""
-        self._note("tls_handshake")
-        transport.abort()

@@ -21,8 +21,7 @@ cdef class TcpTransports:
     cdef public bytearray _ready
     cdef public bint is_serving
     @cython.locals(opened=list, descriptor=int, transport=TcpTransport)
-    cdef TcpTransport _watched(self, connection, protocol, Py_ssize_t peeked_most)
-    cpdef TcpTransport peek(self, AcceptedSocket connection, protocol, Py_ssize_t most_bytes)
+    cpdef TcpTransport open(self, connection, protocol, Py_ssize_t peeked_most=*)
     cpdef forget(self, int descriptor)
     cpdef watch_room(self, int descriptor)
     cpdef send_soon(self, TcpTransport transport)

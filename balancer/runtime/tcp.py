@@ -15,11 +15,11 @@ import select
 import socket
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
-from balancer.runtime.reading import MEMORY, ReadsPieces
+from balancer.runtime.reading import MEMORY, Peeks, ReadsPieces
 
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 # After these, a short read does not say that no more has come: the end of the stream, an error, or an urgent byte.
@@ -33,19 +33,6 @@ _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 _JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
 
 _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
-
-
-class Peeks(Protocol):
-    """The protocol of a connection of which nothing is taken yet."""
-
-    def connection_made(self, transport: TcpTransport, /) -> None:
-        """The connection is watched."""
-
-    def peeked(self, ahead: bytes, is_at_end: bool, /) -> None:
-        """All that has come, which stays in the socket. `is_at_end`: no more will come."""
-
-    def connection_lost(self, exc: Exception | None, /) -> None:
-        """The connection has ended, and nobody else has become its protocol."""
 
 
 class TcpTransports:
@@ -62,25 +49,12 @@ class TcpTransports:
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
-    def open(self, connection: AnySocket, protocol: ReadsPieces) -> TcpTransport:
+    def open(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int = 0) -> TcpTransport:
         """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone.
 
-        One that was accepted does not block, and has TCP_NODELAY from its listener.
+        One that was accepted does not block, and has TCP_NODELAY from its listener. With `peeked_most`, `Peeks` sees as
+        much of what comes until `TcpTransport.hand_to`; such a connection was accepted.
         """
-        transport = self._watched(connection, protocol, 0)
-        protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
-        return transport
-
-    def peek(self, connection: AcceptedSocket, protocol: Peeks, most_bytes: int) -> TcpTransport:
-        """`open`, but what comes stays in the socket, and `protocol` sees up to `most_bytes` of it.
-
-        `TcpTransport.hand_to` ends that.
-        """
-        transport = self._watched(connection, protocol, most_bytes)
-        protocol.connection_made(transport)
-        return transport
-
-    def _watched(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int) -> TcpTransport:
         if not isinstance(connection, AcceptedSocket):
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,6 +64,7 @@ class TcpTransports:
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
+        protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
         return transport
 
     async def connect(self, address: str, port: int, make: Callable[[], _Protocol]) -> tuple[TcpTransport, _Protocol]:
@@ -321,7 +296,7 @@ class TcpTransport:
     def _peek(self) -> None:
         if not self._is_closing:
             protocol = self._protocol
-            ahead = calls.peek(self._socket, MEMORY, self._peeked_most)  # type: ignore[arg-type]  # as `peek` got it
+            ahead = calls.peek(self._socket, MEMORY, self._peeked_most)  # type: ignore[arg-type]  # an accepted one
             protocol.peeked(ahead, self._reads_on)
 
     def read_now(self) -> None:

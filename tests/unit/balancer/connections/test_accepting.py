@@ -15,13 +15,11 @@ import msgspec
 import pytest
 
 from balancer.connections.clienthello import NO_APPLICATION_PROTOCOL
-from balancer.connections.hellos import AwaitedHello
 from balancer.http2.client import Http2Connection
 from balancer.http2.frames import PREFACE
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import Http2Settings
 from balancer.runtime.loops import loop_factory
-from balancer.runtime.tls_handshakes import TlsHandshake
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.tenants.handshakes import client_hello
 from tests.integration.wire import trusting
@@ -67,51 +65,6 @@ async def test_what_shakes_hands_counts_and_has_a_deadline() -> None:
         await until(lambda: at.notes == ["connection_limit"])
         await until(lambda: at.notes == ["connection_limit", "tls_handshake", "tls_handshake"])
         await until(lambda: not at.reception.arriving)
-
-
-@pytest.mark.parametrize("whole", [True, False])
-async def test_a_hello_needs_no_task_also_if_it_comes_late(whole: bool) -> None:
-    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
-        first = hello("http/1.1")
-        with socket.create_connection(("127.0.0.1", at.ports[True])) as client:
-            client.sendall(first if whole else first[:-1])  # before the loop turns
-            await until(lambda: len(at.reception.arriving) == 1)
-            (arriving,) = at.reception.arriving
-            assert isinstance(arriving, TlsHandshake if whole else AwaitedHello)
-            assert len(at.places) == 1
-            if not whole:
-                client.sendall(first[-1:])
-                await until(lambda: isinstance(next(iter(at.reception.arriving)), TlsHandshake))
-                assert (arriving.closed, len(at.places)) == (True, 1)
-            at.reception.stop()
-            await until(lambda: not at.reception.arriving)
-        assert (at.notes, len(at.places)) == ([], 0)
-
-
-@pytest.mark.parametrize("ends", [True, False])
-async def test_what_a_name_needs_is_waited_for_as_long_as_the_client_is_there(ends: bool) -> None:
-    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
-        at.names.is_prepared = False
-        with socket.create_connection(("127.0.0.1", at.ports[True])) as client:
-            client.sendall(hello("http/1.1"))
-            await until(lambda: at.names.preparing == 1)
-            if ends:
-                client.close()
-                await until(lambda: not at.reception.arriving)
-                assert (at.notes, at.names.preparing) == (["tls_handshake"], 0)
-            else:
-                at.names.prepared.set()
-                await until(lambda: any(isinstance(each, TlsHandshake) for each in at.reception.arriving))
-                assert (at.notes, len(at.places)) == ([], 1)
-
-
-async def test_who_only_looks_whether_a_port_is_open_is_noted_once() -> None:
-    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
-        for _ in range(3):
-            with socket.create_connection(("127.0.0.1", at.ports[True])):
-                await until(lambda: len(at.reception.arriving) == 1)
-            await until(lambda: not at.reception.arriving)
-        assert (at.notes, len(at.places)) == (["tls_handshake"] * 3, 0)
 
 
 async def test_handshakes_that_never_end_make_room_for_others_of_their_client() -> None:

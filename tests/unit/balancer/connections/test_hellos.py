@@ -31,7 +31,7 @@ class Waiting:
         self.lost: list[bool] = []
         self.awaited = AwaitedHello(Arrival("192.0.2.7", None, HTTPS), 0.0, self._come, self._lose)
         own = AcceptedSocket(ours.detach(), int(socket.AF_UNIX))
-        self.tcp = TcpTransports(asyncio.get_running_loop()).peek(own, self.awaited, HELLO_BYTES_MAX)
+        self.tcp = TcpTransports(asyncio.get_running_loop()).open(own, self.awaited, HELLO_BYTES_MAX)  # type: ignore[arg-type]
         self.own = own.whole()
 
     def _come(self, awaited: AwaitedHello, hello: Hello) -> None:
