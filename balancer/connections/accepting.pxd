@@ -24,7 +24,7 @@ cdef class Reception:
     @cython.locals(may_be_http2=bint, is_http=bint, places=ClientPlaces, connection=AcceptedSocket)
     @cython.locals(handshakes=Handshakes)
     cpdef _take(self, list accepted, entry_point)
-    @cython.locals(arriving=ArrivingConnections, handshakes=Handshakes)
+    @cython.locals(arriving=object, handshakes=Handshakes)  # a bound method of a typed one cannot be taken
     cpdef _welcome_later(self, AcceptedSocket connection, str peer, entry_point)
     @cython.locals(places=ClientPlaces)
     cdef bint _makes_room(self, str peer) except -1
