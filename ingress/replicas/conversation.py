@@ -17,7 +17,7 @@ from ingress.replicas.facts import FleetFacts
 from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
-from ingress.replicas.port import Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Ears, Line, NotHeard, Teller, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
 from ingress.replicas.telling import News, Telling
@@ -85,9 +85,8 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        runner, port = await open_port(
-            options.address, options.port, credentials=credentials, hear=self._hear, refused=self._refused
-        )
+        ears = Ears(self._hear, self._admit, self._refused)
+        runner, port = await open_port(options.address, options.port, credentials=credentials, ears=ears)
         self._runner = runner
         self._teller = Teller(credentials)
         _LOG.info("other replicas are heard on port %d", port)
@@ -136,6 +135,9 @@ class Conversation:
         self._counted["heard"] += 1
         self._sharing.hear(identity, member, now)
         return self._sharing.own_zone
+
+    def _admit(self, identity: str) -> None:
+        self._members.admit(identity, _now())
 
     def _refused(self, refusal: MessageRefusal) -> None:
         self._members.refused[refusal] += 1

@@ -12,7 +12,7 @@ from aiohttp import web
 from balancer.connections.listeners import listen, port_of
 from ingress.admin.doors import open_doors
 from ingress.replicas.messages import MESSAGE_BYTES_MOST, MessageRefusal, MessageRefused
-from ingress.replicas.port import Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Ears, Line, NotHeard, Teller, open_port
 from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
 from tests.integration.running import until
 
@@ -41,7 +41,7 @@ class Ear:
 @asynccontextmanager
 async def hearing(ear: Ear, port: int = 0, *, connections: int = 128) -> AsyncIterator[int]:
     runner, opened_port = await open_port(
-        "127.0.0.1", port, credentials=ear.credentials, hear=ear.hear, connections=connections
+        "127.0.0.1", port, credentials=ear.credentials, ears=Ears(ear.hear), connections=connections
     )
     try:
         yield opened_port
