@@ -8,7 +8,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
-from ingress.replicas.messages import Message
+from ingress.replicas.messages import Message, MessageRefusal
 
 # A replica tells ten times a second at most. One that was frozen finds at once what was sent to it meanwhile.
 _MESSAGES_A_SECOND, _MESSAGES_AT_ONCE = 20.0, 120.0
@@ -52,14 +52,31 @@ class Allowance:
         self._left -= amount
 
 
-def messages_allowance() -> Allowance:
-    """How many messages of another replica are read."""
-    return Allowance(_MESSAGES_A_SECOND, _MESSAGES_AT_ONCE)
+class ReadingBudget:
+    """How much of what another replica sends is read: messages, and work in `words_in` them. `floods`: it sent more."""
 
+    __slots__ = ("_messages", "_words", "floods")
 
-def words_allowance() -> Allowance:
-    """How much work for another replica is done, in `words_in` its messages. Who is new was not told while frozen."""
-    return Allowance(_WORDS_A_SECOND, _WORDS_AT_ONCE, at_first=_WORDS_A_SECOND)
+    def __init__(self) -> None:
+        self._messages = Allowance(_MESSAGES_A_SECOND, _MESSAGES_AT_ONCE)
+        # Who is new was not told while it was frozen.
+        self._words = Allowance(_WORDS_A_SECOND, _WORDS_AT_ONCE, at_first=_WORDS_A_SECOND)
+        self.floods = False
+
+    def refusal(self, now: float) -> MessageRefusal | None:
+        """Why the next message is not read; None: it is."""
+        if not self._messages.is_left(now):
+            return MessageRefusal.TOO_MANY
+        return None if self._words.is_left(now) else MessageRefusal.TOO_MUCH
+
+    def take(self, data: bytes) -> None:
+        """A message is read."""
+        self._messages.take()
+        self._words.take(words_in(data))
+
+    def learn(self, message: Message) -> None:
+        """The `message` that was read is learnt from."""
+        self._words.take(words_in(b"", message))
 
 
 def newcomers_allowance(at_once: int) -> Allowance:

@@ -14,10 +14,11 @@ from typing import Final, NamedTuple
 from aiohttp import web
 
 from ingress.replicas.facts import FleetFacts
+from ingress.replicas.lines import Line, NotHeard, Teller
 from ingress.replicas.messages import MessageRefusal, encode
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
-from ingress.replicas.port import Ears, Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Ears, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
 from ingress.replicas.telling import News, Telling
@@ -63,6 +64,10 @@ class _Addressee:
         await self.line.close()
 
 
+def _tell_flood(identity: str) -> None:
+    _LOG.warning("replica %s tells more than is read of one: what is beyond is dropped", identity)
+
+
 class Conversation:
     """The conversation of one replica. Must be made inside the running loop."""
 
@@ -70,7 +75,7 @@ class Conversation:
         self._options = options
         self._credentials = credentials
         self._ends = ends
-        self._members = OtherReplicas(credentials.identity)
+        self._members = OtherReplicas(credentials.identity, _tell_flood)
         self._sharing = FleetSharing(ends, credentials.identity)
         self._places: dict[str, _Addressee] = {}
         self._found_at = float("-inf")

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from balancer.picking.failing import EndpointPlace
 from balancer.sharing.sums import Column
-from ingress.replicas.allowances import messages_allowance, words_allowance
+from ingress.replicas.allowances import ReadingBudget
 from ingress.replicas.messages import FLOWS_MOST, FailureRow, FlowRow, Message
 from ingress.replicas.readiness import Health
 from ingress.replicas.recent import RecentRows
@@ -84,13 +84,13 @@ class OtherReplica:
     `load_news` and `zone_news` what came of that with the last message. `left` are zones that requests leave there, and
     `health` how its answers were lately. `flows` are its requests by zones.
 
-    `messages` and `words` are how much of it is read. `floods`: it told more than that.
+    `budget` is how much of it is read.
     """
 
     __slots__ = (
+        "budget",
         "distrusted_until",
         "failing",
-        "floods",
         "flows",
         "health",
         "heard_at",
@@ -99,19 +99,15 @@ class OtherReplica:
         "left",
         "load_news",
         "loads",
-        "messages",
         "news",
         "picks",
         "spent",
-        "words",
         "zone_news",
         "zones",
     )
 
     def __init__(self) -> None:
-        self.messages = messages_allowance()
-        self.words = words_allowance()
-        self.floods = False
+        self.budget = ReadingBudget()
         self.last = Message(number=1)
         self.heard_at = float("-inf")
         self.distrusted_until = float("-inf")

@@ -6,18 +6,15 @@ arrival of a message, because the clocks of hosts differ.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.replicas.allowances import newcomers_allowance, words_in
+from ingress.replicas.allowances import newcomers_allowance
 from ingress.replicas.facts import ReplicaSeen
 from ingress.replicas.messages import MessageRefusal, MessageRefused, decode
 from ingress.replicas.other_replica import OtherReplica, ReplicaState
 from ingress.replicas.plausibility import judge, spent_news
-
-_LOG = logging.getLogger(__name__)
 
 REPLICAS_MOST: Final = 64
 
@@ -30,11 +27,12 @@ _DISTRUSTED_SECONDS: Final = 60.0
 class OtherReplicas:
     """All other replicas that have told something. `refused` counts messages that did not count."""
 
-    __slots__ = ("_members", "_newcomers", "_own", "refused")
+    __slots__ = ("_members", "_newcomers", "_on_flood", "_own", "refused")
 
-    def __init__(self, own: str) -> None:
-        """`own` is the identity of this replica."""
+    def __init__(self, own: str, on_flood: Callable[[str], None] = lambda _: None) -> None:
+        """`own` is the identity of this replica. `on_flood` is told once who sends more than is read."""
         self._own = own
+        self._on_flood = on_flood
         self._members: dict[str, OtherReplica] = {}
         self._newcomers = newcomers_allowance(2 * REPLICAS_MOST)  # all may come, and start anew at once
         self.refused: Counter[MessageRefusal] = Counter()
@@ -74,9 +72,9 @@ class OtherReplicas:
         if refusal in _NONSENSE:
             member.distrusted_until = now + _DISTRUSTED_SECONDS
             member.drop()
-        elif refusal in _FLOODS and not member.floods:
-            member.floods = True
-            _LOG.warning("replica %s tells more than is read: what is beyond is dropped (%s)", identity, refusal.value)
+        elif refusal in _FLOODS and not member.budget.floods:
+            member.budget.floods = True
+            self._on_flood(identity)
 
     def forget(self, now: float) -> None:
         """Drops replicas that have ended."""
@@ -140,10 +138,9 @@ class OtherReplicas:
             member = OtherReplica()
             self._members[identity] = member  # known from here on, so that nonsense has a consequence
         _admit(member, now)
-        member.messages.take()
-        member.words.take(words_in(data))
+        member.budget.take(data)
         message = decode(data)
-        member.words.take(words_in(b"", message))
+        member.budget.learn(message)
         judged = judge(member, message, now)
         member.picks.learn({row.service: row.total for row in message.picks})
         member.news = spent_news(member, message)
@@ -165,10 +162,9 @@ def _admit(member: OtherReplica, now: float) -> None:
     """Raises `MessageRefused` if nothing of a replica is read now."""
     if now < member.distrusted_until:
         raise MessageRefused(MessageRefusal.DISTRUSTED)
-    if not member.messages.is_left(now):
-        raise MessageRefused(MessageRefusal.TOO_MANY)
-    if not member.words.is_left(now):
-        raise MessageRefused(MessageRefusal.TOO_MUCH)
+    refusal = member.budget.refusal(now)
+    if refusal is not None:
+        raise MessageRefused(refusal)
 
 
 _FLOODS: Final = frozenset((MessageRefusal.TOO_MANY, MessageRefusal.TOO_MUCH))

@@ -36,10 +36,11 @@ from balancer.sharing.memory import Seat, SharedMemory, join
 from balancer.sharing.peers import Seen
 from balancer.sharing.rows import tag_of
 from ingress.replicas.conversation import Conversation, ConversationOptions
+from ingress.replicas.lines import Line, NotHeard, Teller
 from ingress.replicas.messages import FlowRow, HealthRow, Picks, encode
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 from ingress.replicas.picks import OwnCounts
-from ingress.replicas.port import Ears, Hear, Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Ears, Hear, open_port
 from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
 from ingress.replicas.sharing import Ends, load_keys
 from ingress.replicas.trust import credentials_of

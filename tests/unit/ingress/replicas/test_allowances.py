@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.replicas.allowances import Allowance, Callers, newcomers_allowance, words_allowance, words_in
-from ingress.replicas.messages import ROWS_MOST, HealthRow, Message, Picks, SpentRow, encode
+from ingress.replicas.allowances import Allowance, Callers, ReadingBudget, newcomers_allowance, words_in
+from ingress.replicas.messages import ROWS_MOST, HealthRow, Message, MessageRefusal, Picks, SpentRow, encode
 from ingress.replicas.seen_columns import SeenColumns, packed
 
 
@@ -43,33 +43,44 @@ def test_a_clock_that_goes_back_gives_nothing() -> None:
     assert not allowance.is_left(4.0)
 
 
+def reads(budget: ReadingBudget, message: Message, now: float) -> None:
+    assert budget.refusal(now) is None
+    budget.take(encode(message))
+    budget.learn(message)
+
+
 def test_a_replica_with_500_busy_backends_needs_less_than_a_tenth() -> None:
     """It tells twice a second at most."""
-    allowance, now = words_allowance(), 10.0
+    budget = ReadingBudget()
     for number in range(200):
-        assert allowance.is_left(now + number / 20.0), "ten times as often"
-        allowance.take(words(busy(500)))
+        reads(budget, busy(500), 10.0 + number / 20.0)
 
 
 def test_the_most_rows_that_a_replica_has_to_tell_are_read() -> None:
-    allowance, now = words_allowance(), 10.0
-    for number in range(100):
-        at = now + number / 2.0
-        assert allowance.is_left(at)
-        message = busy(ROWS_MOST, clients=ROWS_MOST)
-        if number % 10:  # requests of Services come each five seconds
-            message = Message(number=1, load_table=message.load_table, spent=message.spent)
-        allowance.take(words(message))
+    budget, message = ReadingBudget(), busy(ROWS_MOST, clients=ROWS_MOST)
+    without = Message(number=1, load_table=message.load_table, spent=message.spent)
+    for number in range(100):  # requests of Services come each five seconds
+        reads(budget, without if number % 10 else message, 10.0 + number / 2.0)
 
 
 def test_what_a_replica_was_told_while_it_was_frozen_is_read_at_once() -> None:
     """Each fourth message is answered before the next one is sent."""
-    allowance = words_allowance()
-    allowance.is_left(10.0)
-    assert allowance.is_left(20.0)
+    budget = ReadingBudget()
+    reads(budget, busy(1), 10.0)
     for _ in range(4):
-        assert allowance.is_left(20.0)
-        allowance.take(words(busy(ROWS_MOST)))
+        reads(budget, busy(ROWS_MOST), 20.0)
+
+
+def test_messages_and_work_are_bounded_each_by_itself() -> None:
+    budget = ReadingBudget()
+    for _ in range(120):
+        reads(budget, busy(0), 10.0)
+    assert budget.refusal(10.0) is MessageRefusal.TOO_MANY
+    another = ReadingBudget()
+    while another.refusal(10.0) is None:
+        reads(another, busy(ROWS_MOST), 10.0)
+    assert another.refusal(10.0) is MessageRefusal.TOO_MUCH
+    assert another.refusal(20.0) is None
 
 
 def test_rows_count_beside_their_bytes() -> None:
