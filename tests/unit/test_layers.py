@@ -187,6 +187,7 @@ CORE = (
     "ingress.findings",
     "ingress.following.ageing",
     "ingress.following.holdoff",
+    "ingress.following.namespace_turns",
     "ingress.following.sick_zones",
     "ingress.following.zone_modes",
     "ingress.migration.plain_words",
