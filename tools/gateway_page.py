@@ -88,6 +88,9 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 * The filter `ExternalAuth` (experimental) asks a Service over HTTP, with the method, host and path of the client, and
   with `Authorization` and the fields in `allowedHeaders`. 2xx lets the request pass; what else it says short of a 5xx
   the client gets. Without an answer the client gets 500. `protocol: GRPC` and `forwardBody` close the rule.
+* `backendRefs` take every filter that their rule takes. They are for the share of their backend alone and come after
+  those of the rule: an URLRewrite or CORS filter there counts in place of the rule's. A filter that cannot be carried
+  out closes its rule; an `ExtensionRef` that cannot be resolved closes its backend (500).
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap or an annotation
   sets it.

@@ -9,8 +9,9 @@ import msgspec
 from balancer.explain.asking import Question
 from balancer.explain.telling import branch_steps
 from balancer.live import View
+from balancer.matching.branches import Junction
 from balancer.matching.destinations import Destination
-from balancer.matching.served import Served
+from balancer.matching.served import Match, Served
 from balancer.model.routes import ServiceName
 
 
@@ -35,10 +36,28 @@ def branching_of(served: Served, question: Question, view: View) -> Branching:
         return Branching(stand_in, (main,), [sentence])
     if junction is None:
         return Branching(main, (main,), [])
-    chances = junction.chances(question.request, has_endpoints=view.has_endpoints)
-    chosen = max(chances, key=lambda chance: (chance[0], chance[1] is junction.main))[1]
+    chosen = _most_probable(junction, question, view)
     owners = (main,) if chosen is main else (main, chosen)
     return Branching(chosen, owners, branch_steps(junction, question.request, view, chosen=chosen))
+
+
+def narrowed_match(match: Match, question: Question, view: View) -> tuple[Match, list[str]]:
+    """What serves a request of a route whose branches have filters: the branch alone, which is chosen before gates are
+    asked, and sentences about that. Any other match stays as it is.
+    """
+    fork = match.served.fork
+    if fork is None:
+        return match, []
+    if fork.junction is None:
+        return Match(fork.main, match.captures), []
+    chosen = _most_probable(fork.junction, question, view)
+    steps = branch_steps(fork.junction, question.request, view, chosen=chosen)
+    return Match(fork.leading_to(chosen), match.captures), steps
+
+
+def _most_probable(junction: Junction, question: Question, view: View) -> Destination:
+    chances = junction.chances(question.request, has_endpoints=view.has_endpoints)
+    return max(chances, key=lambda chance: (chance[0], chance[1] is junction.main))[1]
 
 
 def _stand_in(served: Served, view: View) -> Destination | None:

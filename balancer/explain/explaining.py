@@ -13,7 +13,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.explain.admitting import Admission, gate_steps, location_of, origin_of, origin_steps, redirect_steps
 from balancer.explain.arriving import entry_point_of
 from balancer.explain.asking import Question, RefusedRequest
-from balancer.explain.branching import branching_of
+from balancer.explain.branching import branching_of, narrowed_match
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.drafts import Draft, Gap, OpenStep, Step, name_of
 from balancer.explain.explanations import Explanation, empty, failing
@@ -64,6 +64,8 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
         return Draft(told, (*steps, OpenStep(Gap.FINDINGS)))
     if match is None:
         return Draft(failing(told, ErrorKind.NO_ROUTE), (*steps, OpenStep(Gap.FINDINGS)))
+    match, chosen = narrowed_match(match, question, view)
+    steps += chosen
     admission = gate_steps(match.served, question, match.captures, origin)
     steps += redirect_steps(admission.redirect)
     if isinstance(admission.answer, NewPath) and not match.served.closed:

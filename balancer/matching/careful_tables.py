@@ -59,4 +59,4 @@ def _covers(route: Route, other: Route) -> bool:
     if route is other or route.closed:
         return True
     gates = protecting(route.gates)
-    return not other.closed and all(rule in gates for rule in protecting(other.gates))
+    return not other.closed and all(rule in gates for rule in protecting(other.all_gates))

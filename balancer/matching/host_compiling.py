@@ -60,7 +60,7 @@ def care_for_all(cares: Iterable[Care]) -> Care:
 
 
 def _protection(route: Route) -> tuple[bool, tuple[GateRule, ...]]:
-    return route.closed, protecting(route.gates)
+    return route.closed, protecting(route.all_gates)
 
 
 def _is_searched(route: Route) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import RequestHead, may_upgrade
-from balancer.matching.branches import junction_of
+from balancer.matching.branches import HasEndpoints, Junction, junction_of
 from balancer.matching.destinations import Destination, PathCount
 from balancer.matching.editing import editors_of
 from balancer.matching.gates.hooks import RouteHooks
@@ -17,14 +18,43 @@ from balancer.matching.mirroring import MirrorRequests, backend_copies_of
 from balancer.matching.path_replacement import PathReplacer
 from balancer.matching.rewriting import Rewriter
 from balancer.matching.stand_ins import stand_ins_of
+from balancer.model.cors import CorsPolicy, CorsPolicyPreflight
+from balancer.model.gates import in_phases
 from balancer.model.rewriting import Rewriting
-from balancer.model.routes import Route
+from balancer.model.routes import Branch, BranchFilters, Route
 
 
 class ClosedPath(NamedTuple):
     """Every request is refused with this error."""
 
     kind: ErrorKind
+
+
+class Fork:
+    """The branches of a route of which one has filters of its own: each as a route that has this branch alone.
+
+    The branch is chosen before gates are asked, because they may be gates of the branch.
+    """
+
+    __slots__ = ("_alone", "junction", "main")
+
+    def __init__(self, junction: Junction | None, main: Served, alone: Mapping[Destination, Served]) -> None:
+        """`main` is the main branch, and `alone` are all of them by what the `junction` chooses; None: there is one."""
+        self.junction = junction
+        self.main = main
+        self._alone = alone
+
+    def choose(
+        self, request: RequestHead, *, has_endpoints: HasEndpoints, random_below: Callable[[int], int]
+    ) -> Served:
+        """What serves `request`."""
+        if self.junction is None:
+            return self.main
+        return self.leading_to(self.junction.choose(request, has_endpoints=has_endpoints, random_below=random_below))
+
+    def leading_to(self, to: Destination) -> Served:
+        """What serves requests of one branch."""
+        return self._alone[to]
 
 
 class Served:
@@ -34,10 +64,10 @@ class Served:
     `plain_gates` and `secure_gates` are for requests over http and https. `editors` change every response. `host`
     replaces the client's Host; None keeps that. `connection` is what endpoints read in Connection, empty for the usual.
     `rewriting` gives endpoints another target; None keeps that of the client. `apart` keeps requests from going the way
-    of all others: a closed path, or hooks; None for nearly all routes. `stand_ins` is None if nothing stands in for the
-    backend. `mirroring` is None if no URL gets copies, and `mirrors` make those for backends; `is_copied`: one of the
-    two does. `is_plain`: a request whose gates let it pass unchanged goes to an endpoint as it came, apart from its
-    Host: there is nothing else of the above, but for editors.
+    of all others: a closed path, branches with filters, or hooks; None for nearly all routes. `stand_ins` is None if
+    nothing stands in for the backend. `mirroring` is None if no URL gets copies, and `mirrors` make those for backends;
+    `is_copied`: one of the two does. `is_plain`: a request whose gates let it pass unchanged goes to an endpoint as it
+    came, apart from its Host: there is nothing else of the above, but for editors.
     """
 
     __slots__ = (
@@ -58,16 +88,24 @@ class Served:
         "stand_ins",
     )
 
-    def __init__(self, route: Route, make: GateMaker, host_name: str = "", *, closing: ErrorKind | None = None) -> None:
+    def __init__(
+        self,
+        route: Route,
+        make: GateMaker,
+        host_name: str = "",
+        *,
+        closing: ErrorKind | None = None,
+        count: PathCount | None = None,
+    ) -> None:
         """`host_name` is that of the host of the model, empty for every host. `closing`: every request is refused with
-        this error, although the route is open.
+        this error, although the route is open. `count` is where requests count; None: in a place of their own.
         """
         self.route = route
         gates = gates_of(route, make)
         self.plain_gates = gates.plain
         self.secure_gates = gates.secure
         self.editors = editors_of(route.response_rules)
-        count = PathCount(host_name)
+        count = PathCount(host_name) if count is None else count
         self.junction = junction_of(route, count)
         self.main = Destination(route, route.main, count) if self.junction is None else self.junction.main
         self.host = route.policy.host.encode() if route.policy.host else None
@@ -77,7 +115,8 @@ class Served:
         self.mirrors = backend_copies_of(route)
         self.is_copied = self.mirroring is not None or bool(self.mirrors)
         is_closed = route.closed or closing is not None
-        self.apart = ClosedPath(closing or ErrorKind.PATH_CLOSED) if is_closed else gates.hooks
+        closed = ClosedPath(closing or ErrorKind.PATH_CLOSED) if is_closed else None
+        self.apart = closed or _fork_of(route, make, self.main, self.junction) or gates.hooks
         self.stand_ins = stand_ins_of(route)
         self.is_plain = not (
             self.apart
@@ -102,7 +141,12 @@ class Served:
     @property
     def hooks(self) -> RouteHooks | None:
         """The hooks of the operator that the route asks."""
-        return None if isinstance(self.apart, ClosedPath) else self.apart
+        return self.apart if isinstance(self.apart, RouteHooks) else None
+
+    @property
+    def fork(self) -> Fork | None:
+        """The branches, if one of them has filters of its own."""
+        return self.apart if isinstance(self.apart, Fork) else None
 
     def leading_to(self, to: Destination) -> Served:
         """This route as it serves a request that leads `to` one branch."""
@@ -131,6 +175,33 @@ class Match:
     def __init__(self, served: Served, captures: tuple[bytes, ...] = ()) -> None:
         self.served = served
         self.captures = captures
+
+
+def narrowed(route: Route, branch: Branch) -> Route:
+    """The route as if it had one `branch` alone, with its filters. CORS of the branch replaces that of the route."""
+    own = branch.filters or BranchFilters()
+    answers = any([isinstance(gate, CorsPolicyPreflight) for gate in own.gates])
+    kept = [gate for gate in route.gates if not (answers and isinstance(gate, CorsPolicyPreflight))]
+    rules = [rule for rule in route.response_rules if not (answers and isinstance(rule, CorsPolicy))]
+    return msgspec.structs.replace(
+        route,
+        branches=(msgspec.structs.replace(branch, filters=None, request_edits=(), response_rules=()),),
+        policy=route.policy if own.host is None else msgspec.structs.replace(route.policy, host=own.host),
+        gates=in_phases((*kept, *own.gates)),
+        rewriting=own.rewriting or route.rewriting,
+        mirrors=(*route.mirrors, *own.mirrors),
+        request_edits=(*route.request_edits, *branch.request_edits),
+        response_rules=(*rules, *branch.response_rules),
+    )
+
+
+def _fork_of(route: Route, make: GateMaker, main: Destination, junction: Junction | None) -> Fork | None:
+    """The branches of a route, if one of them has filters of its own."""
+    if not any([branch.filters is not None for branch in route.branches]):
+        return None
+    destinations = (main,) if junction is None else junction.destinations
+    alone = {to: Served(narrowed(route, to.branch), make, count=main.count) for to in destinations}
+    return Fork(junction, alone[main], alone)
 
 
 def _rewriter_of(route: Route) -> Rewriter | PathReplacer | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from itertools import chain
 from typing import Annotated, Final
 
 import msgspec
@@ -102,6 +103,19 @@ class Canary(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     follows_affinity: bool = True
 
 
+class BranchFilters(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What is done for requests of one branch alone, after what is done for all requests of its route.
+
+    `gates` are asked once the branch is chosen. `host` and `rewriting` count in place of those of the route; None keeps
+    those. `mirrors` get copies beside those of the route.
+    """
+
+    gates: tuple[GateRule, ...] = ()
+    host: str | None = None
+    rewriting: PathReplacement | None = None
+    mirrors: tuple[BackendMirror, ...] = ()
+
+
 class Branch(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One backend of a route, and what is done only for requests that it serves.
 
@@ -112,7 +126,7 @@ class Branch(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     count, and leaves them to the main branch while it has no endpoints. `zone_policy` None: the backend's own policy
     holds. `hash_by` is text with variables, whose value chooses the endpoint where there is no `affinity`;
     `hash_subset`: it chooses so many, one of which serves. `request_edits` and `response_rules` come after those of the
-    route.
+    route. `filters` None: nothing else is done for the requests of the branch alone.
     """
 
     backend: BackendKey | None
@@ -127,6 +141,7 @@ class Branch(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     zone_policy: ZonePolicy | None = None
     request_edits: tuple[RequestEdit, ...] = ()
     response_rules: tuple[ResponseRule, ...] = ()
+    filters: BranchFilters | None = None
 
 
 class Route(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -175,6 +190,12 @@ class Route(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def canaries(self) -> tuple[Branch, ...]:
         """The branches that take requests before shares count, in their order."""
         return tuple(branch for branch in self.branches if branch.canary is not None)
+
+    @property
+    def all_gates(self) -> tuple[GateRule, ...]:
+        """The gates of the route, then those of its branches."""
+        own = (branch.filters.gates for branch in self.branches if branch.filters is not None)
+        return tuple(chain(self.gates, *own))
 
     @property
     def redirects_to_https(self) -> bool:

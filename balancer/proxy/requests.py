@@ -8,6 +8,7 @@ through here.
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable
 
@@ -17,7 +18,7 @@ from balancer.http.messages import RequestHead
 from balancer.http.streams import Outgoing
 from balancer.logs.tracing.spans import SpanContext
 from balancer.matching.destinations import Destination
-from balancer.matching.gates.leading import LedHead, led_to
+from balancer.matching.gates.leading import LedHead, led_to, said_before
 from balancer.matching.gates.verdicts import PASSED, Asked, Gate, Go, NewPath, Reply
 from balancer.matching.served import Match
 from balancer.proxy import answering, holding
@@ -79,8 +80,14 @@ class Request(RequestContext):
         self._let_in(request, match, None)
 
     def _go_apart(self, request: RequestHead, match: Match) -> None:
-        """Refuses a request of a closed path. One of a route with hooks is served by a class of its own."""
+        """Refuses a request of a closed path. One of a route with hooks is served by a class of its own, and one of a
+        route whose branches have filters by what is made of its branch.
+        """
         served, hooking = match.served, self.supplies.hooking
+        fork = served.fork
+        if fork is not None:
+            branch = fork.choose(request, has_endpoints=self.view.has_endpoints, random_below=random.randrange)
+            return self._enter(request, Match(branch, match.captures))
         if served.closed or hooking is None:
             return self.answer(served.closed_as)
         hooking(self, request)
@@ -220,20 +227,26 @@ class Request(RequestContext):
 
     def _lead(self, led: LedHead, match: Match | None) -> None:
         """Passes a request whose path was changed to the gates of the route that serves it now."""
-        account, origin = self.account, self.origin
+        account = self.account
         account.request = led
         if match is None:
             account.destination = None
             return self.answer(ErrorKind.NO_ROUTE)
+        self._enter(led, match)
+
+    def _enter(self, request: RequestHead, match: Match) -> None:
+        """Passes a request to the gates of the route or branch that serves it now."""
+        account, origin = self.account, self.origin
         self.match = match
         served = match.served
         account.destination = served.main
         self.editors = served.editors
         if served.apart is not None:
-            return self._go_apart(led, match)
+            return self._go_apart(request, match)
         gates = served.secure_gates if origin.https else served.plain_gates
-        known = account.request_id, led.before.added, self._is_servable
-        Gating(self, gates, Asked(led, origin, self.stream.secure, match.captures, *known), led.before).begin()
+        before = said_before(request)
+        known = account.request_id, before.added, self._is_servable
+        Gating(self, gates, Asked(request, origin, self.stream.secure, match.captures, *known), before).begin()
 
     def _after_endpoints(self, kind: ErrorKind) -> ErrorKind:
         """The error to answer with: 503 in place of an error of access if no endpoint could serve the request anyway.

@@ -97,8 +97,9 @@ def _route_weight(route: Route) -> int:
     weight = (1 + len(route.path) // _PATH_WEIGHT) * len(route.branches)
     edits = route.response_rules, route.request_edits
     of_branches = [(branch.request_edits, branch.response_rules) for branch in route.branches]
-    rules = route.gates, edits, of_branches, route.conditions
-    if rules == ((), ((), ()), [((), ())] * len(route.branches), ANY):
+    filters = [branch.filters for branch in route.branches if branch.filters is not None]
+    rules = route.gates, edits, of_branches, route.conditions, filters
+    if rules == ((), ((), ()), [((), ())] * len(route.branches), ANY, []):
         return weight
     return weight + len(msgspec.msgpack.encode(rules)) // _RULES_WEIGHT
 

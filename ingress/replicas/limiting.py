@@ -89,7 +89,9 @@ class LimitSharing:
 
 def shared_limits(model: RoutingModel) -> dict[int, RateLimit]:
     """The limits that replicas share, by their numbers."""
-    gates = (gate for host in model.hosts for route in (*host.routes, host.default) if route for gate in route.gates)
+    gates = (
+        gate for host in model.hosts for route in (*host.routes, host.default) if route for gate in route.all_gates
+    )
     return {number_of(gate): gate for gate in gates if isinstance(gate, RateLimit) and gate.scope is LimitScope.FLEET}
 
 

@@ -60,6 +60,7 @@ class BranchClaim(msgspec.Struct, frozen=True, gc=False):
     `branch` is as it will be in the model, without what the Service resolves to: its backend and its zone policy.
     `port` is that of `branch.service`; None: no Service may be used, so requests of the branch get its error.
     `tls` and `http2` are how the endpoints are spoken to, as in `Backend`; `http2` None: as the Service says.
+    `mirrors` and `auths` are who gets copies of the requests of the branch alone, and who judges them.
     `overrides` is what the owner of the branch says about the backend: `ZoneSettings` for its own requests, and
     `BackendSettings` for all requests. `defaults` are `ZoneSettings` that count where the Service says nothing.
     """
@@ -70,6 +71,8 @@ class BranchClaim(msgspec.Struct, frozen=True, gc=False):
     http2: bool | None = None
     overrides: Overrides = Overrides()
     defaults: Overrides = Overrides()
+    mirrors: tuple[MirrorClaim, ...] = ()
+    auths: tuple[AuthClaim, ...] = ()
 
 
 class MirrorClaim(msgspec.Struct, frozen=True, gc=False):

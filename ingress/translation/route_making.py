@@ -19,7 +19,17 @@ from balancer.model.gates import GateRule, in_phases
 from balancer.model.mirroring import BackendMirror
 from balancer.model.redirects import HttpsRedirect
 from balancer.model.relays import RelayRoute
-from balancer.model.routes import INGRESS, Branch, Host, Owner, PathKind, PathParameters, Route, ServiceName
+from balancer.model.routes import (
+    INGRESS,
+    Branch,
+    BranchFilters,
+    Host,
+    Owner,
+    PathKind,
+    PathParameters,
+    Route,
+    ServiceName,
+)
 from balancer.model.zones import ZonePolicy
 from ingress.findings import Findings, Report, Severity, quote
 from ingress.objects.kinds import ServicePort, ServiceReference
@@ -199,7 +209,7 @@ class RouteMaker:
             long_expression=claim.long_expression,
             rewriting=claim.rewriting,
             mirroring=permitted_mirroring(claim, report, allow_local=self._allow_local),
-            mirrors=tuple(mirror for each in claim.mirrors if (mirror := self._mirror(each)) is not None),
+            mirrors=self._mirrors(claim.mirrors),
             closed=claim.closed,
             gates=ordered_gates(
                 (*claim.gates, *map(self._auth, claim.auths)), claim.https_redirect if redirects else None
@@ -234,6 +244,9 @@ class RouteMaker:
         backend = self._resolved(wanted.branch, Severity.CLOSED, "No request passes.", "No request passes.")
         tenant = wanted.branch.branch.owner.namespace
         return msgspec.structs.replace(wanted.rule, backend=backend.key if backend is not None else None, tenant=tenant)
+
+    def _mirrors(self, wanted: tuple[MirrorClaim, ...]) -> tuple[BackendMirror, ...]:
+        return tuple(mirror for each in wanted if (mirror := self._mirror(each)) is not None)
 
     def _mirror(self, wanted: MirrorClaim) -> BackendMirror | None:
         backend = self._resolved(wanted.branch, Severity.DEGRADED, "Nobody gets copies.", "Nobody gets copies.")
@@ -286,13 +299,23 @@ class RouteMaker:
 
     def _filled(self, wanted: BranchClaim, backend: Backend | None) -> Branch:
         if backend is None:
-            return wanted.branch
+            return msgspec.structs.replace(wanted.branch, filters=None)
         overrides, branch = wanted.overrides, wanted.branch
         if self._zones is not None:
             port = self._backends.port(backend)
             overrides = self._zones.for_ingress(branch.owner, branch.service, port, overrides)
         zone_policy = self._backends.route_policy(backend, overrides, wanted.defaults)
-        return msgspec.structs.replace(wanted.branch, backend=backend.key, zone_policy=zone_policy)
+        filters = self._filters(wanted)
+        return msgspec.structs.replace(branch, backend=backend.key, zone_policy=zone_policy, filters=filters)
+
+    def _filters(self, wanted: BranchClaim) -> BranchFilters | None:
+        """What is done for requests of the branch alone, with the Services that this needs."""
+        filters = wanted.branch.filters
+        if not wanted.mirrors and not wanted.auths:
+            return filters
+        filters = filters or BranchFilters()
+        gates = in_phases((*filters.gates, *map(self._auth, wanted.auths)))
+        return msgspec.structs.replace(filters, gates=gates, mirrors=self._mirrors(wanted.mirrors))
 
     def _certificate(self, name: str, claim: CertificateClaim | None) -> str | None:
         if claim is None:

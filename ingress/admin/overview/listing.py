@@ -43,19 +43,20 @@ def route_rows(model: RoutingModel, counts: Mapping[tuple[str, ...], RouteAccoun
 
 def features_of(route: Route) -> tuple[str, ...]:
     """What a route does beyond sending requests to its backend, in short words; gates first, in their order."""
+    own = [branch.filters for branch in route.branches if branch.filters is not None]
     policies = {
         "canary": bool(route.canaries),
         "affinity": route.main.affinity is not None,
         "hash": bool(route.main.hash_by),
         "regex": bool(route.expression),
-        "rewrite": route.rewriting is not None,
-        "mirror": route.mirroring is not None or bool(route.mirrors),
+        "rewrite": route.rewriting is not None or any(each.rewriting is not None for each in own),
+        "mirror": route.mirroring is not None or bool(route.mirrors) or any(each.mirrors for each in own),
         "error-pages": route.stand_ins is not None and route.stand_ins.error_pages is not None,
         "default-backend": route.stand_ins is not None and route.stand_ins.without_endpoints is not None,
         "rate": bool(route.policy.body_rate),
         "buffered": route.policy.spools_bodies,
     }
-    rules = (str(rule.__struct_config__.tag).replace("_", "-") for rule in (*route.gates, *route.response_rules))
+    rules = (str(rule.__struct_config__.tag).replace("_", "-") for rule in (*route.all_gates, *route.response_rules))
     return tuple(dict.fromkeys((*rules, *(name for name, has in policies.items() if has))))
 
 

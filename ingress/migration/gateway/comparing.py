@@ -79,7 +79,7 @@ class AskedModel:
             routes = view.configurations[entry_point_of(question, view).key]
             match = routes.match(request.host_name, request.path, request.target, request)
             if match is not None:
-                guards = tuple(sorted({type(each).__name__ for each in protecting(match.served.route.gates)}))
+                guards = tuple(sorted({type(each).__name__ for each in protecting(match.served.route.all_gates)}))
         except Refusal:
             guards = ()
         return ModelAnswer(None, None, told.service, told.target, guards)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
 from balancer.model.hooks import HookRule
-from ingress.objects.gateway_routes import GrpcRule, HttpRule
+from ingress.objects.gateway_routes import GrpcRule, HttpRule, RouteBackend, RouteFilter
 from ingress.settings.hooks import RegisteredHook
 from ingress.settings.table.hooks import HOOK_PREFIX
 from ingress.settings.table.option import OWN_PREFIX
@@ -22,11 +22,22 @@ KIND: Final = "Hook"
 """The kind of an extension that names a hook of the operator. There are no objects of the kind in the cluster."""
 
 
+_Place = TypeVar("_Place", int, tuple[int, int])
+
+BackendPlace = tuple[int, int]
+"""The number of a rule, and that of a backend in it."""
+
+
 class Extensions(msgspec.Struct, frozen=True):
-    """What the ExtensionRef filters of a route ask for: hooks by the number of their rule, and problems likewise."""
+    """What the ExtensionRef filters of a route ask for: hooks by the number of their rule, and problems likewise.
+
+    `backend_hooks` and `backend_problems` are those of filters in `backendRefs`.
+    """
 
     hooks: Mapping[int, tuple[HookRule, ...]] = {}
     problems: Mapping[int, Problem] = {}
+    backend_hooks: Mapping[BackendPlace, tuple[HookRule, ...]] = {}
+    backend_problems: Mapping[BackendPlace, Problem] = {}
 
 
 def read_extensions(
@@ -42,22 +53,45 @@ def read_extensions(
     }
     hooks: dict[int, tuple[HookRule, ...]] = {}
     problems: dict[int, Problem] = {}
+    backend_hooks: dict[BackendPlace, tuple[HookRule, ...]] = {}
+    backend_problems: dict[BackendPlace, Problem] = {}
     for number, rule in enumerate(rules):
-        found = _named(rule)
-        if isinstance(found, Problem):
-            problems[number] = found
-        elif found:
-            try:
-                hooks[number] = hook_rules(found, settings, registered)
-            except HookProblem as problem:
-                problems[number] = Problem("InvalidFilter", str(problem))
-    return Extensions(hooks, problems)
+        _sort(number, _resolved(rule.filters, settings, registered), hooks, problems)
+        backends: tuple[RouteBackend, ...] = rule.backend_refs
+        for place, backend in enumerate(backends):
+            _sort((number, place), _resolved(backend.filters, settings, registered), backend_hooks, backend_problems)
+    return Extensions(hooks, problems, backend_hooks, backend_problems)
 
 
-def _named(rule: HttpRule | GrpcRule) -> tuple[str, ...] | Problem:
-    """The names of the hooks that a rule asks, each once, in order."""
+def _sort(
+    place: _Place,
+    found: tuple[HookRule, ...] | Problem,
+    hooks: dict[_Place, tuple[HookRule, ...]],
+    problems: dict[_Place, Problem],
+) -> None:
+    if isinstance(found, Problem):
+        problems[place] = found
+    elif found:
+        hooks[place] = found
+
+
+def _resolved(
+    filters: tuple[RouteFilter, ...], settings: Mapping[str, str], registered: Sequence[RegisteredHook]
+) -> tuple[HookRule, ...] | Problem:
+    """The hooks that filters ask for; or why they cannot be asked."""
+    named = _named(filters)
+    if isinstance(named, Problem) or not named:
+        return named if isinstance(named, Problem) else ()
+    try:
+        return hook_rules(named, settings, registered)
+    except HookProblem as problem:
+        return Problem("InvalidFilter", str(problem))
+
+
+def _named(filters: Iterable[RouteFilter]) -> tuple[str, ...] | Problem:
+    """The names of the hooks that filters ask, each once, in order."""
     names: dict[str, None] = {}
-    for each in rule.filters:
+    for each in filters:
         if each.type != "ExtensionRef":
             continue
         reference = each.extension_ref

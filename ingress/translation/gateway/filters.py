@@ -44,7 +44,7 @@ def is_free_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name.lower() not in _KEPT
 
 
-def filters_problem(filters: Sequence[RouteFilter], *, prefix_only: bool, of_backend: bool = False) -> str | None:
+def filters_problem(filters: Sequence[RouteFilter], *, prefix_only: bool) -> str | None:
     """Why the filters of one rule or backend cannot be carried out; None if they can.
 
     `prefix_only`: every match of the rule has a prefix, which a filter may replace.
@@ -55,14 +55,12 @@ def filters_problem(filters: Sequence[RouteFilter], *, prefix_only: bool, of_bac
     if "RequestRedirect" in types and "URLRewrite" in types:
         return "The filters RequestRedirect and URLRewrite exclude each other: remove one of them."
     for each in filters:
-        if (problem := _problem(each, prefix_only=prefix_only, of_backend=of_backend)) is not None:
+        if (problem := _problem(each, prefix_only=prefix_only)) is not None:
             return problem
     return None
 
 
-def _problem(item: RouteFilter, *, prefix_only: bool, of_backend: bool) -> str | None:
-    if of_backend and item.type not in {"RequestHeaderModifier", "ResponseHeaderModifier"}:
-        return f"The filter {item.type!r} of a backend is not supported: give it to the rule."
+def _problem(item: RouteFilter, *, prefix_only: bool) -> str | None:
     if (judge := _JUDGES.get(item.type)) is None:
         return f"The filter {item.type!r} is not known: correct or remove it."
     return judge(item, prefix_only)

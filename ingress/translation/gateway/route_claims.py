@@ -16,9 +16,9 @@ from balancer.model.gates import GateRule, in_phases
 from balancer.model.hooks import HookRule
 from balancer.model.mirroring import MIRRORS_MOST
 from balancer.model.policies import Affinity, RoutePolicy
-from balancer.model.routes import Branch, Owner, PathKind, ServiceName
+from balancer.model.routes import Branch, BranchFilters, Owner, PathKind, ServiceName
 from ingress.objects.gateway_references import ServiceBackend
-from ingress.objects.gateway_routes import GrpcRoute, GrpcRule, HttpRoute, HttpRule, RouteBackend
+from ingress.objects.gateway_routes import GrpcRoute, GrpcRule, HttpRoute, HttpRule, RouteBackend, RouteFilter
 from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.settings.table.option import Overrides
@@ -28,7 +28,6 @@ from ingress.translation.gateway.annotations import RouteSettings
 from ingress.translation.gateway.auth_services import auth_rule
 from ingress.translation.gateway.cors import cors_fields, cors_gates
 from ingress.translation.gateway.edits import request_edits, response_rules
-from ingress.translation.gateway.filters import filters_problem
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort, plain
 from ingress.translation.gateway.sessions import session_affinity
@@ -37,6 +36,7 @@ from ingress.translation.gateway.times import timed
 from ingress.translation.gateway.zone_policies import BranchZones
 
 _Rule = HttpRule | GrpcRule
+_Filters = tuple[RouteFilter, ...]
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -56,8 +56,8 @@ class _AskedRule(NamedTuple):
 
     read: ReadRoute
     rule: _Rule
+    number: int
     owner: Owner
-    hooks: tuple[HookRule, ...]
     zones_of: ZonesOf
 
 
@@ -90,7 +90,7 @@ class RouteClaims:
         rules: tuple[_Rule, ...] = route.spec.rules
         frame = self._frame(owner, said)
         for number, rule in enumerate(rules):
-            asked = _AskedRule(read, rule, owner, read.extensions.hooks.get(number, ()), zones_of or _as_said)
+            asked = _AskedRule(read, rule, number, owner, zones_of or _as_said)
             for place in read.places[number]:
                 bare = msgspec.structs.replace(
                     frame, path=place.path, kind=place.kind, conditions=place.conditions, expression=place.expression
@@ -122,25 +122,24 @@ class RouteClaims:
         """`bare` with what its rule says."""
         filters = asked.rule.filters
         prefix = bare.path if bare.kind is PathKind.PREFIX else ""
-        redirect = redirect_of(filters, prefix)
         rewriting, host = rewriting_of(filters, prefix)
-        own = (*cors_gates(filters), *((redirect,) if redirect is not None else ()), *asked.hooks)
+        own = _gates(filters, prefix, asked.read.extensions.hooks.get(asked.number, ()))
         return msgspec.structs.replace(
             bare,
-            branches=self._branches(asked, overrides),
+            branches=self._branches(asked, prefix, overrides),
             policy=timed(msgspec.structs.replace(bare.policy, host=host), asked.rule),
             gates=in_phases((*bare.gates, *own)),
             rewriting=rewriting,
-            mirrors=self._mirrors(asked),
-            auths=self._auths(asked),
+            mirrors=self._mirrors(asked, filters),
+            auths=self._auths(asked, filters),
             request_edits=request_edits(filters),
             response_rules=(*response_rules(filters), *cors_fields(filters)),
         )
 
-    def _mirrors(self, asked: _AskedRule) -> tuple[MirrorClaim, ...]:
-        """The mirrors of a rule. One whose Service cannot be asked is left out, and the request is served."""
+    def _mirrors(self, asked: _AskedRule, filters: _Filters) -> tuple[MirrorClaim, ...]:
+        """The mirrors of a rule or backend. One whose Service cannot be asked is left out; the request is served."""
         found: list[MirrorClaim] = []
-        for each in asked.rule.filters:
+        for each in filters:
             if each.type != "RequestMirror" or each.request_mirror is None:
                 continue
             said = each.request_mirror
@@ -149,21 +148,46 @@ class RouteClaims:
                 found.append(MirrorClaim(branch, *share_of(said)))
         return tuple(each for each in found if each.numerator > 0)[:MIRRORS_MOST]
 
-    def _auths(self, asked: _AskedRule) -> tuple[AuthClaim, ...]:
-        """The Services that judge the requests of a rule."""
-        said = (each.external_auth for each in asked.rule.filters if each.type == "ExternalAuth")
+    def _auths(self, asked: _AskedRule, filters: _Filters) -> tuple[AuthClaim, ...]:
+        """The Services that judge the requests of a rule or backend."""
+        said = (each.external_auth for each in filters if each.type == "ExternalAuth")
         return tuple(
             AuthClaim(self._branch(asked, _as_backend(each.backend_ref), Overrides()), auth_rule(each))
             for each in said
             if each is not None
         )
 
-    def _branches(self, asked: _AskedRule, overrides: Overrides) -> tuple[BranchClaim, ...]:
+    def _branches(self, asked: _AskedRule, prefix: str, overrides: Overrides) -> tuple[BranchClaim, ...]:
         """A branch for each backend with a share. Without any, every request gets an error."""
         affinity = session_affinity(asked.rule)
-        shares = (each for each in asked.rule.backend_refs if each.weight > 0)
-        made = (self._branch(asked, each, overrides, affinity=affinity) for each in shares)
+        backends: tuple[RouteBackend, ...] = asked.rule.backend_refs
+        made = (
+            self._filtered(self._branch(asked, each, overrides, affinity=affinity), asked, (place, each), prefix)
+            for place, each in enumerate(backends)
+            if each.weight > 0
+        )
         return tuple(made) or (_nowhere(asked.owner),)
+
+    def _filtered(
+        self, branch: BranchClaim, asked: _AskedRule, placed: tuple[int, RouteBackend], prefix: str
+    ) -> BranchClaim:
+        """The branch with its own filters. One with a filter that cannot be resolved gets no requests."""
+        place, extensions = (asked.number, placed[0]), asked.read.extensions
+        filters = placed[1].filters
+        if not filters or branch.port is None:
+            return branch
+        if place in extensions.backend_problems:
+            return msgspec.structs.replace(branch, port=None)
+        rewriting, host = rewriting_of(filters, prefix)
+        gates = in_phases(_gates(filters, prefix, extensions.backend_hooks.get(place, ())))
+        own = BranchFilters(gates, host, rewriting)
+        rules = (*branch.branch.response_rules, *cors_fields(filters))
+        own_branch = msgspec.structs.replace(
+            branch.branch, response_rules=rules, filters=own if own != BranchFilters() else None
+        )
+        return msgspec.structs.replace(
+            branch, branch=own_branch, mirrors=self._mirrors(asked, filters), auths=self._auths(asked, filters)
+        )
 
     def _branch(
         self, asked: _AskedRule, backend: RouteBackend, overrides: Overrides, *, affinity: Affinity | None = None
@@ -180,8 +204,7 @@ class RouteClaims:
             request_edits=request_edits(backend.filters),
             response_rules=response_rules(backend.filters),
         )
-        is_bad = filters_problem(backend.filters, prefix_only=False, of_backend=True) is not None
-        if not isinstance(port, NamedPort) or is_bad or (port in self._ways and self._ways[port] is None):
+        if not isinstance(port, NamedPort) or (port in self._ways and self._ways[port] is None):
             return BranchClaim(branch, None)
         zones = asked.zones_of(asked.rule.name, port, overrides)
         http2 = True if isinstance(asked.rule, GrpcRule) else None
@@ -193,6 +216,12 @@ class RouteClaims:
             overrides=zones.strong,
             defaults=zones.weak,
         )
+
+
+def _gates(filters: _Filters, prefix: str, hooks: tuple[HookRule, ...]) -> tuple[GateRule, ...]:
+    """The gates of a rule or backend, without those that ask a Service."""
+    redirect = redirect_of(filters, prefix)
+    return (*cors_gates(filters), *((redirect,) if redirect is not None else ()), *hooks)
 
 
 def _as_backend(reference: ServiceBackend) -> RouteBackend:

@@ -87,7 +87,8 @@ class ReadRoute(msgspec.Struct, frozen=True):
     @property
     def unresolved(self) -> Problem | None:
         """The first reference that leads nowhere."""
-        found = (*self.extensions.problems.values(), *self.resolved.values())
+        extensions = self.extensions
+        found = (*extensions.problems.values(), *extensions.backend_problems.values(), *self.resolved.values())
         return next((each for each in found if isinstance(each, Problem)), None)
 
     @property

@@ -15,6 +15,7 @@ from ingress.translation.gateway.durations import duration_seconds
 from ingress.translation.gateway.filters import filters_problem, is_free_name
 
 METHODS: Final = frozenset(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"])
+_HTTP_FILTERS: Final = frozenset(("RequestRedirect", "URLRewrite", "CORS", "ExternalAuth"))
 _TYPES: Final = frozenset(("Exact", "RegularExpression"))
 _NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _GRPC_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*")
@@ -29,7 +30,7 @@ def http_rule_problem(rule: HttpRule) -> str | None:
     prefix_only = all(each.path.type == "PathPrefix" for each in matches)
     if (problem := filters_problem(rule.filters, prefix_only=prefix_only)) is not None:
         return problem
-    return _backends_problem(rule) or _times_problem(rule)
+    return _backends_problem(rule, prefix_only=prefix_only) or _times_problem(rule)
 
 
 def grpc_rule_problem(rule: GrpcRule) -> str | None:
@@ -37,19 +38,23 @@ def grpc_rule_problem(rule: GrpcRule) -> str | None:
     for each in rule.matches:
         if (problem := _grpc_match_problem(each)) is not None:
             return problem
-    if any(each.type in {"RequestRedirect", "URLRewrite", "CORS", "ExternalAuth"} for each in rule.filters):
+    filters = (*rule.filters, *(each for backend in rule.backend_refs for each in backend.filters))
+    if any(each.type in _HTTP_FILTERS for each in filters):
         return "A filter of a GRPCRoute is for HTTPRoutes only: remove it."
-    if any(each.weight < 0 for each in rule.backend_refs):
-        return "A weight is negative: use 0 or more."
-    return filters_problem(rule.filters, prefix_only=False)
+    return filters_problem(rule.filters, prefix_only=False) or _shares_problem(rule, prefix_only=False)
 
 
-def _backends_problem(rule: HttpRule) -> str | None:
+def _backends_problem(rule: HttpRule, *, prefix_only: bool) -> str | None:
     if rule.backend_refs and any(each.type == "RequestRedirect" for each in rule.filters):
         return "A rule with RequestRedirect has backendRefs: remove one of the two."
+    return _shares_problem(rule, prefix_only=prefix_only)
+
+
+def _shares_problem(rule: HttpRule | GrpcRule, *, prefix_only: bool) -> str | None:
     if any(each.weight < 0 for each in rule.backend_refs):
         return "A weight is negative: use 0 or more."
-    return None
+    problems = (filters_problem(each.filters, prefix_only=prefix_only) for each in rule.backend_refs)
+    return next((each for each in problems if each is not None), None)
 
 
 def _times_problem(rule: HttpRule) -> str | None:

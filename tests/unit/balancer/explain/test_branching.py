@@ -9,7 +9,8 @@ from balancer.errors import ErrorKind
 from balancer.explain.branching import branching_of
 from balancer.live import View
 from balancer.matching.served import Served
-from balancer.model.routes import Route
+from balancer.model.redirects import RouteRedirect
+from balancer.model.routes import BranchFilters, Route
 from balancer.model.stand_ins import StandIns
 from tests import builders as build
 from tests.questions import question_of
@@ -60,3 +61,14 @@ def test_the_weights_of_branches_are_told_and_an_invalid_share_answers_for_itsel
         "The weights send 25 % to Service shop/cart, 75 % to Service shop/missing. "
         "The next steps describe Service shop/missing, the most probable."
     ) in told.steps
+
+
+def test_a_branch_with_filters_is_told_before_its_gates() -> None:
+    redirected = build.branch(weight=3, filters=BranchFilters(gates=(RouteRedirect(host="other.test"),)))
+    route = msgspec.structs.replace(build.route(), branches=(redirected, build.branch("shop/next:80")))
+    told = explained(shop(route))
+    assert (told.status, told.location) == (302, "http://other.test/")
+    weights = "The weights send 75 % to Service shop/cart, 25 % to Service shop/next."
+    assert any(str(step).startswith(weights) for step in told.steps)
+    alone = msgspec.structs.replace(build.route(), branches=(redirected,))
+    assert explained(shop(alone)).status == 302

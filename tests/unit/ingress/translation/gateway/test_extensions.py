@@ -54,3 +54,13 @@ def test_what_is_not_known_is_a_problem_of_its_rule(said: dict[str, Any], reason
 
 def test_settings_that_do_not_fit_are_a_problem() -> None:
     assert extensions([extension()], settings="[]").problems[0].reason == "InvalidFilter"
+
+
+def test_filters_of_backends_are_resolved_for_each_backend() -> None:
+    backends = [{"name": "a", "filters": [extension()]}, {"name": "b"}, {"name": "c", "filters": [extension("none")]}]
+    route = read("HTTPRoute", "route", rules=[{}, {"backendRefs": backends}])
+    assert isinstance(route, HttpRoute)
+    found = read_extensions(route.spec.rules, {}, (HOOK,))
+    assert [*found.backend_hooks] == [(1, 0)]
+    assert [(place, each.reason) for place, each in found.backend_problems.items()] == [((1, 2), "InvalidFilter")]
+    assert not found.hooks and not found.problems

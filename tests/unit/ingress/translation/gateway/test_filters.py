@@ -10,9 +10,9 @@ from ingress.translation.gateway.filters import filters_problem
 from tests.unit.ingress.translation.gateway.objects import http_route
 
 
-def problem(*filters: dict[str, Any], prefix_only: bool = True, of_backend: bool = False) -> str:
+def problem(*filters: dict[str, Any], prefix_only: bool = True) -> str:
     rule = http_route(rules=[{"filters": filters}]).spec.rules[0]
-    return filters_problem(rule.filters, prefix_only=prefix_only, of_backend=of_backend) or ""
+    return filters_problem(rule.filters, prefix_only=prefix_only) or ""
 
 
 def modifier(**said: Any) -> dict[str, Any]:
@@ -83,8 +83,3 @@ def test_a_prefix_is_replaced_only_where_there_is_one() -> None:
 def test_what_excludes_each_other() -> None:
     assert "exclude each other" in problem(redirect(scheme="https"), rewrite(hostname="a.test"))
     assert "occurs twice" in problem(modifier(remove=["a"]), modifier(remove=["b"]))
-
-
-def test_a_backend_changes_header_fields_only() -> None:
-    assert problem(modifier(remove=["a"]), of_backend=True) == ""
-    assert "of a backend" in problem(redirect(scheme="https"), of_backend=True)

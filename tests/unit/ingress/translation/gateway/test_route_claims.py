@@ -6,6 +6,7 @@ from typing import Any
 
 from balancer.errors import ErrorKind
 from balancer.model.redirects import RouteRedirect
+from balancer.model.rewriting import PathReplacement
 from balancer.model.routes import ServiceName
 from ingress.objects.kinds import ServicePort, ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
@@ -16,6 +17,7 @@ from ingress.translation.gateway.service_references import NamedPort
 from tests.unit.ingress.cluster import service
 from tests.unit.ingress.translation.gateway.objects import gateway, read, read_all
 
+PREFIX = {"type": "ReplacePrefixMatch", "replacePrefixMatch": "/new"}
 PORT = NamedPort("infra", "web", 80, "http")
 WEB = service("web", ServicePort(80, "http"), namespace="infra")
 
@@ -81,3 +83,26 @@ def test_calls_go_on_over_http2() -> None:
     (found,) = claims({"backendRefs": [backend()]}, kind="GRPCRoute")
     assert found.main.http2 is True
     assert claims({"backendRefs": [backend()]}, kind="TCPRoute") == []
+
+
+def test_filters_of_a_backend_are_those_of_its_branch() -> None:
+    own = [
+        {"type": "URLRewrite", "urlRewrite": {"hostname": "in.test", "path": PREFIX}},
+        {"type": "RequestMirror", "requestMirror": {"backendRef": {"name": "web", "port": 80}}},
+        {"type": "CORS", "cors": {"allowOrigins": ["*"]}},
+    ]
+    matches = [{"path": {"value": "/a"}}, {"path": {"value": "/b"}}]
+    first, second = claims({"matches": matches, "backendRefs": [backend(filters=own), backend()]})
+    filtered, plain = first.branches
+    assert filtered.branch.filters is not None and plain.branch.filters is None
+    assert filtered.branch.filters.host == "in.test"
+    assert filtered.branch.filters.rewriting == PathReplacement("/new", "/a")
+    assert second.branches[0].branch.filters != filtered.branch.filters
+    assert [each.branch.branch.service.name for each in filtered.mirrors] == ["web"]
+    assert len(filtered.branch.filters.gates) == len(filtered.branch.response_rules) == 1
+
+
+def test_a_backend_that_cannot_be_asked_has_no_filters() -> None:
+    redirect = {"type": "RequestRedirect", "requestRedirect": {"scheme": "https"}}
+    (found,) = claims({"backendRefs": [backend("nope", filters=[redirect])]})
+    assert (found.main.port, found.main.branch.filters) == (None, None)

@@ -38,6 +38,7 @@ def test_what_can_be_carried_out() -> None:
         ({"matches": [{"queryParams": [{"name": "a b"}]}]}, "'a b' is no name"),
         ({"filters": [{"type": "Encrypt"}]}, "'Encrypt'"),
         ({"backendRefs": [{"name": "s", "weight": -1}]}, "negative"),
+        ({"backendRefs": [{"name": "s", "filters": [{"type": "Encrypt"}]}]}, "'Encrypt'"),
         ({"timeouts": {"request": "soon"}}, "'soon' is no duration"),
         (
             {
@@ -62,6 +63,7 @@ def test_what_cannot(rule: dict[str, Any], said: str) -> None:
         ({"matches": [{"method": {"type": "RegularExpression", "service": "a", "method": "("}}]}, "expression '('"),
         ({"filters": [{"type": "CORS", "cors": {}}]}, "for HTTPRoutes only"),
         ({"backendRefs": [{"name": "s", "weight": -1}]}, "negative"),
+        ({"backendRefs": [{"name": "s", "filters": [{"type": "CORS", "cors": {}}]}]}, "for HTTPRoutes only"),
     ],
 )
 def test_what_cannot_of_calls(rule: dict[str, Any], said: str) -> None:
