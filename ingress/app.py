@@ -209,6 +209,7 @@ class App:
                 published=self._published,
                 telling=FindingTelling(age_seconds=age_seconds),
                 on_model=self._modes.published,
+                in_use=self._fleet.generation_in_use,
             )
         from ingress.cluster import Cluster
 
@@ -222,6 +223,7 @@ class App:
             on_findings=cluster.findings_changed,
             telling=FindingTelling(cluster.findings_told, age_seconds=age_seconds),
             on_model=self._modes.published,
+            in_use=self._fleet.generation_in_use,
         )
 
     def _resolving(self, source: Source) -> Source:

@@ -21,6 +21,8 @@ cdef class TcpTransports:
     cdef public list _open, unsent
     cdef public bytearray _ready
     cdef public bint is_serving
+    @cython.locals(opened=list, descriptor=int, transport=TcpTransport)
+    cpdef TcpTransport open(self, connection, protocol, Py_ssize_t peeked_most=*)
     cpdef forget(self, int descriptor)
     cpdef watch_room(self, int descriptor)
     cpdef _failed(self, TcpTransport transport, error)
@@ -31,7 +33,7 @@ cdef class TcpTransports:
 cdef class TcpTransport:
     cdef public object _socket, _loop, _protocol
     cdef public int _descriptor
-    cdef public Py_ssize_t _high, _low, _sent, _size
+    cdef public Py_ssize_t _high, _low, _peeked_most, _sent, _size
     cdef public bint _is_at_end, _is_closing, _is_eof_wanted, _is_listed, _is_losing, _is_paused
     cdef public bint _is_reading, _is_room_watched, _reads_on
     cdef public TcpTransports _transports
@@ -43,9 +45,12 @@ cdef class TcpTransport:
     cpdef bint has_unread(self)
     cpdef close(self)
     cpdef abort(self)
+    cpdef set_protocol(self, protocol)
+    cpdef hand_to(self, protocol)
     cpdef serve(self, long events)
     @cython.locals(size=Py_ssize_t, count=Py_ssize_t)
     cpdef read(self)
+    cpdef _peek(self)
     cpdef read_now(self)
     @cython.locals(waiting=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
     cpdef send(self)

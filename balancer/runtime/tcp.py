@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
-from balancer.runtime.reading import MEMORY, ReadsPieces
+from balancer.runtime.reading import MEMORY, Peeks, ReadsPieces
 
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 # After these, a short read does not say that no more has come: the end of the stream, an error, or an urgent byte.
@@ -50,17 +50,18 @@ class TcpTransports:
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
-    def open(self, connection: AnySocket, protocol: ReadsPieces) -> TcpTransport:
+    def open(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int = 0) -> TcpTransport:
         """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone.
 
-        One that was accepted does not block, and has TCP_NODELAY from its listener.
+        One that was accepted does not block, and has TCP_NODELAY from its listener. With `peeked_most`, `Peeks` sees as
+        much of what comes until `TcpTransport.hand_to`; such a connection was accepted.
         """
         if not isinstance(connection, AcceptedSocket):
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _READS)
-        transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
+        transport, opened = TcpTransport(self, self._loop, connection, protocol, peeked_most), self._open
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
@@ -135,6 +136,7 @@ class TcpTransport:
         "_is_room_watched",
         "_loop",
         "_low",
+        "_peeked_most",
         "_protocol",
         "_reads_on",
         "_sent",
@@ -144,17 +146,21 @@ class TcpTransport:
         "_waiting",
     )
 
+    _protocol: Any  # ReadsPieces, or Peeks before `hand_to`
+
     def __init__(
         self,
         transports: TcpTransports,
         loop: asyncio.AbstractEventLoop,
         connection: AnySocket,
-        protocol: ReadsPieces,
+        protocol: ReadsPieces | Peeks,
+        peeked_most: int,
     ) -> None:
         self._transports = transports
         self._loop = loop
         self._socket = connection
         self._protocol = protocol
+        self._peeked_most = peeked_most  # 0: what comes is read
         self._descriptor = connection.fileno()
         self._waiting: list[bytes] = []
         self._sent = 0
@@ -243,6 +249,16 @@ class TcpTransport:
                 return whole(self._socket).getpeername()
         return default
 
+    def set_protocol(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` is told in place of the former one."""
+        self._protocol = protocol
+
+    def hand_to(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` reads, if nothing was taken before. What has come already waits for `read_now`."""
+        self._peeked_most = 0
+        self._protocol = protocol
+        protocol.connection_made(self)  # type: ignore[arg-type]  # as in `open`
+
     # What the epoll calls.
 
     def serve(self, events: int) -> None:
@@ -256,6 +272,9 @@ class TcpTransport:
 
     def read(self) -> None:
         """Hands on what has come: one full piece, or all."""
+        if self._peeked_most:
+            self._peek()
+            return
         while self._is_reading and not self._is_at_end and not self._is_closing:
             protocol = self._protocol
             piece = protocol.get_buffer(-1)
@@ -276,6 +295,12 @@ class TcpTransport:
                 return
             elif count != _INTERRUPTED:
                 self._fail(-count)
+
+    def _peek(self) -> None:
+        if not self._is_closing:
+            protocol = self._protocol
+            ahead = calls.peek(self._socket, MEMORY, self._peeked_most)  # type: ignore[arg-type]  # an accepted one
+            protocol.peeked(ahead, self._reads_on)
 
     def read_now(self) -> None:
         """Reads what is known to have come, without waiting for an event."""

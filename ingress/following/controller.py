@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,7 +22,8 @@ from balancer.runtime.turns import TURN_SECONDS, in_turns
 from ingress.findings import Finding
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
-from ingress.following.publishing import Published
+from ingress.following.namespace_turns import NamespaceTurns
+from ingress.following.publishing import Published, log_publication
 from ingress.objects.kinds import OPTIONAL_KINDS
 from ingress.settings.context import TranslationContext
 from ingress.settings.hooks import RegisteredHook
@@ -32,9 +34,11 @@ from ingress.translation.assembly import Memories, Translation, translate, with_
 
 _LOG = logging.getLogger(__name__)
 
-# After a whole translation the traffic gets as much time as the translation took. Endless changes in a large cluster
-# then use half a core, and a small cluster does not notice.
-_REST_SECONDS_MAX = 5.0
+# After a whole translation the traffic gets as much time as the translation took, and where Secrets go on in the next
+# one, up to the longer time. Endless changes in a large cluster then use half a core, and a small cluster does not
+# notice. Who changes much rests longer (`namespace_turns`).
+_REST_SECONDS_MAX = 0.25
+_REST_SECONDS_MAX_PARTIAL = 5.0
 # A wall clock may be set. What it decides is looked at so often.
 _CLOCK_SECONDS = 30.0
 
@@ -79,6 +83,7 @@ class Controller:
         "_held",
         "_held_at",
         "_holdoff",
+        "_in_use",
         "_judged_most",
         "_last",
         "_may_apply",
@@ -92,6 +97,7 @@ class Controller:
         "_source",
         "_stale",
         "_telling",
+        "_turns",
         "_wanted",
         "inventory",
     )
@@ -107,9 +113,11 @@ class Controller:
         on_model: Callable[[RoutingModel], None] = lambda _: None,
         patience: ModelPatience = _PATIENCE,
         judged_most: int = _JUDGED_MOST,
+        in_use: Callable[[], float] = lambda: math.inf,
     ) -> None:
         """`on_findings` gets all findings after each translation, `on_model` each model that is served. `telling` says
-        what lasts. After the first model a translation judges `judged_most` changed Secrets.
+        what lasts. After the first model a translation judges `judged_most` changed Secrets. `in_use` says which
+        generation all workers serve.
         """
         self._telling = telling or FindingTelling()
         self._on_model = on_model
@@ -122,6 +130,8 @@ class Controller:
         self._published = published
         self.inventory = Inventory()
         self._holdoff = Holdoff()
+        self._in_use = in_use
+        self._turns = NamespaceTurns()
         self._memories = Memories()
         self._last: Translation | None = None
         self._wanted = Wanted()  # by the last translation, also if a later one has failed
@@ -148,12 +158,15 @@ class Controller:
         try:
             while not following.done():
                 await self._until_news_or_due()
+                self._let_in()
                 if self._is_due():
                     await self._translate()
                     if self._has_come:  # The event came during the translation and may be what the model waits for.
                         continue
                 self._release_if_answered()
             following.result()
+            for event in self._turns.take_all():
+                self._put(event, time.monotonic())
             if self._holdoff.due_at() is not None and self.inventory.complete:
                 await self._translate()
             self._release()
@@ -206,9 +219,22 @@ class Controller:
         await self._events.aclose()
 
     def _apply(self, event: Event) -> None:
-        may_be_lone = self.inventory.is_newer_version(event)
+        now, is_newer = time.monotonic(), self.inventory.is_newer_version(event)
+        if self._published.publication is None or not self._turns.keep(event, now, is_newer=is_newer):
+            self._put(event, now, may_be_lone=is_newer)
+
+    def _put(self, event: Event, came_at: float, *, may_be_lone: bool = False) -> None:
         if self.inventory.apply(event):
-            self._holdoff.touch(time.monotonic(), may_be_lone=may_be_lone)
+            self._turns.brought(event)
+            self._holdoff.touch(came_at, may_be_lone=may_be_lone)
+
+    def _let_in(self) -> None:
+        """Takes the changes that have waited for their turn."""
+        now, publication = time.monotonic(), self._published.publication
+        generation = publication.generation if publication is not None and self._held is None else math.inf
+        self._turns.see(now, is_in_use=self._in_use() >= generation)
+        for event, came_at in self._turns.take(now):
+            self._put(event, came_at)
 
     def _begin_burst(self) -> None:
         """Restarts the first burst, because workers take a second to start between `start` and `run`."""
@@ -249,7 +275,8 @@ class Controller:
         if not self.inventory.has_changed_beyond_slices(self._last.services):
             return self._holdoff.due_at(limit_seconds=ENDPOINTS_LIMIT_SECONDS)
         due_at = self._holdoff.due_at()
-        return None if due_at is None else max(due_at, self._rest_until)
+        everybody = self._turns.rest_of_everybody(time.monotonic())
+        return None if due_at is None else max(due_at, self._rest_until, everybody)
 
     def _optional_until(self) -> float:
         """Until when the first model waits for kinds of Gateway API. A replica that is ready without them would take
@@ -266,7 +293,9 @@ class Controller:
         return self._held_at + (patience.seconds if self._published.publication else patience.first_seconds)
 
     def _seconds_until_due(self) -> float | None:
-        times = [at for at in (self._due_at(), self._patience_ends_at() if self._held else None) if at is not None]
+        patience_ends_at = self._patience_ends_at() if self._held else None
+        given = (self._due_at(), patience_ends_at, self._turns.due_at(time.monotonic()))
+        times = [at for at in given if at is not None]
         waits = [max(0.0, at - time.monotonic()) for at in times]
         if (ending := self._seconds_until_end()) is not None:
             waits.append(min(ending, _CLOCK_SECONDS))
@@ -289,9 +318,10 @@ class Controller:
     async def _translate_now(self) -> None:
         self._holdoff.reset()
         changes, started = self.inventory.take_changes(), time.perf_counter()
+        brought = self._turns.begin()
         is_stale = self._stale
         self._stale = False
-        is_whole = is_stale or self._last is None or self._last.is_partial or _takes_all(changes, self._last.services)
+        is_whole = is_stale or self._last is None or self._last.is_partial or changes.take_all(self._last.services)
         is_whole = is_whole or self._seconds_until_end() == 0.0
         try:
             translation = await self._translation(changes, last=None if is_whole else self._last)
@@ -300,7 +330,10 @@ class Controller:
             self._last = None
             return
         seconds = time.perf_counter() - started
-        self._rest_until = time.monotonic() + min(seconds, _REST_SECONDS_MAX)
+        most = _REST_SECONDS_MAX_PARTIAL if translation.is_partial else _REST_SECONDS_MAX
+        self._rest_until = time.monotonic() + min(seconds, most)
+        if brought:
+            self._turns.translated(brought, time.monotonic(), seconds)
         self._last = translation
         self._wanted = translation.wanted
         if self._held is None:
@@ -342,26 +375,10 @@ class Controller:
         if changed:
             self._on_model(held.translation.model)
             give_way()
-            _log_publication(held)
+            log_publication(
+                held.translation.model, held.seconds, level=logging.INFO if held.is_whole else logging.DEBUG
+            )
         findings = self._published.findings
         if held.is_whole or findings is not before:  # there may be many findings to compare
             self._telling.follow(findings)
             self._on_findings(findings)
-
-
-def _takes_all(changes: Changes, services: frozenset[tuple[str, str]]) -> bool:
-    """Whether changes of endpoints do not suffice. `services` are those that the last translation looked for."""
-    return changes.beyond or not services.isdisjoint(changes.services)
-
-
-def _log_publication(held: _Held) -> None:
-    """Logs a publication, but not one of endpoints alone, which may come five times a second without end."""
-    model = held.translation.model
-    _LOG.log(
-        logging.INFO if held.is_whole else logging.DEBUG,
-        "published %d hosts, %d backends, own zone %s, in %.0f ms",
-        len(model.hosts),
-        len(model.backends),
-        model.own_zone.zone or "unknown",
-        held.seconds * 1000,
-    )

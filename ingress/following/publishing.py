@@ -6,6 +6,7 @@ second.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +28,8 @@ from ingress.findings import Finding, with_changes
 from ingress.translation.assembly import Translation
 from ingress.translation.gateway.own_ports import Exposure
 from ingress.translation.gateway.standings import ObjectStanding
+
+_LOG = logging.getLogger(__name__)
 
 _Place = tuple[str, str, str, str]
 _Service = tuple[str, str]
@@ -160,6 +163,13 @@ class Published:
             self._snapshot = _with_model(self._snapshot, self._counted, publication.model)
             self._counted = publication.model
         return self._snapshot
+
+
+def log_publication(model: RoutingModel, seconds: float, *, level: int) -> None:
+    """Logs a publication that was translated in `seconds`. Those of endpoints alone may come five times a second."""
+    zone = model.own_zone.zone or "unknown"
+    counts = len(model.hosts), len(model.backends)
+    _LOG.log(level, "published %d hosts, %d backends, own zone %s, in %.0f ms", *counts, zone, seconds * 1000)
 
 
 def with_report(snapshot: Snapshot, report: FleetReport) -> Snapshot:

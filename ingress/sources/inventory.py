@@ -56,6 +56,10 @@ class Changes(msgspec.Struct, frozen=True):
     services: frozenset[tuple[str, str]] = frozenset()
     beyond: bool = False
 
+    def take_all(self, services: frozenset[tuple[str, str]]) -> bool:
+        """Whether changes of endpoints do not suffice. `services` are those that the last translation looked for."""
+        return self.beyond or not services.isdisjoint(self.services)
+
 
 class Inventory:
     """Every known object by kind, namespace and name. `stamps` says when each changed last."""

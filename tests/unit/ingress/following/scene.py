@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+import math
+from collections.abc import AsyncGenerator, Callable
 
 import trustme
 
@@ -33,6 +34,7 @@ class Scene:
         patience: ModelPatience = ModelPatience(),  # noqa: B008 (immutable)
         judged_most: int = 256,
         context: TranslationContext = TranslationContext(),  # noqa: B008 (immutable)
+        in_use: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self.served: list[Publication] = []
         self.wanted: list[Wanted] = []
@@ -49,6 +51,7 @@ class Scene:
             on_findings=self.told.append,
             patience=patience,
             judged_most=judged_most,
+            in_use=in_use,
         )
 
     def tell(self, event: Event | Exception | None) -> None:

@@ -19,7 +19,7 @@ from tests.unit.ingress.cluster import (
     rule,
     tls_secret,
 )
-from tests.unit.ingress.following.scene import Scene, lists, start_and_run
+from tests.unit.ingress.following.scene import Scene, hosts, lists, start_and_run
 
 
 def _pair(host: str) -> tuple[bytes, bytes]:
@@ -60,6 +60,26 @@ async def test_a_new_key_of_a_modest_namespace_waits_for_no_thousand_of_another(
     assert first.count(renewed[0]) <= 4
     assert shown()[-1] == [renewed[0]] * 20 + [own[0]]
     assert all(len(chains) == 21 for chains in shown())
+
+
+async def test_a_modest_namespace_is_served_while_workers_take_the_change_of_a_greedy_one() -> None:
+    """The source ends before the workers serve the first change: what waits then comes all the same."""
+    many = [rule(f"{number}.greedy.test") for number in range(2000)]
+    scene = Scene(
+        *lists(ingress("web", *many, namespace="greedy"), ingress("web", rule("m.test"), namespace="modest")),
+        in_use=lambda: 0,
+    )
+    running = asyncio.create_task(start_and_run(scene))
+    await until(lambda: len(scene.served) == 1)
+    scene.tell(Upserted(ingress("web", *many, rule("a.greedy.test"), namespace="greedy")))
+    await until(lambda: "a.greedy.test" in hosts(scene.served[-1]))
+    scene.tell(Upserted(ingress("web", *many, rule("b.greedy.test"), namespace="greedy")))
+    scene.tell(Upserted(ingress("web", rule("n.test"), namespace="modest")))
+    await until(lambda: "n.test" in hosts(scene.served[-1]))
+    assert "b.greedy.test" not in hosts(scene.served[-1])
+    scene.tell(None)
+    await running
+    assert {"b.greedy.test", "n.test"} <= {*hosts(scene.served[-1])}
 
 
 @pytest.mark.large
