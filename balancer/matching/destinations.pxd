@@ -6,6 +6,10 @@ cdef class PathCount:
     cdef public Py_ssize_t slot
 
 
+cdef class DestinationNote:
+    cdef public str names, port
+
+
 cdef class Destination:
     cdef public object backend, branch, hash_text, names, request_editor, stickiness, zone_policy
     cdef public bint is_bounded, is_edited, is_held
@@ -15,3 +19,4 @@ cdef class Destination:
     cdef public Py_ssize_t subset
     cdef public str tenant
     cdef public PathCount count
+    cdef public DestinationNote note

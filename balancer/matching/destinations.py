@@ -35,6 +35,18 @@ class PathCount:
         self.slot = -1
 
 
+class DestinationNote:
+    """A cache of what log lines say of the names of a destination, empty before the first line. Matching does not read
+    it. `names` is the part with all but the port, `port` the one with it.
+    """
+
+    __slots__ = ("names", "port")
+
+    def __init__(self) -> None:
+        self.names = ""
+        self.port = ""
+
+
 class Destination:
     """Where requests go: a branch of `route`, all of whose branches have one `count`.
 
@@ -55,6 +67,7 @@ class Destination:
         "is_edited",
         "is_held",
         "names",
+        "note",
         "policy",
         "request_editor",
         "route",
@@ -74,6 +87,7 @@ class Destination:
         self.backend = branch.backend
         self.zone_policy = branch.zone_policy
         self.names = names_of(branch)
+        self.note = DestinationNote()
         self.tenant = route.owner.namespace
         self.stickiness = _stickiness(branch)
         self.hash_text = _hash_text(branch)

@@ -13,6 +13,7 @@ cdef class Recorder:
     cdef public object _table
     cdef double[::1] _values
     cdef public Py_ssize_t _access_log_dropped, _worker_restarts
+    cpdef tuple known(self, tuple labels)
     cpdef grpc(self, str namespace, str ingress, str service, long status)
     cpdef _count(self, definition, tuple labels, double amount=*)
     @cython.locals(requests=Py_ssize_t, responses=Py_ssize_t, duration=Py_ssize_t, decisions=Py_ssize_t)

@@ -97,8 +97,11 @@ class RouteLabels(NamedTuple):
     kind: str
 
 
+Labels = tuple[str, str, str, str, str, str, int, str | None, str | None]
+"""What equals `RequestLabels`, and takes less to make."""
+
 _RefusalSlots = tuple[int, int, int, int]
-_LabelSlots = tuple[int, int, int, int, int, int, int, int, int]
+LabelSlots = tuple[int, int, int, int, int, int, int, int, int]
 ExchangeSlots = tuple[int, int, int, int, int, int, int, int, int, int]
 
 
@@ -128,7 +131,7 @@ class Recorder:
     def __init__(self, table: SlotTable) -> None:
         self._table = table
         self._values = table.values
-        self._exchanges: dict[RequestLabels, _LabelSlots] = {}
+        self._exchanges: dict[Labels, LabelSlots] = {}
         self._refusals: dict[RequestLabels, _RefusalSlots] = {}
         self._single: dict[tuple[str, tuple[str, ...]], int] = {}
         self._hook_times: dict[str, int] = {}
@@ -175,6 +178,13 @@ class Recorder:
         values[duration + _bucket_of(seconds)] += 1.0
         values[duration + SUM] += seconds
         return None
+
+    def known(self, labels: Labels) -> LabelSlots | None:
+        """The slots, but for that of the route, in which `exchange` counts requests with these labels.
+
+        None if `request` has counted none of them in slots of their own.
+        """
+        return self._exchanges.get(labels)
 
     def exchange(  # noqa: PLR0917 -- by position, as above
         self,
@@ -309,7 +319,7 @@ class Recorder:
             self._refusals[labels] = slots
         return slots
 
-    def _exchange_slots(self, labels: RequestLabels) -> _LabelSlots:
+    def _exchange_slots(self, labels: RequestLabels) -> LabelSlots:
         labels = _bounded(labels)
         if (known := self._exchanges.get(labels)) is not None:
             return known

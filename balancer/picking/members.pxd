@@ -14,7 +14,7 @@ cdef class Member:
 cdef class PickNote:
     cdef public object destination
     cdef public long status
-    cdef public str from_zone, names, rest
+    cdef public str from_zone, names, rest, way
     cdef public tuple slots
 
 

@@ -73,9 +73,13 @@ Slots = tuple[int, int, int, int, int, int, int, int, int, int]
 
 
 class PickNote:
-    """A cache of the metrics for the next request with the same pick. Picking does not read it."""
+    """A cache of metrics and log lines for the next request with the same pick. Picking does not read it.
 
-    __slots__ = ("destination", "from_zone", "names", "rest", "slots", "status")
+    `slots`, `names` and `rest` hold for the last `destination` and `status` alone. `way` is the part of a line that
+    follows from the pick and `from_zone`, so another destination finds it.
+    """
+
+    __slots__ = ("destination", "from_zone", "names", "rest", "slots", "status", "way")
 
     def __init__(self) -> None:
         self.destination: object | None = None
@@ -83,6 +87,7 @@ class PickNote:
         self.from_zone = ""
         self.names = ""
         self.rest = ""
+        self.way = ""
         self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 

@@ -20,7 +20,7 @@ from balancer.matching.destinations import Destination
 from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
 from balancer.model.zones import UNKNOWN_ZONE
-from balancer.picking.members import Foretold
+from balancer.picking.members import Foretold, Pick, PickNote, Slots
 from balancer.proxy import lines
 from balancer.proxy.account import Account
 from balancer.zones.cost import FREE
@@ -114,13 +114,33 @@ class Accounting:
             ):
                 recorder.exchange(note.slots, seconds, taken, sent, received, dollars, blind_dollars)
                 return True
-        self._count_by_name(account, from_zone, seconds, dollars, blind_dollars)
-        return False
+            if taken is not None and account.error is None and self._turn(note, account, pick, from_zone):
+                recorder.exchange(note.slots, seconds, taken, sent, received, dollars, blind_dollars)
+                return True
+        return self._count_by_name(account, from_zone, seconds, dollars, blind_dollars)
+
+    def _turn(self, note: PickNote, account: Account, pick: Pick, from_zone: str) -> bool:
+        """Turns the note of a pick to the destination and status of a request. Whether such requests are known.
+
+        Nothing is kept of the last ones: there may be thousands of destinations for each pick.
+        """
+        to = account.destination
+        if to is None:
+            return False
+        namespace, ingress, service, _ = to.names
+        status = account.status
+        reason, locality, to_zone = pick.reason._value_, pick.locality._value_, pick.to_zone
+        recorder = self.recorder
+        slots = recorder.known((namespace, ingress, service, from_zone, to_zone, locality, status, reason, None))
+        if slots is None:
+            return False
+        _renew(note, to, status, from_zone, (*slots, self._route_slot(to, status)))
+        return True
 
     def _count_by_name(
         self, account: Account, from_zone: str, seconds: float, dollars: float, blind_dollars: float
-    ) -> None:
-        """Counts a request unlike the last one of its pick, and notes with the pick where it was counted."""
+    ) -> bool:
+        """Counts a request of which the like is not known, and notes with the pick where, if it can. Whether it did."""
         to, pick, error = account.destination, account.pick, account.error
         names = lines.names_of(account)
         reason = pick.reason if pick else account.refusal
@@ -135,13 +155,10 @@ class Accounting:
         sent, received, taken = account.request_bytes, account.response_bytes, account.endpoint_seconds
         route = self._route_slot(to, account.status)
         slots = recorder.request(labels, seconds, taken, sent, received, dollars, blind_dollars, route)
-        if pick is not None and error is None and slots is not None:
-            note = pick.note
-            note.destination = to
-            note.status = account.status
-            note.from_zone = from_zone
-            note.slots = slots
-            note.names = ""
+        if pick is None or error is not None or slots is None:
+            return False
+        _renew(pick.note, to, account.status, from_zone, slots)
+        return True
 
     def _route_slot(self, to: Destination | None, status: int) -> int:
         """Where a request to a destination counts for its path; -1 without one."""
@@ -164,6 +181,16 @@ class Accounting:
         recorder = self.recorder
         reason, locality = foretold.reason.value, foretold.locality.value
         recorder.dry_run(names.namespace, names.service, reason, locality, dollars=dollars)
+
+
+def _renew(note: PickNote, to: Destination | None, status: int, from_zone: str, slots: Slots) -> None:
+    if note.from_zone != from_zone:
+        note.way = ""
+    note.destination = to
+    note.status = status
+    note.from_zone = from_zone
+    note.slots = slots
+    note.names = ""
 
 
 def _line(format: LineFormat, request: RequestHead | None, origin: Origin, record: AccessRecord) -> bytes:

@@ -40,7 +40,7 @@ cdef class Attempts(ExchangeOwner):
     cdef bint _may_repeat_body(self) except -1
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)
     cdef _attempt(self, Pick pick, double now)
-    cdef _exchange(self, EndpointStream endpoint)
+    cdef _hold_client(self)
     @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double, until=double, seconds=double)
     cdef _attempted(self, error, double now, double answered_at)
     cdef _end_forwarding(self, error)

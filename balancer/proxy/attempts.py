@@ -159,11 +159,17 @@ class Attempts(ExchangeOwner):
         pool = self._forwarder.pools.of(member, self._handshake, self._http2)
         stream = pool.lease(method != b"GET" and method not in REPEATABLE)  # most are GET, and a set costs a hash
         if stream is None:
-            self._connect()
-        elif self._destination.is_held:
-            self._exchange(stream)
-        else:
-            Exchange(context, self, stream).begin()  # as `_exchange` does, without a call for each request
+            return self._connect()
+        if self._destination.is_held:
+            self._hold_client()
+        Exchange(context, self, stream).begin()
+
+    def _hold_client(self) -> None:
+        """The answer tells the client's next request where this one went."""
+        context = self._context
+        request, secure = context.outgoing.request, context.stream.secure
+        cookies = succession.cookies(self._picker, self._destination, request, secure=secure)
+        context.editors = self._route_editors + cookies
 
     def _connect(self) -> None:
         """Begins to make a connection. Goes on when there is one, or elsewhere if that takes long."""
@@ -177,7 +183,9 @@ class Attempts(ExchangeOwner):
     # How the wait for a new connection ends (`awaiting.Connected`).
 
     def connected(self, endpoint: EndpointStream) -> None:
-        self._exchange(endpoint)
+        if self._destination.is_held:
+            self._hold_client()
+        Exchange(self._context, self, endpoint).begin()
 
     def not_connected(self, kind: ErrorKind) -> None:
         now = time.perf_counter()
@@ -198,14 +206,6 @@ class Attempts(ExchangeOwner):
             self._end_retry()
         self._retry(following, error, now)
         return True
-
-    def _exchange(self, endpoint: EndpointStream) -> None:
-        context = self._context
-        if self._destination.is_held:
-            request, secure = context.outgoing.request, context.stream.secure
-            cookies = succession.cookies(self._picker, self._destination, request, secure=secure)
-            context.editors = self._route_editors + cookies
-        Exchange(context, self, endpoint).begin()
 
     # What an exchange calls.
 

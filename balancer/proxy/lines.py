@@ -1,7 +1,7 @@
 """Makes the record of a request for the access log, and the JSON line of an ordinary request.
 
 Names all fields that are logged, so that no secret (Authorization, Cookie) can slip in. Most of a line is the same for
-many requests: what follows from the fields is kept with them, and what follows from the pick with the pick.
+many requests: what follows from the fields, from the destination and from the pick is kept with these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from balancer.http.memos import Memo
 from balancer.http.messages import HTTP_1_1, LOGGED_FIELDS, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii, repeating
-from balancer.matching.destinations import DestinationNames
+from balancer.matching.destinations import Destination, DestinationNames, DestinationNote
 from balancer.model.zones import UNKNOWN_ZONE
 from balancer.picking.members import PickNote
 from balancer.proxy.account import NOBODY, Account
@@ -112,7 +112,7 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     endpoint_micros = int((account.endpoint_seconds or 0.0) * 1e6 + 0.5)
     if micros >= _SECOND or endpoint_micros >= _SECOND or account.endpoint_status != note.status:
         return b""
-    if not note.names:
+    if not note.names and not _compose(note, account.destination):
         return _first_line(json, account, seconds)
     known, head_bytes = request.repeated.logged, request.head_bytes
     noted = known if isinstance(known, Noted) else noted_of(request)
@@ -136,24 +136,39 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
     return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
 
 
+def _compose(note: PickNote, to: Destination | None) -> bool:
+    """Puts together what follows from a pick, a destination and a status. Whether pick and destination had lines."""
+    if to is None:
+        return False
+    named = to.note
+    if not named.names or not note.way:
+        return False
+    note.names = named.names + note.way
+    note.rest = f'","endpoint_status":{note.status}{named.port}'
+    return True
+
+
 def _first_line(json: JsonLine, account: Account, seconds: float) -> bytes:
-    """The line of the record. Keeps what further requests with the same pick have in their lines."""
-    request, pick = account.request, account.pick
-    assert request is not None
+    """The line of the record. Keeps what further requests with the same pick or destination have in their lines."""
+    pick, to = account.pick, account.destination
     assert pick is not None
     line = json(record_of(account, pick.note.from_zone, seconds))
-    if len(line) <= FIELD_CHARACTERS_MAX:
-        _keep_parts(line.decode("ascii"), pick.note)
+    if to is not None and len(line) <= FIELD_CHARACTERS_MAX:
+        _keep_parts(line.decode("ascii"), pick.note, to.note)
     return line
 
 
-def _keep_parts(line: str, note: PickNote) -> None:
-    """Cuts what follows from the pick out of `line`. No value has a quote that is not escaped, as keys have."""
+def _keep_parts(line: str, note: PickNote, named: DestinationNote) -> None:
+    """Cuts what follows from pick and destination out of `line`. No value has a quote that is not escaped, as keys
+    have.
+    """
     names = line.index(',"namespace":')
-    request_id = _after(line, ',"request_id":"', names)
-    rest = line.index('","endpoint_status":', request_id)
-    note.names = line[names:request_id]
-    note.rest = line[rest : _after(line, ',"head_bytes":', rest)]
+    way = line.index(',"endpoints":', names)
+    request_id = _after(line, ',"request_id":"', way)
+    port = _after(line, f'","endpoint_status":{note.status}', request_id)
+    named.names = line[names:way]
+    named.port = line[port : _after(line, ',"head_bytes":', port)]
+    note.way = line[way:request_id]
 
 
 def _after(line: str, key: str, start: int) -> int:

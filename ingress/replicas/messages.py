@@ -27,10 +27,11 @@ _Name = Annotated[str, Meta(min_length=1, max_length=512)]
 
 
 class MessageRefusal(Enum):
-    """Why a message was refused, or (the last three) a connection. No part of a refused message counts."""
+    """Why a message was refused, or (the last four) a connection. No part of a refused message counts."""
 
     TOO_LONG = "too_long"
     TOO_MANY = "too_many"
+    TOO_MUCH = "too_much"
     MALFORMED = "malformed"
     REPLAYED = "replayed"
     FALLING = "falling"
@@ -41,6 +42,7 @@ class MessageRefusal(Enum):
     EXPIRED = "expired"
     STRANGER = "stranger"
     NOISE = "noise"
+    TOO_OFTEN = "too_often"
 
 
 class MessageRefused(Exception):

@@ -26,6 +26,10 @@ WITH_MORE = {
     ("balancer.http2.client_stream", "Http2RequestStream"): _REQUEST,
     ("balancer.http2.endpoint", "Http2EndpointConnection"): _CONNECTION,
     ("balancer.live", "View"): "what requests take once, worked out at the swap: a look-up less for each of them",
+    (
+        "balancer.matching.destinations",
+        "Destination",
+    ): "what requests need of their branch, worked out at the swap: a look-up less for each of them",
     ("balancer.picking.backend", "BackendRuntime"): "what a pick needs of its backend, without a step more",
     ("balancer.proxy.account", "Account"): _REQUEST,
     ("balancer.relays.relay", "Relay"): _CONNECTION,

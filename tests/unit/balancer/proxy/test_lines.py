@@ -65,11 +65,12 @@ def ordinary(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
     assert account.pick is not None
     note = account.pick.note
     note.from_zone, note.status = "zone-a", account.status
-    note.names = ""
+    note.way, note.names = "", ""
     first = fields_of(ordinary_line(JsonLine(), account, seconds))
-    from_parts = fields_of(ordinary_line(JsonLine(), account, seconds))
-    assert first == from_parts
-    return from_parts
+    composed = fields_of(ordinary_line(JsonLine(), account, seconds))
+    noted = fields_of(ordinary_line(JsonLine(), account, seconds))
+    assert first == composed == noted
+    return noted
 
 
 def recorded(account: Account, seconds: float = 0.5) -> list[tuple[str, Any]]:
