@@ -81,7 +81,8 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   Of one request at most four Services get copies, two of them at once.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
-  youngest are not accepted. One route may have 8,192 hostnames on its listeners.
+  youngest are not accepted. One route may have 8,192 hostnames on its listeners, and all
+  together 500,000, which namespaces share; younger routes of a namespace that has used up its share are not accepted.
 * `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what
   the operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
 * Calls of gRPC that come in HTTP/2 go on in HTTP/2 on an HTTPRoute, too.
