@@ -19,13 +19,14 @@ from typing import Any, TypeVar
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
-from balancer.runtime.reading import MEMORY, ReadsPieces
+from balancer.runtime.reading import MEMORY, Peeks, ReadsPieces
 
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 # After these, a short read does not say that no more has come: the end of the stream, an error, or an urgent byte.
 _ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
 _READABLE = select.EPOLLIN | _ENDS
 _WRITABLE = select.EPOLLOUT
+_INCOMING = select.EPOLLIN  # nearly every event is this alone
 _READS = _READABLE | select.EPOLLET
 _ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
@@ -38,28 +39,29 @@ _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 class TcpTransports:
     """Makes the transports of one event loop, and serves those whose sockets are ready."""
 
-    __slots__ = ("_epoll", "_loop", "_open", "_ready", "_unsent", "is_serving")
+    __slots__ = ("_epoll", "_loop", "_open", "_ready", "is_serving", "unsent")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
-        self._unsent: list[TcpTransport] = []
+        self.unsent: list[TcpTransport] = []  # these send when all sockets that are ready have been served
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
-    def open(self, connection: AnySocket, protocol: ReadsPieces) -> TcpTransport:
+    def open(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int = 0) -> TcpTransport:
         """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone.
 
-        One that was accepted does not block, and has TCP_NODELAY from its listener.
+        One that was accepted does not block, and has TCP_NODELAY from its listener. With `peeked_most`, `Peeks` sees as
+        much of what comes until `TcpTransport.hand_to`; such a connection was accepted.
         """
         if not isinstance(connection, AcceptedSocket):
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _READS)
-        transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
+        transport, opened = TcpTransport(self, self._loop, connection, protocol, peeked_most), self._open
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
@@ -86,23 +88,23 @@ class TcpTransports:
         """From now on its transport hears when there is room to write again, also if there is by now."""
         self._epoll.modify(descriptor, _ALL)
 
-    def send_soon(self, transport: TcpTransport) -> None:
-        """Sends what `transport` has when all sockets that are ready have been served."""
-        self._unsent.append(transport)
-
     def _serve(self) -> None:
         self.is_serving = True
         transports, ready = self._open, self._ready
         for number in range(calls.ready(self._epoll, ready, _EVENTS_A_TURN)):
-            transport = transports[calls.descriptor_at(ready, number)]
+            descriptor, events = calls.event_at(ready, number)
+            transport = transports[descriptor]
             if transport is not None:
                 try:
-                    transport.serve(calls.events_at(ready, number))
+                    if events == _INCOMING:
+                        transport.read()
+                    else:
+                        transport.serve(events)
                 except Exception as error:
                     self._failed(transport, error)
         self.is_serving = False
-        unsent = self._unsent
-        self._unsent = []
+        unsent = self.unsent
+        self.unsent = []
         for transport in unsent:
             try:
                 transport.send()
@@ -134,6 +136,7 @@ class TcpTransport:
         "_is_room_watched",
         "_loop",
         "_low",
+        "_peeked_most",
         "_protocol",
         "_reads_on",
         "_sent",
@@ -143,17 +146,21 @@ class TcpTransport:
         "_waiting",
     )
 
+    _protocol: Any  # ReadsPieces, or Peeks before `hand_to`
+
     def __init__(
         self,
         transports: TcpTransports,
         loop: asyncio.AbstractEventLoop,
         connection: AnySocket,
-        protocol: ReadsPieces,
+        protocol: ReadsPieces | Peeks,
+        peeked_most: int,
     ) -> None:
         self._transports = transports
         self._loop = loop
         self._socket = connection
         self._protocol = protocol
+        self._peeked_most = peeked_most  # 0: what comes is read
         self._descriptor = connection.fileno()
         self._waiting: list[bytes] = []
         self._sent = 0
@@ -176,14 +183,15 @@ class TcpTransport:
         """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
         if self._is_closing or not data:
             return
-        self._waiting.append(data)
+        waiting, transports = self._waiting, self._transports
+        waiting.append(data)
         self._size += len(data)
-        transports = self._transports
         if not transports.is_serving or self._size > _JOINED_BYTES:
             self.send()
         elif not self._is_listed:
             self._is_listed = True
-            transports.send_soon(self)
+            unsent = transports.unsent
+            unsent.append(self)
 
     def write_eof(self) -> None:
         """Ends the stream to the peer behind what was written."""
@@ -241,6 +249,16 @@ class TcpTransport:
                 return whole(self._socket).getpeername()
         return default
 
+    def set_protocol(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` is told in place of the former one."""
+        self._protocol = protocol
+
+    def hand_to(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` reads, if nothing was taken before. What has come already waits for `read_now`."""
+        self._peeked_most = 0
+        self._protocol = protocol
+        protocol.connection_made(self)  # type: ignore[arg-type]  # as in `open`
+
     # What the epoll calls.
 
     def serve(self, events: int) -> None:
@@ -254,10 +272,14 @@ class TcpTransport:
 
     def read(self) -> None:
         """Hands on what has come: one full piece, or all."""
+        if self._peeked_most:
+            self._peek()
+            return
         while self._is_reading and not self._is_at_end and not self._is_closing:
             protocol = self._protocol
-            size = len(protocol.get_buffer(-1))
-            count = calls.receive(self._descriptor, MEMORY, size)
+            piece = protocol.get_buffer(-1)
+            size = len(piece)
+            count = calls.receive(self._descriptor, MEMORY, piece, size)
             if count > 0:
                 protocol.buffer_updated(count)
                 if count == size:
@@ -274,6 +296,12 @@ class TcpTransport:
             elif count != _INTERRUPTED:
                 self._fail(-count)
 
+    def _peek(self) -> None:
+        if not self._is_closing:
+            protocol = self._protocol
+            ahead = calls.peek(self._socket, MEMORY, self._peeked_most)  # type: ignore[arg-type]  # an accepted one
+            protocol.peeked(ahead, self._reads_on)
+
     def read_now(self) -> None:
         """Reads what is known to have come, without waiting for an event."""
         try:
@@ -285,30 +313,35 @@ class TcpTransport:
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
         self._is_listed = False
-        if self._is_losing:
-            return
         waiting = self._waiting
+        if not waiting:
+            return
         while waiting:
             if len(waiting) > 1 and self._size <= _JOINED_BYTES:
                 waiting[:] = [b"".join(waiting)]
             data, start = waiting[0], self._sent
             count = calls.send(self._descriptor, data, start)
-            if count == len(data) - start:
+            if count == self._size:  # as nearly always, this was all
                 self._sent = 0
-                self._size -= count
+                self._size = 0
                 del waiting[0]
             elif count >= 0:
-                self._sent = start + count
                 self._size -= count
-                self._watch_room()
-                break
+                self._sent = start + count
+                if self._sent == len(data):
+                    self._sent = 0
+                    del waiting[0]
+                else:
+                    self._watch_room()
+                    break
             elif count == _AGAIN:
                 self._watch_room()
                 break
             elif count != _INTERRUPTED:
                 self._fail(-count)
                 return
-        self._tell()
+        if waiting or self._is_paused or self._is_closing or self._is_eof_wanted:
+            self._tell()
 
     def _watch_room(self) -> None:
         if not self._is_room_watched:
