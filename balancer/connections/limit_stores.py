@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Final
 
 from balancer.matching.gates.verdicts import Waiting
+from balancer.runtime.shares import FairShares
 from balancer.sharing.rates import Schedule
 
 _LOG = logging.getLogger(__name__)
@@ -23,7 +24,9 @@ ASK_SECONDS: Final = 0.05
 
 _REST_SECONDS: Final = 1.0
 _CONNECTIONS_MOST: Final = 16
-_ASKED_MOST: Final = 1024  # at one time; who comes beyond that is judged by the replica
+# At one time, divided among namespaces; who comes beyond is judged by the replica. A worker asks for so many in the
+# time that an answer may take, so a flood at one limit is no reason to believe that the store is away.
+_ASKED_MOST: Final = 256
 _NS_IN_US: Final = 1000
 
 # The generic cell rate algorithm of balancer/sharing/rates.py, in microseconds.
@@ -70,7 +73,7 @@ class _Consultation:
 class ValkeyStore:
     """The store behind one URL. Made inside a running loop. `note` counts each answer by its outcome."""
 
-    __slots__ = ("_asking", "_away_until", "_client", "_note", "_script")
+    __slots__ = ("_asking", "_away_until", "_client", "_note", "_room", "_script")
 
     def __init__(self, url: str, note: Callable[[str], None]) -> None:
         from valkey.asyncio import BlockingConnectionPool, Valkey  # loaded only where there is a store
@@ -81,20 +84,22 @@ class ValkeyStore:
         self._client: Any = Valkey(connection_pool=pool)
         self._script: Any = self._client.register_script(_SCRIPT)
         self._asking: set[asyncio.Task[None]] = set()
+        self._room = FairShares(_ASKED_MOST)
         self._away_until = 0.0
         self._note = note
 
     def ask(
-        self, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
+        self, tenant: str, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
     ) -> Waiting | None:
         """As `LimitStore` says."""
-        if len(self._asking) >= _ASKED_MOST or monotonic() < self._away_until:
+        if monotonic() < self._away_until or not self._room.take(tenant):
             self._note("away")
             return None
         question = _Consultation(tell)
         task = asyncio.get_running_loop().create_task(self._ask(keys, schedules, question))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
+        task.add_done_callback(lambda _: self._room.give_back(tenant))
         return question
 
     async def close(self) -> None:
