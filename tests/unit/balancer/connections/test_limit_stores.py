@@ -120,6 +120,24 @@ async def test_a_namespace_that_asks_without_end_leaves_room_for_others() -> Non
     await store.close()
 
 
+@needs_server
+async def test_a_flood_of_one_namespace_is_no_reason_to_ask_nobody(served: LimitServer) -> None:
+    outcomes = Counter[str]()
+    store = ValkeyStore(served.url, lambda outcome: outcomes.update([outcome]))
+    try:
+        await answered(store, b"warm", ONE_A_MINUTE)
+        outcomes.clear()
+        flood = (store.ask("greedy", [b"%d" % number], [ONE_A_MINUTE], lambda _: None) for number in range(100))
+        assert None not in flood
+        told: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+        assert store.ask("modest", [b"m"], [ONE_A_MINUTE], told.set_result) is not None
+        before = sum(outcomes.values())
+        await told
+        assert sum(outcomes.values()) - before < 60, "the modest namespace waits for a few of the others"
+    finally:
+        await store.close()
+
+
 def test_a_file_names_the_store_and_no_message_holds_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "url"
     file.write_text("valkey://:secret@127.0.0.1:6379/0\n")
