@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 from balancer.connections.listener_sessions import resumes_another
 from balancer.http.streams import Connection
@@ -12,10 +12,17 @@ from balancer.model.entry_points import EntryPoint
 from balancer.runtime.tls import TlsTransport
 from balancer.runtime.transports import agreed_protocol
 
-Arriving = asyncio.Task[Any] | TlsTransport
-"""Who has a connection that was not handed over yet."""
-
 _IDLE_SECONDS = 1.0  # the end of the last answer may still be on its way to the client before that
+
+
+class Arriving(Protocol):
+    """Who has a connection that was not handed over yet."""
+
+    def __hash__(self) -> int:
+        """Another one for each."""
+
+    def cancel(self) -> object:
+        """Ends the connection."""
 
 
 def is_idle(member: Arriving | Connection, now: float) -> bool:

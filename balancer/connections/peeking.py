@@ -9,12 +9,9 @@ import asyncio
 import socket
 from contextlib import suppress
 
-from balancer.connections.clienthello import HELLO_BYTES_MAX, Hello, read_hello
+from balancer.connections.clienthello import HELLO_BYTES_MAX
 from balancer.connections.proxyprotocol import HEADER_BYTES_MAX, InvalidHeader, ProxyHeader, read_proxy_header
 from balancer.http2.frames import PREFACE
-from balancer.runtime import calls
-from balancer.runtime.accepted import AcceptedSocket
-from balancer.runtime.reading import MEMORY
 
 
 async def receive_proxy_header(connection: socket.socket) -> ProxyHeader:
@@ -53,46 +50,12 @@ async def begins_http2(connection: socket.socket) -> bool:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
 
 
-async def receive_hello(connection: socket.socket) -> Hello:
-    """What a ClientHello says, which stays in the socket.
-
-    Anything but a whole ClientHello offers no protocols and names nobody. Raises OSError.
-    """
-    seen, hello, low_water = b"", Hello(needs_bytes=1), 1
-    try:
-        while True:
-            with suppress(BlockingIOError):
-                ahead = connection.recv(HELLO_BYTES_MAX, socket.MSG_PEEK)
-                if len(ahead) <= len(seen):
-                    return Hello(0)  # its end
-                seen, hello = ahead, read_hello(ahead)
-            if len(seen) >= hello.needs_bytes:
-                break
-            if hello.needs_bytes > low_water:
-                # Level-triggered, and nothing is taken, so without this mark half a record would wake the loop
-                # endlessly.
-                low_water = hello.needs_bytes
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low_water)
-            await _readable(connection)
-    finally:
-        if low_water > 1:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
-    return hello
-
-
 def refuse_hello(connection: socket.socket, alert: bytes) -> None:
     """Answers a ClientHello, which is still in the socket, with an alert, and ends the stream. Raises OSError."""
     with suppress(BlockingIOError):
         connection.recv(HELLO_BYTES_MAX)  # closing with unread bytes would reset the connection and lose the alert
     connection.send(alert)
     connection.shutdown(socket.SHUT_WR)
-
-
-def hello_at_hand(connection: AcceptedSocket) -> Hello | None:
-    """What a ClientHello says that has come as a whole. It stays in the socket. None if `receive_hello` has to wait."""
-    ahead = calls.peek(connection, MEMORY, HELLO_BYTES_MAX)
-    hello = read_hello(ahead)
-    return None if len(ahead) < hello.needs_bytes else hello
 
 
 async def _readable(connection: socket.socket) -> None:

@@ -20,7 +20,7 @@ _ANSWER: Final = (
 
 
 def refuses_plain_request(connection: socket.socket) -> bool:
-    """Whether a connection began with a request in plain text. Then it is answered and closed.
+    """Whether a connection began with a request in plain text. Then it is answered, and has to be closed.
 
     Otherwise what it began with stays in the socket. Never waits.
     """
@@ -35,5 +35,4 @@ def refuses_plain_request(connection: socket.socket) -> bool:
         return False
     except OSError:
         pass
-    connection.close()
     return True

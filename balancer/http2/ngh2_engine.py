@@ -6,7 +6,8 @@ hears of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import ngh2
@@ -48,6 +49,7 @@ _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
 _Trailers = ngh2.TrailersReceived
+_name = itemgetter(0)  # of a field
 
 
 class Ngh2Engine(Engine):
@@ -367,6 +369,8 @@ class Ngh2Engine(Engine):
         self._events.append((FAULT, 0, code, why))
 
 
-def _marked(fields: Fields) -> list[Header]:
+def _marked(fields: Fields) -> Sequence[Header]:
     """The fields of a head as the library gets them."""
+    if NEVER_ALIKE.isdisjoint(map(_name, fields)):
+        return fields
     return [NeverIndexedHeader(*field) if field[0] in NEVER_ALIKE else field for field in fields]

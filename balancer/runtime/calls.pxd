@@ -40,7 +40,7 @@ cdef extern from "<sys/epoll.h>" nogil:
     int _wait "epoll_wait"(int epoll, epoll_event* events, int most, int timeout)
 
 
-cdef inline Py_ssize_t receive(int descriptor, bytearray memory, Py_ssize_t size) noexcept:
+cdef inline Py_ssize_t receive(int descriptor, bytearray memory, piece, Py_ssize_t size) noexcept:
     cdef char* into = memory
     cdef Py_ssize_t count = _receive(descriptor, into, size, 0)
     return count if count >= 0 else -errno
@@ -72,14 +72,9 @@ cdef inline int ready(epoll, bytearray room, int most) except -1:
     return count if count >= 0 else 0
 
 
-cdef inline int descriptor_at(bytearray room, int number) noexcept:
+cdef inline (int, unsigned int) event_at(bytearray room, int number) noexcept:
     cdef char* memory = room
-    return (<epoll_event*>memory)[number].data.fd
-
-
-cdef inline unsigned int events_at(bytearray room, int number) noexcept:
-    cdef char* memory = room
-    return (<epoll_event*>memory)[number].events
+    return (<epoll_event*>memory)[number].data.fd, (<epoll_event*>memory)[number].events
 
 
 cdef inline bytearray room_for_peer():

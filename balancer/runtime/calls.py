@@ -24,13 +24,13 @@ class HasSocket(Protocol):
         """The object."""
 
 
-def receive(descriptor: int, memory: bytearray, size: int) -> int:
-    """Reads at most `size` bytes of a non-blocking socket into the beginning of `memory`.
+def receive(descriptor: int, memory: bytearray, piece: memoryview, size: int) -> int:
+    """Reads at most `size` bytes of a non-blocking socket into the beginning of `memory`, which is `piece`.
 
     Returns how many came, 0 at the end of the stream, and less than 0 for an error: -errno.
     """
     try:
-        return os.readv(descriptor, [memoryview(memory)[:size]])
+        return os.readv(descriptor, (piece,))
     except OSError as error:
         return -(error.errno or 0)
 
@@ -71,14 +71,9 @@ def ready(epoll: select.epoll, room: list[tuple[int, int]], most: int) -> int:
     return len(room)
 
 
-def descriptor_at(room: list[tuple[int, int]], number: int) -> int:
-    """The descriptor of a socket that `ready` has found."""
-    return room[number][0]
-
-
-def events_at(room: list[tuple[int, int]], number: int) -> int:
-    """What a socket that `ready` has found is ready for."""
-    return room[number][1]
+def event_at(room: list[tuple[int, int]], number: int) -> tuple[int, int]:
+    """The descriptor of a socket that `ready` has found, and what it is ready for."""
+    return room[number]
 
 
 def room_for_peer() -> list[str]:

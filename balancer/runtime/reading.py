@@ -7,6 +7,7 @@ costs (uvloop reads 256 KiB at once). Does not know what the bytes mean.
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
 from balancer.runtime import calls
 
@@ -39,3 +40,16 @@ class ReadsPieces(asyncio.BufferedProtocol):
     def data_received(self, data: bytes) -> None:
         """Takes the bytes that came. Subclasses implement it."""
         raise NotImplementedError
+
+
+class Peeks(Protocol):
+    """The protocol of a connection of which nothing is taken yet."""
+
+    def connection_made(self, transport: asyncio.BaseTransport, /) -> None:
+        """The connection is watched."""
+
+    def peeked(self, ahead: bytes, is_at_end: bool, /) -> None:
+        """All that has come, which stays in the socket. `is_at_end`: no more will come."""
+
+    def connection_lost(self, exc: Exception | None, /) -> None:
+        """The connection has ended, and nobody else has become its protocol."""

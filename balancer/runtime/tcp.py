@@ -19,13 +19,14 @@ from typing import Any, TypeVar
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
-from balancer.runtime.reading import MEMORY, ReadsPieces
+from balancer.runtime.reading import MEMORY, Peeks, ReadsPieces
 
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 # After these, a short read does not say that no more has come: the end of the stream, an error, or an urgent byte.
 _ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
 _READABLE = select.EPOLLIN | _ENDS
 _WRITABLE = select.EPOLLOUT
+_INCOMING = select.EPOLLIN  # nearly every event is this alone
 _READS = _READABLE | select.EPOLLET
 _ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
@@ -38,28 +39,29 @@ _Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 class TcpTransports:
     """Makes the transports of one event loop, and serves those whose sockets are ready."""
 
-    __slots__ = ("_epoll", "_loop", "_open", "_ready", "_unsent", "is_serving")
+    __slots__ = ("_epoll", "_loop", "_open", "_ready", "is_serving", "unsent")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
-        self._unsent: TcpTransport | None = None  # the last that wrote, which knows the one before: no list is made
+        self.unsent: list[TcpTransport] = []  # these send when all sockets that are ready have been served
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
-    def open(self, connection: AnySocket, protocol: ReadsPieces) -> TcpTransport:
+    def open(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int = 0) -> TcpTransport:
         """Takes over a connected socket and calls `connection_made` at once. Raises OSError if the socket is gone.
 
-        One that was accepted does not block, and has TCP_NODELAY from its listener.
+        One that was accepted does not block, and has TCP_NODELAY from its listener. With `peeked_most`, `Peeks` sees as
+        much of what comes until `TcpTransport.hand_to`; such a connection was accepted.
         """
         if not isinstance(connection, AcceptedSocket):
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _READS)
-        transport, opened = TcpTransport(self, self._loop, connection, protocol), self._open
+        transport, opened = TcpTransport(self, self._loop, connection, protocol, peeked_most), self._open
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
@@ -86,33 +88,28 @@ class TcpTransports:
         """From now on its transport hears when there is room to write again, also if there is by now."""
         self._epoll.modify(descriptor, _ALL)
 
-    def send_soon(self, transport: TcpTransport) -> None:
-        """Sends what `transport` has when all sockets that are ready have been served."""
-        transport._unsent_before = self._unsent
-        self._unsent = transport
-
     def _serve(self) -> None:
         self.is_serving = True
         transports, ready = self._open, self._ready
         for number in range(calls.ready(self._epoll, ready, _EVENTS_A_TURN)):
-            transport = transports[calls.descriptor_at(ready, number)]
+            descriptor, events = calls.event_at(ready, number)
+            transport = transports[descriptor]
             if transport is not None:
                 try:
-                    transport.serve(calls.events_at(ready, number))
+                    if events == _INCOMING:
+                        transport.read()
+                    else:
+                        transport.serve(events)
                 except Exception as error:
                     self._failed(transport, error)
         self.is_serving = False
-        unsent = self._unsent
-        self._unsent = None
-        while unsent is not None:
-            before = unsent._unsent_before
-            unsent._unsent_before = None
-            unsent._is_listed = False
+        unsent = self.unsent
+        self.unsent = []
+        for transport in unsent:
             try:
-                unsent.send()
+                transport.send()
             except Exception as error:
-                self._failed(unsent, error)
-            unsent = before
+                self._failed(transport, error)
 
     def _failed(self, transport: TcpTransport, error: Exception) -> None:
         """A protocol has made a mistake, which must not keep others from their events: no edge comes twice."""
@@ -128,7 +125,6 @@ class TcpTransport:
 
     __slots__ = (
         "_descriptor",
-        "_following",
         "_high",
         "_is_at_end",
         "_is_closing",
@@ -140,32 +136,33 @@ class TcpTransport:
         "_is_room_watched",
         "_loop",
         "_low",
-        "_next",
+        "_peeked_most",
         "_protocol",
         "_reads_on",
         "_sent",
         "_size",
         "_socket",
         "_transports",
-        "_unsent_before",
+        "_waiting",
     )
+
+    _protocol: Any  # ReadsPieces, or Peeks before `hand_to`
 
     def __init__(
         self,
         transports: TcpTransports,
         loop: asyncio.AbstractEventLoop,
         connection: AnySocket,
-        protocol: ReadsPieces,
+        protocol: ReadsPieces | Peeks,
+        peeked_most: int,
     ) -> None:
         self._transports = transports
         self._loop = loop
         self._socket = connection
         self._protocol = protocol
+        self._peeked_most = peeked_most  # 0: what comes is read
         self._descriptor = connection.fileno()
-        # Mostly one piece waits. A list of it would take and free memory for each.
-        self._next = b""
-        self._following: list[bytes] = []
-        self._unsent_before: TcpTransport | None = None
+        self._waiting: list[bytes] = []
         self._sent = 0
         self._size = 0
         self._high = 0
@@ -186,22 +183,20 @@ class TcpTransport:
         """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
         if self._is_closing or not data:
             return
-        if self._next:
-            self._following.append(data)
-        else:
-            self._next = data
+        waiting, transports = self._waiting, self._transports
+        waiting.append(data)
         self._size += len(data)
-        transports = self._transports
         if not transports.is_serving or self._size > _JOINED_BYTES:
             self.send()
         elif not self._is_listed:
             self._is_listed = True
-            transports.send_soon(self)
+            unsent = transports.unsent
+            unsent.append(self)
 
     def write_eof(self) -> None:
         """Ends the stream to the peer behind what was written."""
         self._is_eof_wanted = True
-        if not self._next:
+        if not self._waiting:
             self._end_output()
 
     def can_write_eof(self) -> bool:
@@ -236,7 +231,7 @@ class TcpTransport:
         """Ends the connection when all was sent. Reads no more."""
         if not self._is_closing:
             self._is_closing = True
-            if not self._next:
+            if not self._waiting:
                 self._lose_soon(None)
 
     def abort(self) -> None:
@@ -254,23 +249,37 @@ class TcpTransport:
                 return whole(self._socket).getpeername()
         return default
 
+    def set_protocol(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` is told in place of the former one."""
+        self._protocol = protocol
+
+    def hand_to(self, protocol: ReadsPieces) -> None:
+        """From now on `protocol` reads, if nothing was taken before. What has come already waits for `read_now`."""
+        self._peeked_most = 0
+        self._protocol = protocol
+        protocol.connection_made(self)  # type: ignore[arg-type]  # as in `open`
+
     # What the epoll calls.
 
     def serve(self, events: int) -> None:
         """The socket has become ready for `events`."""
         if events & _ENDS:
             self._reads_on = True
-        if events & _WRITABLE and self._next:
+        if events & _WRITABLE and self._waiting:
             self.send()
         if events & _READABLE:
             self.read()
 
     def read(self) -> None:
         """Hands on what has come: one full piece, or all."""
+        if self._peeked_most:
+            self._peek()
+            return
         while self._is_reading and not self._is_at_end and not self._is_closing:
             protocol = self._protocol
-            size = len(protocol.get_buffer(-1))
-            count = calls.receive(self._descriptor, MEMORY, size)
+            piece = protocol.get_buffer(-1)
+            size = len(piece)
+            count = calls.receive(self._descriptor, MEMORY, piece, size)
             if count > 0:
                 protocol.buffer_updated(count)
                 if count == size:
@@ -287,6 +296,12 @@ class TcpTransport:
             elif count != _INTERRUPTED:
                 self._fail(-count)
 
+    def _peek(self) -> None:
+        if not self._is_closing:
+            protocol = self._protocol
+            ahead = calls.peek(self._socket, MEMORY, self._peeked_most)  # type: ignore[arg-type]  # an accepted one
+            protocol.peeked(ahead, self._reads_on)
+
     def read_now(self) -> None:
         """Reads what is known to have come, without waiting for an event."""
         try:
@@ -297,31 +312,36 @@ class TcpTransport:
 
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
-        if self._is_losing:
+        self._is_listed = False
+        waiting = self._waiting
+        if not waiting:
             return
-        following = self._following
-        while self._next:
-            if following and self._size <= _JOINED_BYTES:
-                self._next += b"".join(following)
-                following.clear()
-            data, start = self._next, self._sent
+        while waiting:
+            if len(waiting) > 1 and self._size <= _JOINED_BYTES:
+                waiting[:] = [b"".join(waiting)]
+            data, start = waiting[0], self._sent
             count = calls.send(self._descriptor, data, start)
-            if count == len(data) - start:
+            if count == self._size:  # as nearly always, this was all
                 self._sent = 0
-                self._size -= count
-                self._next = following.pop(0) if following else b""
+                self._size = 0
+                del waiting[0]
             elif count >= 0:
-                self._sent = start + count
                 self._size -= count
-                self._watch_room()
-                break
+                self._sent = start + count
+                if self._sent == len(data):
+                    self._sent = 0
+                    del waiting[0]
+                else:
+                    self._watch_room()
+                    break
             elif count == _AGAIN:
                 self._watch_room()
                 break
             elif count != _INTERRUPTED:
                 self._fail(-count)
                 return
-        self._tell()
+        if waiting or self._is_paused or self._is_closing or self._is_eof_wanted:
+            self._tell()
 
     def _watch_room(self) -> None:
         if not self._is_room_watched:
@@ -339,7 +359,7 @@ class TcpTransport:
         elif self._size > self._high:
             self._is_paused = True
             protocol.pause_writing()
-        if not self._next:
+        if not self._waiting:
             if self._is_closing:
                 self._lose_soon(None)
             elif self._is_eof_wanted:
@@ -350,8 +370,7 @@ class TcpTransport:
             whole(self._socket).shutdown(socket.SHUT_WR)
 
     def _drop(self) -> None:
-        self._next = b""
-        self._following.clear()
+        self._waiting.clear()
         self._sent = 0
         self._size = 0
 

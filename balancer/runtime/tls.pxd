@@ -1,10 +1,9 @@
 cimport cython
 
 from balancer.runtime.deadlines cimport Deadlines
-from balancer.runtime.tcp cimport TcpTransport, TcpTransports
+from balancer.runtime.tcp cimport TcpTransport
 from balancer.runtime.tls_sessions cimport TlsSession
 
-cdef int _SHAKING
 cdef int _OPEN
 cdef int _ENDING
 cdef int _ENDED
@@ -13,10 +12,10 @@ cdef Py_ssize_t _ENCRYPTED_AT_ONCE
 
 cdef class TlsTransport:
     cdef public Deadlines _deadlines
-    cdef public object _loop, _over, _protocol, place
+    cdef public object _loop, _protocol, place
     cdef public bint closed
     cdef public double deadline, next_look
-    cdef public bint _has_said_goodbye, _is_cancelled, _is_full, _is_held, _is_reading, _is_told
+    cdef public bint _has_said_goodbye, _is_full, _is_held, _is_reading, _is_told
     cdef public int _phase
     cdef public TlsSession _tls
     cdef public TcpTransport _tcp
@@ -28,15 +27,12 @@ cdef class TlsTransport:
     cpdef close(self)
     cpdef close_at_once(self)
     cpdef abort(self)
-    cpdef begin(self, Deadlines deadlines, TcpTransports transports, connection, tls, double seconds)
-    cpdef read_now(self)
+    cpdef open(self)
     cpdef get_extra_info(self, name, default=*)
     cpdef set_protocol(self, protocol)
     cpdef buffer_updated(self, Py_ssize_t nbytes)
     cpdef _read_on(self)
     cpdef _go_on(self)
-    @cython.locals(is_over=bint)
-    cpdef _shake(self)
     cpdef _limit_end(self)
     @cython.locals(more=bint, is_at_end=bint, size=Py_ssize_t, count=Py_ssize_t, got=Py_ssize_t)
     cpdef _hand_on(self)

@@ -1,4 +1,4 @@
-"""Carries TLS of clients on top of plain TCP of our own: a session of `tls_sessions` for each connection.
+"""Carries TLS of clients on top of plain TCP of our own, from the end of the handshake on.
 
 Asks OpenSSL only for what can be had: a read in vain costs as much as a read. Encrypts in pieces of bounded size, so
 that the buffers of a connection stay small. Does not know certificates, nor what the bytes mean.
@@ -8,48 +8,46 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
 from typing import Any, Protocol
 
-from balancer.runtime.accepted import AnySocket
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
 from balancer.runtime.reading import PIECE, ReadsPieces
-from balancer.runtime.tcp import TcpTransport, TcpTransports
-from balancer.runtime.tls_sessions import TlsSession, make_session
+from balancer.runtime.tcp import TcpTransport
+from balancer.runtime.tls_sessions import TlsSession
 
-_SHAKING, _OPEN, _ENDING, _ENDED = range(4)
+GOODBYE_SECONDS = 30.0
+"""For a peer to take what was written and to say goodbye; as many as uvloop gives."""
+
+_OPEN, _ENDING, _ENDED = range(3)
 _ENCRYPTED_AT_ONCE = 32 * 1024
-_GOODBYE_SECONDS = 30.0  # for a peer to take what was written and to say goodbye; as many as uvloop gives
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 
 
-class Shaken(Protocol):
-    """The protocol of a connection until the handshake is over."""
+class Secured(Protocol):
+    """The protocol of a connection when its handshake is over. It may give its place to another one."""
 
     def connection_made(self, transport: TlsTransport, /) -> None:
         """The handshake is over."""
 
     def connection_lost(self, exc: Exception | None, /) -> None:
-        """The connection has ended after that, and nobody else has become its protocol."""
+        """The connection has ended, and nobody else has become its protocol."""
 
 
 class TlsTransport:
     """The server side of a connection, with the methods of `asyncio.Transport` that zonal calls.
 
-    `protocol` is told of the connection when the handshake is over. To `TcpTransport` this is a protocol.
+    To `TcpTransport` this is a protocol.
     """
 
     __slots__ = (
         "_deadlines",
         "_goodbye_seconds",
         "_has_said_goodbye",
-        "_is_cancelled",
         "_is_full",
         "_is_held",
         "_is_reading",
         "_is_told",
         "_loop",
-        "_over",
         "_phase",
         "_protocol",
         "_tcp",
@@ -61,28 +59,32 @@ class TlsTransport:
         "place",
     )
 
-    _protocol: Any  # of asyncio.BufferedProtocol from the end of the handshake on
-    _tls: TlsSession
-    _tcp: TcpTransport
+    _protocol: Any  # of asyncio.BufferedProtocol from the end of `open` on
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 -- compiled calls have no names
         self,
-        protocol: asyncio.BaseProtocol | Shaken,
-        over: Callable[[TlsTransport, bool], None],
-        goodbye_seconds: float = _GOODBYE_SECONDS,
+        protocol: asyncio.BaseProtocol | Secured,
+        session: TlsSession,
+        tcp: TcpTransport,
+        deadlines: Deadlines,
+        is_full: bool = False,
+        goodbye_seconds: float = GOODBYE_SECONDS,
     ) -> None:
-        """`over` is called once after `begin`: with this transport, and whether the handshake failed and was not
-        cancelled. A connection that ends is cut after `goodbye_seconds`.
+        """`session` has shaken hands over `tcp`. `is_full`: that has called `pause_writing`.
+
+        A connection that ends is cut after `goodbye_seconds`.
         """
         self._protocol = protocol
-        self._over = over
+        self._tls = session
+        self._tcp = tcp
+        self._deadlines = deadlines
+        self._loop = deadlines.loop
         self._goodbye_seconds = goodbye_seconds
-        self._phase = _SHAKING
+        self._phase = _OPEN
         self._unwritten: list[bytes] = []
         self._is_reading = True
         self._has_said_goodbye = False
-        self._is_cancelled = False
-        self._is_full = False
+        self._is_full = is_full
         self._is_held = False
         self._is_told = False
         self.closed = False
@@ -90,31 +92,12 @@ class TlsTransport:
         self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
 
-    def begin(
-        self,
-        deadlines: Deadlines,
-        transports: TcpTransports,
-        connection: AnySocket,
-        tls: ssl.SSLContext,
-        seconds: float,
-    ) -> None:
-        """Begins the handshake, which may take `seconds`. Raises OSError if the connection is gone."""
-        self._deadlines = deadlines
-        self._loop = deadlines.loop
-        self._tls = make_session(tls)
-        transports.open(connection, self)  # type: ignore[arg-type]  # a compiled class has no base class that is not
-        deadlines.arm(self, self._loop.time() + seconds)
-
-    def read_now(self) -> None:
-        """Reads what is known to have come."""
-        tcp = self._tcp
-        tcp.read_now()
-
-    def cancel(self) -> None:
-        """Breaks the handshake off and closes the connection."""
-        self._is_cancelled = True
-        tcp = self._tcp
-        tcp.abort()
+    def open(self) -> None:
+        """Tells the protocol of the connection, and hands on what has come with the end of the handshake."""
+        protocol = self._protocol
+        protocol.connection_made(self)
+        self._tell()
+        self._go_on()
 
     # What the protocol calls.
 
@@ -194,8 +177,7 @@ class TlsTransport:
 
     def abort(self) -> None:
         """Ends the connection and drops what was not sent."""
-        if self._phase != _SHAKING:
-            self._phase = _ENDED
+        self._phase = _ENDED
         tcp = self._tcp
         tcp.abort()
 
@@ -209,11 +191,8 @@ class TlsTransport:
     # What others call: the wheel of deadlines, and the transport below.
 
     def expire(self) -> None:
-        """The handshake, or the end of the connection, has taken too long."""
+        """The end of the connection has taken too long."""
         self.abort()
-
-    def connection_made(self, tcp: TcpTransport) -> None:
-        self._tcp = tcp
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return PIECE
@@ -231,7 +210,6 @@ class TlsTransport:
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        phase = self._phase
         self._phase = _ENDED
         protocol = self._protocol
         self._protocol = _NOBODY
@@ -239,11 +217,7 @@ class TlsTransport:
         self.closed = True
         deadlines = self._deadlines
         deadlines.forget(self)
-        if phase == _SHAKING:
-            over = self._over
-            over(self, not self._is_cancelled)
-        else:
-            protocol.connection_lost(exc)
+        protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:
         self._is_full = True
@@ -267,29 +241,10 @@ class TlsTransport:
 
     def _go_on(self) -> None:
         """Does what can be done with the bytes that have come."""
-        if self._phase == _SHAKING:
-            self._shake()
         if self._phase == _OPEN:
             self._hand_on()
         elif self._phase == _ENDING:
             self._end()
-
-    def _shake(self) -> None:
-        session = self._tls
-        try:
-            is_over = session.shake()
-        except ssl.SSLError:
-            self._fail()
-            return
-        self._flush()
-        if not is_over:
-            return
-        self._phase = _OPEN
-        self.deadline = NEVER
-        over, protocol = self._over, self._protocol
-        over(self, False)
-        protocol.connection_made(self)
-        self._tell()
 
     def _limit_end(self) -> None:
         deadlines = self._deadlines

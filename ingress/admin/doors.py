@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import math
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -16,6 +17,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from balancer.runtime.transports import plain_address, reset_on_close
 from ingress.admin.crowd import Crowd
@@ -24,6 +26,15 @@ PORT_MOST: Final = 256
 """Connections of one port, where there are descriptors enough."""
 
 _LOG = logging.getLogger(__name__)
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a record of the library is about more than a client who speaks no HTTP: anybody could fill the log."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], HttpProcessingError)
+
+
+_LIBRARY_LOG: Final = logging.getLogger(f"{__name__}.library")
+_LIBRARY_LOG.addFilter(_is_ours)
 
 _AT_ONCE: Final = 16  # connections accepted before the loop turns to others
 _PAUSE_SECONDS: Final = 0.1  # without descriptors; the connection that is ended for a new one needs a turn of the loop
@@ -53,6 +64,12 @@ class DoorTimes(NamedTuple):
 NOTE_ACTIVE: Final[web.RequestKey[Callable[[], None]]] = web.RequestKey("note_active")
 """Where the handler of a stream without end finds what to call whenever a message has come."""
 
+READ_NO_MORE: Final[web.RequestKey[Callable[[], None]]] = web.RequestKey("read_no_more")
+"""Where a handler finds what to call so that nothing that comes over the connection is read any more."""
+
+HANG_UP: Final[web.RequestKey[Callable[[], None]]] = web.RequestKey("hang_up")
+"""Where a handler finds what to call so that the connection ends at once, whatever the client sends meanwhile."""
+
 USUAL_TIMES: Final = DoorTimes()
 """The times of ports that serve."""
 
@@ -60,8 +77,26 @@ HandshakeFailed = Callable[[ssl.SSLError], None]
 """Told why a handshake has failed."""
 
 
-def _ignored(_: ssl.SSLError) -> None:
+def _ignored(_: ssl.SSLError | asyncio.BaseTransport) -> None:
     """Who cannot shake hands is not served; nobody asks why."""
+
+
+def _admitted(_: str) -> bool:
+    return True
+
+
+class DoorRules(NamedTuple):
+    """Who may come in: `admits` is asked for each connection, by address. Between two messages (`NOTE_ACTIVE`) or heads
+    a connection may send `unheard_bytes` at most; `floods` is told of one that sends more, which then ends.
+    """
+
+    admits: Callable[[str], bool] = _admitted
+    unheard_bytes: float = math.inf
+    floods: Callable[[asyncio.BaseTransport], None] = _ignored
+
+
+EVERYBODY: Final = DoorRules()
+"""The rules of ports whose pages bound what they read."""
 
 
 def port_bound(descriptors: int, *, workers: int) -> int:
@@ -81,6 +116,7 @@ async def open_doors(
     bound: int = PORT_MOST,
     tls: ssl.SSLContext | None = None,
     times: DoorTimes = USUAL_TIMES,
+    rules: DoorRules = EVERYBODY,
     on_failed_handshake: HandshakeFailed = _ignored,
 ) -> web.AppRunner:
     """Serves `app` on `listener`, and closes `listener` at the end. Returns what `cleanup()` stops.
@@ -89,7 +125,7 @@ async def open_doors(
 
     At most `bound` connections are open. Beyond `bound` a new one takes the place of another one (see `Crowd`).
     """
-    doors = _Doors(listener, bound=bound, tls=tls, times=times, on_failed_handshake=on_failed_handshake)
+    doors = _Doors(listener, bound=bound, tls=tls, times=times, rules=rules, on_failed_handshake=on_failed_handshake)
     app.middlewares.append(doors.note_request)
     app.on_shutdown.append(doors.close)
     runner = web.AppRunner(
@@ -99,6 +135,7 @@ async def open_doors(
         keepalive_timeout=times.idle_seconds,
         lingering_time=times.linger_seconds,
         auto_decompress=False,
+        logger=_LIBRARY_LOG,
     )
     await runner.setup()
     doors.open(runner)
@@ -115,6 +152,7 @@ class _Doors:
         bound: int,
         tls: ssl.SSLContext | None,
         times: DoorTimes,
+        rules: DoorRules,
         on_failed_handshake: HandshakeFailed,
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -122,6 +160,7 @@ class _Doors:
         self._tls = tls
         self._on_failed_handshake = on_failed_handshake
         self.times = times
+        self.rules = rules
         self._crowd = Crowd[_Guest](bound)
         self._guests: dict[asyncio.BaseTransport, _Guest] = {}
         self._is_open = False
@@ -148,9 +187,15 @@ class _Doors:
         if guest is not None:
             guest.has_asked()
             self._crowd.active(guest)
-            note: Callable[[], None] = partial(self._crowd.active, guest)
+            note: Callable[[], None] = partial(self._heard, guest)
             request[NOTE_ACTIVE] = note
+            request[READ_NO_MORE] = guest.read_no_more
+            request[HANG_UP] = guest.dismiss
         return await handler(request)
+
+    def _heard(self, guest: _Guest) -> None:
+        guest.unheard_bytes = 0
+        self._crowd.active(guest)
 
     def joined(self, guest: _Guest, transport: asyncio.BaseTransport) -> None:
         """A connection speaks HTTP from now on."""
@@ -174,6 +219,9 @@ class _Doors:
                 if error.errno in _EXHAUSTED:
                     self._pause(error)
                 return  # nobody waits, or the waiting client has left
+            if not self.rules.admits(plain_address(peer[0])):
+                connection.close()
+                continue
             connection.setblocking(False)
             guest = _Guest(self, self._serving())
             self._dismiss(self._crowd.enter(guest, plain_address(peer[0])))
@@ -229,12 +277,14 @@ class _Guest(asyncio.Protocol):
         "_deadline",
         "_doors",
         "_inner",
+        "_is_deaf",
         "_is_dismissed",
         "_loop",
         "_paused_at",
         "_transport",
         "_unread_seconds",
         "handshake",
+        "unheard_bytes",
     )
 
     def __init__(self, doors: _Doors, inner: asyncio.Protocol) -> None:
@@ -245,7 +295,9 @@ class _Guest(asyncio.Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._unread_seconds = doors.times.unread_seconds
         self._paused_at: float | None = None
+        self._is_deaf = False
         self._is_dismissed = False
+        self.unheard_bytes = 0
         self.handshake: asyncio.Task[Any] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -263,7 +315,16 @@ class _Guest(asyncio.Protocol):
         self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._inner.data_received(data)
+        if self._is_deaf:
+            self.read_no_more()  # the library has begun to read again
+            return
+        rules = self._doors.rules
+        self.unheard_bytes += len(data)
+        if self.unheard_bytes <= rules.unheard_bytes:
+            self._inner.data_received(data)
+        elif self._transport is not None:
+            rules.floods(self._transport)
+            self.dismiss()
 
     def eof_received(self) -> bool | None:
         return self._inner.eof_received()
@@ -286,13 +347,23 @@ class _Guest(asyncio.Protocol):
         if self._paused_at is None:  # else the client has not read the last answer yet
             self._stop_clock()
             self._unread_seconds = self._doors.times.unread_seconds
+        self.unheard_bytes = 0
+
+    def read_no_more(self) -> None:
+        """What comes from now on waits in the kernel, and is lost in the end."""
+        self._is_deaf = True
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
 
     def dismiss(self) -> None:
         """Ends the connection at once, or as soon as it has a transport."""
         self._is_dismissed = True
-        if self._transport is not None:
-            reset_on_close(self._transport)
-            self._transport.abort()
+        transport = self._transport
+        if transport is not None:
+            self._transport = None
+            self._doors.left(self, transport)
+            reset_on_close(transport)
+            transport.abort()
         elif self.handshake is not None:
             self.handshake.cancel()
 

@@ -14,10 +14,11 @@ from typing import Final, NamedTuple
 from aiohttp import web
 
 from ingress.replicas.facts import FleetFacts
-from ingress.replicas.messages import MessageRefusal, encode
+from ingress.replicas.lines import Line, NotHeard, Teller
+from ingress.replicas.messages import MessageRefusal, encoded_within
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
-from ingress.replicas.port import Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Ears, open_port
 from ingress.replicas.sharing import Ends, FleetSharing
 from ingress.replicas.spending import TICK_SECONDS
 from ingress.replicas.telling import News, Telling
@@ -63,6 +64,10 @@ class _Addressee:
         await self.line.close()
 
 
+def _tell_flood(identity: str) -> None:
+    _LOG.warning("replica %s tells more than is read of one: what is beyond is dropped", identity)
+
+
 class Conversation:
     """The conversation of one replica. Must be made inside the running loop."""
 
@@ -70,7 +75,7 @@ class Conversation:
         self._options = options
         self._credentials = credentials
         self._ends = ends
-        self._members = OtherReplicas(credentials.identity)
+        self._members = OtherReplicas(credentials.identity, _tell_flood)
         self._sharing = FleetSharing(ends, credentials.identity)
         self._places: dict[str, _Addressee] = {}
         self._found_at = float("-inf")
@@ -85,9 +90,8 @@ class Conversation:
     async def start(self) -> None:
         """Opens the port. Raises `CannotListen`."""
         options, credentials = self._options, self._credentials
-        runner, port = await open_port(
-            options.address, options.port, credentials=credentials, hear=self._hear, refused=self._refused
-        )
+        ears = Ears(self._hear, self._admit, self._refused)
+        runner, port = await open_port(options.address, options.port, credentials=credentials, ears=ears)
         self._runner = runner
         self._teller = Teller(credentials)
         _LOG.info("other replicas are heard on port %d", port)
@@ -137,6 +141,9 @@ class Conversation:
         self._sharing.hear(identity, member, now)
         return self._sharing.own_zone
 
+    def _admit(self, identity: str) -> None:
+        self._members.admit(identity, _now())
+
     def _refused(self, refusal: MessageRefusal) -> None:
         self._members.refused[refusal] += 1
 
@@ -177,7 +184,7 @@ class Conversation:
             await place.line.open()
             self._number += 1
             message = place.telling.message(self._number, news, name=self._options.name, is_older=place.line.is_older)
-            data = encode(message)
+            data = encoded_within(message)
             self._bytes["sent"] += len(data)
             heard = await place.line.tell(data)
             place.telling.arrived(heard.zone)

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from balancer.picking.failing import EndpointPlace
 from balancer.sharing.sums import Column
+from ingress.replicas.allowances import ReadingBudget
 from ingress.replicas.messages import FLOWS_MOST, FailureRow, FlowRow, Message
 from ingress.replicas.readiness import Health
 from ingress.replicas.recent import RecentRows
@@ -17,9 +18,6 @@ from ingress.replicas.zone_events import LeftZone
 # What is older than so many periods of its sender is unknown.
 _PERIODS_UP: Final = 3.0
 _CLIENTS_MOST: Final = 16_384
-# A replica tells ten times a second at most. One that was frozen finds at once what was sent to it meanwhile.
-_MESSAGES_A_SECOND: Final = 20.0
-_MESSAGES_AT_ONCE: Final = 120.0
 
 
 class ReplicaState(Enum):
@@ -77,26 +75,6 @@ class KnownTotals:
         return len(self._earlier.rows.keys() | {*self._last.tags})
 
 
-class Allowance:
-    """So many messages of another replica are read at once, and so many a second in the long run."""
-
-    __slots__ = ("_at", "_left")
-
-    def __init__(self) -> None:
-        self._left = _MESSAGES_AT_ONCE
-        self._at = float("-inf")
-
-    def take(self, now: float) -> bool:
-        """Whether one more message may be read."""
-        earned = max(0.0, now - self._at) * _MESSAGES_A_SECOND
-        self._left = min(self._left + earned, _MESSAGES_AT_ONCE)
-        self._at = now
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
-
-
 class OtherReplica:
     """Another replica. `picks` are its totals by Service, `heard_at` is when its last message came. `is_new` until it
     has told something since it is believed.
@@ -105,10 +83,12 @@ class OtherReplica:
     `failing` are the endpoints that fail there. `loads` and `zones` are its totals of what workers saw, and
     `load_news` and `zone_news` what came of that with the last message. `left` are zones that requests leave there, and
     `health` how its answers were lately. `flows` are its requests by zones.
+
+    `budget` is how much of it is read.
     """
 
     __slots__ = (
-        "allowance",
+        "budget",
         "distrusted_until",
         "failing",
         "flows",
@@ -127,7 +107,7 @@ class OtherReplica:
     )
 
     def __init__(self) -> None:
-        self.allowance = Allowance()
+        self.budget = ReadingBudget()
         self.last = Message(number=1)
         self.heard_at = float("-inf")
         self.distrusted_until = float("-inf")

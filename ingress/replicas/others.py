@@ -7,9 +7,10 @@ arrival of a message, because the clocks of hosts differ.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from ingress.replicas.allowances import newcomers_allowance
 from ingress.replicas.facts import ReplicaSeen
 from ingress.replicas.messages import MessageRefusal, MessageRefused, decode
 from ingress.replicas.other_replica import OtherReplica, ReplicaState
@@ -26,12 +27,14 @@ _DISTRUSTED_SECONDS: Final = 60.0
 class OtherReplicas:
     """All other replicas that have told something. `refused` counts messages that did not count."""
 
-    __slots__ = ("_members", "_own", "refused")
+    __slots__ = ("_members", "_newcomers", "_on_flood", "_own", "refused")
 
-    def __init__(self, own: str) -> None:
-        """`own` is the identity of this replica."""
+    def __init__(self, own: str, on_flood: Callable[[str], None] = lambda _: None) -> None:
+        """`own` is the identity of this replica. `on_flood` is told once who sends more than is read."""
         self._own = own
+        self._on_flood = on_flood
         self._members: dict[str, OtherReplica] = {}
+        self._newcomers = newcomers_allowance(2 * REPLICAS_MOST)  # all may come, and start anew at once
         self.refused: Counter[MessageRefusal] = Counter()
 
     def hear(self, identity: str, data: bytes, now: float) -> OtherReplica:
@@ -42,11 +45,36 @@ class OtherReplicas:
         try:
             return self._heard(identity, data, now)
         except MessageRefused as refused:
-            self.refused[refused.refusal] += 1
-            if refused.refusal in _NONSENSE and (liar := self._members.get(identity)) is not None:
-                liar.distrusted_until = now + _DISTRUSTED_SECONDS
-                liar.drop()
+            self._note(identity, refused.refusal, now)
             raise
+
+    def admit(self, identity: str, now: float) -> None:
+        """Must be asked before anything of the replica with `identity` is read. Raises `MessageRefused` if nothing is.
+
+        So what a replica sends that is not heard costs nothing. The own replica is let in, to be told that it is.
+        """
+        try:
+            member = self._members.get(identity)
+            if member is not None:
+                _admit(member, now)
+            elif identity != self._own:
+                self._make_room(now)
+        except MessageRefused as refused:
+            self._note(identity, refused.refusal, now)
+            raise
+
+    def _note(self, identity: str, refusal: MessageRefusal, now: float) -> None:
+        """Counts a refusal, and does what follows for the replica with `identity`."""
+        self.refused[refusal] += 1
+        member = self._members.get(identity)
+        if member is None:
+            return
+        if refusal in _NONSENSE:
+            member.distrusted_until = now + _DISTRUSTED_SECONDS
+            member.drop()
+        elif refusal in _FLOODS and not member.budget.floods:
+            member.budget.floods = True
+            self._on_flood(identity)
 
     def forget(self, now: float) -> None:
         """Drops replicas that have ended."""
@@ -80,11 +108,14 @@ class OtherReplicas:
         return Counter(member.state(now) for member in self._members.values())
 
     def _make_room(self, now: float) -> None:
-        """Raises `MessageRefused` if all places are those of replicas that are up, or that are not believed.
+        """Raises `MessageRefused` if all places are those of replicas that are up, or that are not believed, or if too
+        many have come lately.
 
         Of those that are silent, the one that was heard longest ago gives way: where many replicas start anew at once,
         each of them is another one from then on.
         """
+        if not self._newcomers.is_left(now):
+            raise MessageRefused(MessageRefusal.CROWDED)
         self.forget(now)
         if len(self._members) < REPLICAS_MOST:
             return
@@ -101,15 +132,15 @@ class OtherReplicas:
         if identity == self._own:
             raise MessageRefused(MessageRefusal.OWN)
         member = self._members.get(identity)
-        if member is not None and now < member.distrusted_until:
-            raise MessageRefused(MessageRefusal.DISTRUSTED)
         if member is None:
             self._make_room(now)
+            self._newcomers.take()
             member = OtherReplica()
             self._members[identity] = member  # known from here on, so that nonsense has a consequence
-        if not member.allowance.take(now):
-            raise MessageRefused(MessageRefusal.TOO_MANY)
+        _admit(member, now)
+        member.budget.take(data)
         message = decode(data)
+        member.budget.learn(message)
         judged = judge(member, message, now)
         member.picks.learn({row.service: row.total for row in message.picks})
         member.news = spent_news(member, message)
@@ -127,6 +158,16 @@ class OtherReplicas:
         return member
 
 
+def _admit(member: OtherReplica, now: float) -> None:
+    """Raises `MessageRefused` if nothing of a replica is read now."""
+    if now < member.distrusted_until:
+        raise MessageRefused(MessageRefusal.DISTRUSTED)
+    refusal = member.budget.refusal(now)
+    if refusal is not None:
+        raise MessageRefused(refusal)
+
+
+_FLOODS: Final = frozenset((MessageRefusal.TOO_MANY, MessageRefusal.TOO_MUCH))
 _NONSENSE: Final = frozenset(
     (MessageRefusal.TOO_LONG, MessageRefusal.MALFORMED, MessageRefusal.FALLING, MessageRefusal.IMPLAUSIBLE)
 )

@@ -6,6 +6,7 @@ replica under an identity of its own. Both sides of a connection verify, so the 
 
 from __future__ import annotations
 
+import re
 import secrets
 import ssl
 from datetime import UTC, datetime
@@ -26,6 +27,7 @@ SECRET_BYTES_LEAST: Final = 16
 PEER_NAME: Final = "replica.zonal.internal"
 """The name in every certificate. What tells replicas apart is the identity, which is the subject."""
 
+_IDENTITY: Final = re.compile("[0-9a-f]{32}")
 _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256
 _AUTHORITY_NAME: Final = "zonal replicas"
 # Clocks of hosts differ, and a certificate lives as long as its process.
@@ -81,9 +83,10 @@ def credentials_of(secret: bytes, *, until: datetime = _UNTIL) -> ReplicaCredent
 
 
 def identity_in(shown: object) -> str:
-    """The identity in a verified certificate, as `getpeercert` shows it; empty if there is none."""
+    """The identity in a verified certificate, as `getpeercert` shows it; empty if there is none that we would make."""
     subject = shown.get("subject", ()) if isinstance(shown, dict) else ()
-    return next((value for part in subject for name, value in part if name == "commonName"), "")
+    found = next((value for part in subject for name, value in part if name == "commonName"), "")
+    return found if _IDENTITY.fullmatch(found) else ""
 
 
 def _derived(secret: bytes, purpose: bytes, length: int) -> bytes:

@@ -63,6 +63,8 @@ class Round(Generic[AnyPatch]):
         self.patches: Iterator[AnyPatch] = iter(ordered)
         self.is_unfinished = False
         self.is_stopped = False
+        self.is_cut = False
+        self.begun = 0
         self.retry_after_seconds = 0.0
         self.refused: dict[str, list[int]] = {}
         """The HTTP statuses that each group was refused with."""
@@ -76,6 +78,14 @@ class Round(Generic[AnyPatch]):
     def stop(self) -> None:
         """Ends writing in this round."""
         self.is_stopped = True
+        self._drop()
+
+    def cut(self) -> None:
+        """Leaves what was not begun to the next round."""
+        self.is_cut = True
+        self._drop()
+
+    def _drop(self) -> None:
         for _ in self.patches:
             pass
 
@@ -113,17 +123,26 @@ class Patcher(Generic[AnyPatch]):
         self.written = 0
         self.failed = 0
 
-    async def carry_out(self, patches: Iterable[AnyPatch]) -> Round[AnyPatch]:
-        """Carries out `patches` as far as possible now: by turns of namespaces, those of one in this order."""
+    async def carry_out(
+        self, patches: Iterable[AnyPatch], *, is_outdated: Callable[[], bool] = lambda: False
+    ) -> Round[AnyPatch]:
+        """Carries out `patches` as far as possible now: by turns of namespaces, those of one in this order.
+
+        As soon as it `is_outdated` no further one is begun, because something else may come first now. As many as go at
+        once are begun anyway, so that rounds which are always cut short write something, too.
+        """
         turn = Round(patches)
         async with asyncio.TaskGroup() as workers:
             for _ in range(min(self._at_once, turn.count)):
-                workers.create_task(self._work(turn))
+                workers.create_task(self._work(turn, is_outdated))
         return turn
 
-    async def _work(self, turn: Round[AnyPatch]) -> None:
+    async def _work(self, turn: Round[AnyPatch], is_outdated: Callable[[], bool]) -> None:
         for patch in turn.patches:
             await self._wait_for_token()
+            if turn.begun >= self._at_once and is_outdated():
+                return turn.cut()
+            turn.begun += 1
             # checked right before each write, because the last write must end before another replica leads
             if not self._leading():
                 turn.stop()

@@ -8,114 +8,22 @@ import io
 import math
 import ssl
 import struct
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
 
-from balancer.model.zones import FleetUse, Zone, ZoneFacts, ZonePolicy, ZonePolicyName, ZoneTraffic
-from balancer.sharing.memory import alone
-from balancer.workers.messages import SuspectRow
-from ingress.replicas.conversation import Conversation, ConversationOptions
+from balancer.model.zones import FleetUse
 from ingress.replicas.others import REPLICAS_MOST
-from ingress.replicas.sharing import Ends
-from ingress.replicas.trust import PEER_NAME, ReplicaCredentials, credentials_of
-from tests import builders as build
-from tests.fakes.sockets import free_ports
+from ingress.replicas.trust import credentials_of
+from tests.integration.listening import SECRET, listening, said
 from tests.integration.running import until
 
-SECRET = b"a secret of replicas that nobody can guess"
-MODEL = build.model(build.backend("shop/cart:80", zone_policy=ZonePolicy(ZonePolicyName.PROPORTIONAL)))
 ROW = ["shop/cart", 5]
 TAG = struct.pack("<Q", 7)
 FAILING = ["shop/cart:80", "10.0.0.1:80", 5, False]
 LONG_AGO = datetime(2021, 1, 1, tzinfo=UTC)
-
-
-class One:
-    """A replica that hears others, and what followed from that."""
-
-    def __init__(
-        self,
-        port: int,
-        name: str = "zonal-0",
-        use: FleetUse = FleetUse.ON,
-        credentials: ReplicaCredentials | None = None,
-    ) -> None:
-        model = msgspec.structs.replace(MODEL, zones=ZoneFacts(fleet=use))
-        self.port = port
-        self.used: list[tuple[tuple[str, ZoneTraffic], ...]] = []
-        self.suspects: list[SuspectRow] = []
-        self.places: tuple[str, ...] = ()
-        self.crowded: list[bool] = []
-        self.expired: list[tuple[str, ...]] = []
-        ends = Ends(
-            totals=lambda services: dict.fromkeys(services, 0),
-            answers=dict,
-            model=lambda: model,
-            use=self.use,
-            memory=alone().among_replicas,
-            failing=lambda: (),
-            suspect=self.suspects.extend,
-            left=lambda: (),
-            events=lambda _: None,
-            flows=dict,
-            places=lambda: self.places,
-            crowded=self.crowded.append,
-            expired=self.expired.append,
-        )
-        options = ConversationOptions("127.0.0.1", port, (), name)
-        self.conversation = Conversation(options, credentials or credentials_of(SECRET), ends)
-
-    def use(self, traffic: tuple[tuple[str, ZoneTraffic], ...] | None, sick: tuple[Zone, ...] | None) -> None:
-        assert sick is None
-        if traffic is not None:
-            self.used.append(traffic)
-
-    async def hears(self, sender: ReplicaCredentials, data: bytes) -> int:
-        """What it answers to a message: the status. 0: it closes the stream because the message is too long."""
-        async with aiohttp.ClientSession() as session:
-            url = f"https://127.0.0.1:{self.port}/converse"
-            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
-                await stream.send_bytes(data)
-                answer = await stream.receive()
-                return int(answer.data.split()[0]) if answer.type is aiohttp.WSMsgType.TEXT else 0
-
-    async def hears_older(self, sender: ReplicaCredentials, data: bytes | io.BytesIO) -> int:
-        """The same for a sender of schema 1."""
-        async with aiohttp.ClientSession() as session:
-            url = f"https://127.0.0.1:{self.port}/tell"
-            async with session.post(url, data=data, ssl=sender.client, server_hostname=PEER_NAME) as answer:
-                return answer.status
-
-    def refused(self) -> dict[str, int]:
-        return {reason: count for reason, count in self.conversation.facts().refused.items() if count}
-
-    def peers(self) -> dict[str, int]:
-        return {state: count for state, count in self.conversation.facts().peers.items() if count}
-
-
-@asynccontextmanager
-async def listening(
-    name: str = "zonal-0", use: FleetUse = FleetUse.ON, credentials: ReplicaCredentials | None = None
-) -> AsyncIterator[One]:
-    one = One(free_ports(1)[0], name, use, credentials)
-    await one.conversation.start()
-    running = asyncio.create_task(one.conversation.run())
-    try:
-        yield one
-    finally:
-        running.cancel()
-        await asyncio.wait({running})
-        await one.conversation.close()
-
-
-def said(number: int, **fields: Any) -> bytes:
-    return msgspec.msgpack.encode({"number": number, "zone": "zone-b", "seconds": 5.0, **fields})
 
 
 @pytest.mark.parametrize(
@@ -283,84 +191,6 @@ async def test_a_clock_in_the_future_means_nothing() -> None:
         assert await one.hears(sender, said(1, at=10**12, picks=[ROW])) == 204
         assert await one.hears(sender, said(2, at=-(10**12), picks=[ROW])) == 204
         assert one.peers() == {"up": 1}
-
-
-async def test_who_tells_without_end_is_not_read_and_others_are_heard() -> None:
-    sender, another = credentials_of(SECRET), credentials_of(SECRET)
-    async with listening() as one, aiohttp.ClientSession() as session:
-        url = f"https://127.0.0.1:{one.port}/converse"
-        for first in (1, 10_001):
-            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
-                with contextlib.suppress(ConnectionError):  # the stream ends meanwhile
-                    for number in range(first, first + 10_000):
-                        await stream.send_bytes(said(number))
-        await until(lambda: one.refused().get("too_many", 0) > 0, seconds=30)
-        assert one.conversation.facts().messages["heard"] < 10_000
-        assert await one.hears(another, said(1)) == 204
-        assert one.peers() == {"up": 2}, "that is no lie"
-
-
-async def test_pieces_of_a_message_without_end_end_the_stream() -> None:
-    piece = bytes(256 * 1024)
-    sender = credentials_of(SECRET)
-    async with listening() as one, aiohttp.ClientSession() as session:
-        url = f"https://127.0.0.1:{one.port}/converse"
-        async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME) as stream:
-            await stream.send_bytes(said(1))
-            await stream.receive()
-            connection = stream._response.connection
-            assert connection is not None
-            assert connection.transport is not None
-            for opcode in (2, *[0] * 9):  # none of them is the last one
-                connection.transport.write(struct.pack("!BBQI", opcode, 0x80 | 127, len(piece), 0) + piece)
-            ended = await stream.receive()
-            assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED, aiohttp.WSMsgType.ERROR)
-        await until(lambda: one.refused() == {"too_long": 1}, seconds=30)
-        assert one.peers() == {"distrusted": 1}
-
-
-async def test_pings_are_not_answered_and_end_the_stream() -> None:
-    """Messages of one replica are counted. Pings without end would make this one do nothing but answer them."""
-    sender, another = credentials_of(SECRET), credentials_of(SECRET)
-    async with listening() as one, aiohttp.ClientSession() as session:
-        url = f"https://127.0.0.1:{one.port}/converse"
-        for ping in (aiohttp.WSMsgType.PING, aiohttp.WSMsgType.PONG):
-            async with session.ws_connect(url, ssl=sender.client, server_hostname=PEER_NAME, autoping=False) as stream:
-                await (stream.ping if ping is aiohttp.WSMsgType.PING else stream.pong)(b"0" * 100)
-                ended = await stream.receive()
-                assert ended.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
-        assert await one.hears(another, said(1)) == 204
-        assert one.peers() == {"up": 1}
-
-
-async def test_who_goes_before_the_stream_begins_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
-    sender, another = credentials_of(SECRET), credentials_of(SECRET)
-    upgrade = "GET /converse HTTP/1.1\r\nHost: zonal\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    upgrade += f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\n\r\n"
-    async with listening() as one:
-        for _ in range(20):
-            _, writer = await asyncio.open_connection(
-                "127.0.0.1", one.port, ssl=sender.client, server_hostname=PEER_NAME
-            )
-            writer.write(upgrade.encode())
-            writer.close()
-        assert await one.hears(another, said(1)) == 204
-    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
-
-
-async def test_strangers_who_take_all_places_and_say_nothing_keep_no_replica_out() -> None:
-    """They connect from another address, some begin a handshake, and none of them goes on."""
-    first, second = credentials_of(SECRET), credentials_of(SECRET)
-    async with listening() as one, contextlib.AsyncExitStack() as stack:
-        assert await one.hears(first, said(1)) == 204
-        for number in range(200):
-            _, writer = await asyncio.open_connection("127.0.0.1", one.port, local_addr=("127.0.0.9", 0))
-            stack.callback(writer.close)
-            writer.write((b"", b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x01" + b"\xff" * 64)[number % 3])
-        assert await one.hears(first, said(2)) == 204
-        assert await one.hears(second, said(1)) == 204
-        assert one.peers() == {"up": 2}
-        assert one.refused().keys() <= {"noise"}
 
 
 async def test_noise_ends_a_connection_and_nothing_else() -> None:

@@ -194,6 +194,7 @@ CORE = (
     "ingress.migration.savings.bills",
     "ingress.migration.savings.estimating",
     "ingress.objects",
+    "ingress.replicas.allowances",
     "ingress.replicas.facts",
     "ingress.replicas.failures",
     "ingress.replicas.limiting",

@@ -1,14 +1,15 @@
 """Decides which objects of Gateway API have to be written now: their statuses, and the finalizer of GatewayClasses.
 
 What was judged once is not judged again before the object or its standing changes. Who writes, and when the answer
-comes, is for others; times are arguments, in monotonic seconds. Objects that became due last come first.
+comes, is for others; times are arguments, in monotonic seconds.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -32,6 +33,9 @@ FINALIZER: Final = "gateway-exists-finalizer.gateway.networking.k8s.io"
 
 GATEWAY_SECONDS: Final = 1.0
 """Between two writes of one Gateway, whose attachedRoutes change with every route."""
+
+AGED_EACH: Final = 5
+"""Of so many objects in a row one is the one that has waited longest, so that none waits for an end of changes."""
 
 REFUSED_SECONDS: Final = 60.0
 """Until a write that was refused is tried again, because a person has to change something first."""
@@ -125,6 +129,12 @@ class _ObjectMemory(msgspec.Struct):
     said: tuple[Status | None] | None = None
     not_before: float = 0.0
     turn: int = 0
+    generation: int = 0
+
+    def became_due(self, turn: int, generation: int) -> None:
+        """Notes since which turn the object may be due. One that is changed while it waits is as fresh as any other."""
+        if not self.turn or self.generation != generation:
+            self.turn, self.generation = turn, generation
 
     def is_quiet(self, item: KubernetesObject, status: Status | None) -> bool:
         """Whether nothing is due because these are the same objects as at the last look."""
@@ -135,7 +145,7 @@ class _ObjectMemory(msgspec.Struct):
         self.quiet = None if isinstance(item, GatewayClass) else (item, status)
 
 
-class _MayBeDue(NamedTuple):
+class MayBeDue(NamedTuple):
     """An object for which a write may be due, and since which turn, with a minus: what became due last comes first."""
 
     order: int
@@ -176,10 +186,10 @@ class DueWrites:
         times.
         """
         self._turn += 1
-        is_new = judgement is not self._judged
+        is_news = judgement is not self._judged
         wanted = self._statuses_of(judgement)
         used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
-        asked: list[_MayBeDue] = []
+        asked: list[MayBeDue] = []
         known: set[Key] = set()
         for key, item in _reported(inventory, versions, self._resting):
             known.add(key)
@@ -189,17 +199,20 @@ class DueWrites:
                 continue
             memory = self._memory(key, item.metadata.uid)
             if not inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
-                memory.turn = memory.turn or self._turn
-                asked.append(_MayBeDue(-memory.turn, key, item, status, memory))
-        if is_new:  # an object that is gone has led to a new judgement
+                is_new = not memory.turn
+                memory.became_due(self._turn, item.metadata.generation)
+                if is_new and self._takes_no_turn(item, status, memory, versions[item.kind], written_at):
+                    continue
+                asked.append(MayBeDue(-memory.turn, key, item, status, memory))
+        if is_news:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
                 del self._memories[key]
         asked.sort(key=itemgetter(0, 1))
-        return self._answered(asked, versions, used, now=now, written_at=written_at, most=most)
+        return self._answered(in_turns(asked), versions, used, now=now, written_at=written_at, most=most)
 
     def _answered(
         self,
-        asked: Iterable[_MayBeDue],
+        asked: Iterable[MayBeDue],
         versions: Mapping[Kind, str],
         used: Collection[str],
         *,
@@ -251,6 +264,17 @@ class DueWrites:
         kind = Kind(key[0])
         return path_of(kind, key[1], version=versions[kind])
 
+    def _takes_no_turn(
+        self, item: KubernetesObject, status: Status | None, memory: _ObjectMemory, version: str, written_at: str
+    ) -> bool:
+        """Whether nothing is due for an object that is new here: most of them are reports of what was just written."""
+        if isinstance(item, GatewayClass):
+            return False  # whose finalizer depends on others
+        if self._write(item, status, memory, version=version, written_at=written_at) is not None:
+            return False
+        memory.turn = 0
+        return True
+
     def _statuses_of(self, judgement: Judgement) -> Mapping[Key, Status]:
         if judgement is not self._judged:
             self._judged = judgement
@@ -289,7 +313,12 @@ class DueWrites:
             field = _ENTRIES.get(item.kind)
             return stale_patch(item.status, field, self._controller) if field is not None else None
         return due_patch(
-            item.status, status, namespace=item.metadata.namespace, controller=self._controller, now=written_at
+            item.status,
+            status,
+            namespace=item.metadata.namespace,
+            controller=self._controller,
+            now=written_at,
+            generation=item.metadata.generation,
         )
 
     def _finalizer(
@@ -303,6 +332,31 @@ class DueWrites:
         fields = {"finalizers": [*metadata.finalizers, FINALIZER] if is_used else others}
         path = f"{path_of(item.kind, version=version)}/{metadata.name}"
         return ObjectWrite(item.kind, "", metadata.name, metadata.resource_version, path, fields, is_finalizer=True)
+
+
+def in_turns(asked: Sequence[MayBeDue]) -> Iterator[MayBeDue]:
+    """The objects in the order in which they are written; `asked` begins with those that became due last.
+
+    Namespaces take turns, each with what became due last in it: a change is behind no thousands of another namespace,
+    nor behind those of its own that wait since the start.
+    """
+    queues: dict[str, deque[MayBeDue]] = {}
+    for each in asked:
+        queues.setdefault(each.key[1], deque()).append(each)
+    fresh, aged, given = _one_each(queues), reversed(asked), set[Key]()
+    for number in range(1, len(asked) + 1):
+        source = aged if number % AGED_EACH == 0 else fresh
+        found = next(each for each in source if each.key not in given)
+        given.add(found.key)
+        yield found
+
+
+def _one_each(queues: Mapping[str, deque[MayBeDue]]) -> Iterator[MayBeDue]:
+    """One of each queue after the other, again and again."""
+    while queues:
+        for queue in queues.values():
+            yield queue.popleft()
+        queues = {namespace: queue for namespace, queue in queues.items() if queue}
 
 
 def _reported(

@@ -132,7 +132,7 @@ class GatewayStatusWriter:
             return self._pace.use_seconds if self._judgements.waits() else self._pace.interval_seconds
         if not self._cluster.settled(inventory, judgement):
             return self._pace.use_seconds if self._judgements.waits() else self._pace.retry_seconds
-        # No more than takes a moment, so that what changes meanwhile comes first in the next look.
+        # No more than takes a moment, so that what changes meanwhile comes soon; the rest of the round waits for it.
         due = self._writes.due(
             inventory,
             judgement,
@@ -143,7 +143,9 @@ class GatewayStatusWriter:
         )
         contested = self._writes.contests.contested(now)
         await self._name_managers(key for key in contested if any(each.key == key for each in due.writes))
-        turn = await self._patcher.carry_out(due.writes)
+        turn = await self._patcher.carry_out(
+            due.writes, is_outdated=lambda: self._judgements.current(self._cluster.in_use()) is not judgement
+        )
         findings = Findings()
         _note_refusals(turn.refused, findings)
         for key in contested:
@@ -151,7 +153,7 @@ class GatewayStatusWriter:
         self._say(findings.frozen())
         if self._judgements.waits():
             return self._pace.use_seconds
-        if due.is_more and not turn.is_stopped:
+        if turn.is_cut or (due.is_more and not turn.is_stopped):
             return 0.0
         pause_seconds = self._pace.interval_seconds
         if turn.is_unfinished:

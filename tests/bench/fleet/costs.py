@@ -36,10 +36,11 @@ from balancer.sharing.memory import Seat, SharedMemory, join
 from balancer.sharing.peers import Seen
 from balancer.sharing.rows import tag_of
 from ingress.replicas.conversation import Conversation, ConversationOptions
+from ingress.replicas.lines import Line, NotHeard, Teller
 from ingress.replicas.messages import FlowRow, HealthRow, Picks, encode
 from ingress.replicas.outbox import FAR_SECONDS, NEAR_SECONDS, Outbox
 from ingress.replicas.picks import OwnCounts
-from ingress.replicas.port import Hear, Line, NotHeard, Teller, open_port
+from ingress.replicas.port import Ears, Hear, open_port
 from ingress.replicas.seen_columns import LOADS, SeenColumns, TellingColumns
 from ingress.replicas.sharing import Ends, load_keys
 from ingress.replicas.trust import credentials_of
@@ -251,7 +252,7 @@ async def _others(pipe: Connection, worker: _Worker, measured: int, ports: Seque
         for number, port in enumerate(ports):
             zone = ZONES[number % len(ZONES)]
             credentials = credentials_of(_SECRET)
-            runner, _ = await open_port(_HOST, port, credentials=credentials, hear=ear(zone))
+            runner, _ = await open_port(_HOST, port, credentials=credentials, ears=Ears(ear(zone)))
             stack.push_async_callback(runner.cleanup)
             line = Teller(credentials).line(f"{_HOST}:{measured}")
             telling = asyncio.create_task(_tell(line, zone, number, backends))

@@ -37,8 +37,25 @@ PLENTY = 1000
 _ROOM_BYTES = 20 * 64 * 1024  # for twenty unfinished handshakes
 
 
-class _NamesWithoutChains(ServerNames):
-    """Names whose handshakes count without their certificates, so that a test says how many there is room for."""
+class _Names(ServerNames):
+    """Names whose handshakes count without their certificates, so that a test says how many there is room for.
+
+    Unless `is_prepared`, every handshake waits for `prepared`, and `preparing` of them do so now.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(self_signed())
+        self.is_prepared, self.prepared, self.preparing = True, asyncio.Event(), 0
+
+    def is_ready(self, server_name: str | None) -> bool:
+        return self.is_prepared
+
+    async def prepare(self, server_name: str | None) -> None:
+        self.preparing += 1
+        try:
+            await self.prepared.wait()
+        finally:
+            self.preparing -= 1
 
     def chain_bytes(self, server_name: str | None) -> int:
         return 0
@@ -70,7 +87,7 @@ class Desk:
         self.places: ClientPlaces = ClientPlaces()
         self._writers: list[asyncio.StreamWriter] = []
         self._deadlines = Deadlines(asyncio.get_running_loop())
-        names = _NamesWithoutChains(self_signed())
+        names = self.names = _Names()
         names.update(RoutingModel())
         self.reception = Reception(
             settings=CurrentSettings(settings),

@@ -20,7 +20,6 @@ from balancer.http2.frames import PREFACE
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import Http2Settings
 from balancer.runtime.loops import loop_factory
-from balancer.runtime.tls import TlsTransport
 from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.tenants.handshakes import client_hello
 from tests.integration.wire import trusting
@@ -66,20 +65,6 @@ async def test_what_shakes_hands_counts_and_has_a_deadline() -> None:
         await until(lambda: at.notes == ["connection_limit"])
         await until(lambda: at.notes == ["connection_limit", "tls_handshake", "tls_handshake"])
         await until(lambda: not at.reception.arriving)
-
-
-@pytest.mark.parametrize("whole", [True, False])
-async def test_a_hello_that_is_there_needs_no_task(whole: bool) -> None:
-    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
-        first = hello("http/1.1")
-        with socket.create_connection(("127.0.0.1", at.ports[True])) as client:
-            client.sendall(first if whole else first[:-1])  # before the loop turns
-            await until(lambda: len(at.reception.arriving) == 1)
-            (arriving,) = at.reception.arriving
-            assert isinstance(arriving, TlsTransport) is whole
-            at.reception.stop()
-            await until(lambda: not at.reception.arriving)
-        assert at.notes == []
 
 
 async def test_handshakes_that_never_end_make_room_for_others_of_their_client() -> None:

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import Callable
 
 import pytest
 import uvloop
 
-from balancer.connections.clienthello import Hello
-from balancer.connections.peeking import (
-    begins_http2,
-    hello_at_hand,
-    receive_hello,
-    receive_proxy_header,
-    refuse_hello,
-)
+from balancer.connections.peeking import begins_http2, receive_proxy_header, refuse_hello
 from balancer.connections.proxyprotocol import InvalidHeader
 from balancer.http2.frames import PREFACE
 from balancer.runtime.accepted import AcceptedSocket
 from tests.fakes.sockets import until
-from tests.unit.balancer.connections.test_clienthello import hello, spread
+from tests.unit.balancer.connections.test_clienthello import hello
 
 V1 = b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
 
@@ -79,47 +71,6 @@ async def test_anything_else_is_no_preface(first: bytes) -> None:
         theirs.close()
         assert not await begins_http2(ours)
         assert ours.recv(100) == first
-
-
-def at_hand(connection: socket.socket) -> Hello | None:
-    accepted = AcceptedSocket(os.dup(connection.fileno()), int(connection.family))
-    try:
-        return hello_at_hand(accepted)
-    finally:
-        accepted.close()
-
-
-def test_a_hello_that_has_come_is_seen_and_stays() -> None:
-    ours, theirs = socket.socketpair()
-    said = hello("h2", server_name="shop.test")
-    with ours, theirs:
-        theirs.sendall(said + b"more")
-        assert at_hand(ours) == Hello(len(said), (b"h2",), "shop.test", True)
-        assert ours.recv(4096) == said + b"more"
-
-
-@pytest.mark.parametrize("first", [b"", hello()[:4], hello()[:-1]], ids=["nothing", "part", "nearly all"])
-def test_a_hello_that_has_to_be_waited_for_is_not_at_hand(first: bytes) -> None:
-    ours, theirs = socket.socketpair()  # which would block whoever waits
-    with ours, theirs:
-        theirs.sendall(first)
-        assert at_hand(ours) is None
-        theirs.shutdown(socket.SHUT_WR)
-        assert at_hand(ours) is None
-
-
-async def test_a_hello_in_many_records_and_pieces_is_received_and_stays() -> None:
-    ours, theirs = socket.socketpair()
-    whole = hello("imap", server_name="mail.test")
-    said = spread(whole, 7)
-    with ours, theirs:
-        ours.setblocking(False)
-        receiving = asyncio.create_task(receive_hello(ours))
-        for place in range(0, len(said), 50):
-            theirs.sendall(said[place : place + 50])
-            await asyncio.sleep(0)
-        assert await receiving == Hello(len(said), (b"imap",), "mail.test", True)
-        assert ours.recv(4096) == said
 
 
 def test_a_hello_that_is_refused_is_answered_with_an_alert_and_an_end() -> None:

@@ -10,9 +10,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from balancer.runtime.accepted import AcceptedSocket
 from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
 from balancer.runtime.tcp import TcpTransport, TcpTransports
-from tests.fakes.sockets import narrow
+from tests.fakes.sockets import narrow, until
 
 pytestmark = pytest.mark.large
 
@@ -333,3 +334,55 @@ async def test_connecting_calls_the_protocol_and_a_refusal_leaves_no_socket() ->
         await protocol.until_called("lost")
     with pytest.raises(ConnectionRefusedError):
         await transports.connect("127.0.0.1", port, Noting)
+
+
+class Peeking:
+    """Notes what it sees on a connection of which nothing is taken."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[bytes, bool]] = []
+        self.errors: list[Exception | None] = []
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def peeked(self, ahead: bytes, is_at_end: bool) -> None:
+        self.seen.append((ahead, is_at_end))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.errors.append(exc)
+
+
+async def test_what_is_peeked_at_stays_for_the_protocol_that_it_is_handed_to() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    with theirs:
+        peeking, protocol = Peeking(), Noting()
+        own = AcceptedSocket(ours.detach(), int(socket.AF_UNIX))
+        transport = TcpTransports(asyncio.get_running_loop()).open(own, peeking, 6)
+        transport.read_now()
+        theirs.sendall(b"one ")
+        await until(lambda: len(peeking.seen) == 2)
+        theirs.sendall(b"two three")
+        await until(lambda: len(peeking.seen) == 3)
+        assert peeking.seen == [(b"", False), (b"one ", False), (b"one tw", False)]
+        transport.hand_to(protocol)
+        assert (protocol.calls, protocol.received) == (["made"], b"")
+        transport.read_now()
+        assert protocol.received == b"one two three"
+        transport.abort()
+        await protocol.until_called("lost")
+        assert peeking.errors == []
+
+
+async def test_who_peeks_hears_of_the_end() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    peeking = Peeking()
+    own = AcceptedSocket(ours.detach(), int(socket.AF_UNIX))
+    transport = TcpTransports(asyncio.get_running_loop()).open(own, peeking, 6)
+    with theirs:
+        theirs.sendall(b"one")
+    await until(lambda: (b"one", True) in peeking.seen)
+    transport.abort()
+    await until(lambda: peeking.errors == [None])

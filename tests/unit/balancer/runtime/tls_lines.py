@@ -17,8 +17,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from balancer.connections.tls import make_context, self_signed
 from balancer.runtime.deadlines import Deadlines
+from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
 from balancer.runtime.tls import TlsTransport
+from balancer.runtime.tls_handshakes import TlsHandshake
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
 from tests.unit.balancer.runtime.test_tcp import Noting
@@ -115,7 +117,9 @@ class Records:
 
 
 class Line:
-    """A connection: a transport with its protocol, what is known of its handshake, and the peer."""
+    """A connection: a handshake, then a transport with its protocol, and the peer."""
+
+    transport: TlsTransport
 
     def __init__(
         self,
@@ -133,13 +137,23 @@ class Line:
         other.setblocking(False)
         self.protocol, self.peer = protocol, Peer(other, version, secrets)
         self.ends: list[bool] = []
-        self.transport = TlsTransport(protocol, self._over, goodbye_seconds)
         loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(loop)
-        self.transport.begin(self.deadlines, TcpTransports(loop), self.own, context, seconds)
+        self.handshake = TlsHandshake(self, self._over, self.deadlines, goodbye_seconds)
+        self.tcp = TcpTransports(loop).open(self.own, ReadsPieces())
+        self.handshake.begin(self.tcp, context, loop.time() + seconds)
 
-    def _over(self, transport: TlsTransport, failed: bool) -> None:
-        assert transport is self.transport
+    def connection_made(self, transport: TlsTransport) -> None:
+        """The handshake is over: the protocol takes the place."""
+        self.transport = transport
+        transport.set_protocol(self.protocol)
+        self.protocol.connection_made(transport)  # type: ignore[arg-type]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        raise AssertionError("the protocol has the place")
+
+    def _over(self, handshake: TlsHandshake, failed: bool) -> None:
+        assert handshake is self.handshake
         self.ends.append(failed)
 
     async def shake_hands(self) -> None:
@@ -174,6 +188,6 @@ async def line(
         if shakes_hands:
             await made.shake_hands()
         yield made
-        made.transport.abort()
+        made.tcp.abort()
         await made.until_gone()
         made.deadlines.stop()

@@ -6,6 +6,7 @@ import asyncio
 import select
 import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 
@@ -15,12 +16,22 @@ from aiohttp import web
 
 from balancer.connections.listeners import listen, port_of
 from balancer.runtime.loops import loop_factory
-from ingress.admin.doors import PORT_MOST, DoorTimes, open_doors, port_bound
+from ingress.admin.doors import (
+    EVERYBODY,
+    HANG_UP,
+    PORT_MOST,
+    READ_NO_MORE,
+    DoorRules,
+    DoorTimes,
+    open_doors,
+    port_bound,
+)
 from tests.fakes.sockets import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.large
 
 LONG_SECONDS = 600.0
+LEFT = web.AppKey("left", threading.Event)
 PATIENT = DoorTimes(LONG_SECONDS, LONG_SECONDS, LONG_SECONDS, LONG_SECONDS)
 PIECE = b"x" * 65536
 
@@ -30,6 +41,17 @@ UNFINISHED = b"GET / HTTP/1.1\r\nHost: a\r\n"
 
 async def fine(_request: web.Request) -> web.Response:
     return web.Response(text="ok")
+
+
+async def sent_away(request: web.Request) -> web.StreamResponse:
+    """Answers without reading the body."""
+    request[READ_NO_MORE]()
+    response = web.Response(text="no")
+    await response.prepare(request)
+    await response.write_eof()
+    await asyncio.to_thread(request.app[LEFT].wait)
+    request[HANG_UP]()
+    return response
 
 
 async def endless(request: web.Request) -> web.StreamResponse:
@@ -43,15 +65,22 @@ async def endless(request: web.Request) -> web.StreamResponse:
 
 @asynccontextmanager
 async def doors(
-    *, bound: int = PORT_MOST, times: DoorTimes = PATIENT, tls: ssl.SSLContext | None = None
+    *,
+    bound: int = PORT_MOST,
+    times: DoorTimes = PATIENT,
+    tls: ssl.SSLContext | None = None,
+    rules: DoorRules = EVERYBODY,
+    left: threading.Event | None = None,
 ) -> AsyncIterator[int]:
-    """The port of an application."""
+    """The port of an application. Who is sent away loses the connection once `left` is set."""
     app = web.Application()
+    app[LEFT] = left or threading.Event()
+    app.router.add_post("/", sent_away)
     app.router.add_get("/", fine)
     app.router.add_get("/endless", endless)
     listener = listen("127.0.0.1", 0)
     port = port_of(listener)
-    runner = await open_doors(app, listener, bound=bound, times=times, tls=tls)
+    runner = await open_doors(app, listener, bound=bound, times=times, tls=tls, rules=rules)
     try:
         yield port
     finally:
@@ -287,3 +316,59 @@ def test_the_doors_serve_in_the_other_event_loop_too() -> None:
 )
 def test_a_port_leaves_descriptors_to_what_the_process_has_to_do(descriptors: int, workers: int, bound: int) -> None:
     assert port_bound(descriptors, workers=workers) == bound
+
+
+async def test_who_calls_too_often_is_not_let_in_and_others_are() -> None:
+    rules = DoorRules(admits=lambda address: address != "127.0.0.9")
+    async with doors(rules=rules) as port:
+        refused = await Client.come(port, address="127.0.0.9")
+        another = await Client.come(port)
+        assert await refused.hears() == b""
+        assert await another.asks()
+        for each in (refused, another):
+            each.close()
+
+
+async def test_what_comes_without_an_end_ends_the_connection_and_is_told() -> None:
+    """Each request has its own bound, so one who asks again and again stays."""
+    told = list[asyncio.BaseTransport]()
+    async with doors(rules=DoorRules(unheard_bytes=100, floods=told.append)) as port:
+        modest = await Client.come(port)
+        for _ in range(20):
+            assert await modest.asks()
+        assert not told
+        flood = await Client.come(port, says=b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 20)
+        assert await flood.hears() == b""
+        assert len(told) == 1
+        assert await modest.asks()
+        for each in (modest, flood):
+            each.close()
+
+
+async def test_what_a_client_sends_who_is_sent_away_is_not_read() -> None:
+    """The body never ends, and is more than all buffers hold."""
+    left = threading.Event()
+    async with doors(left=left) as port:
+        client = await Client.come(port, says=b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n")
+        assert b"200" in await client.hears()
+
+        async def floods() -> None:
+            with suppress(ConnectionError):
+                while True:
+                    await client.say(PIECE)
+
+        flooding = asyncio.create_task(floods())
+        _, waits = await asyncio.wait({flooding}, timeout=0.2)
+        assert waits, "nobody reads"
+        left.set()
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await flooding
+        client.close()
+
+
+async def test_who_speaks_no_http_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with doors() as port:
+        client = await Client.come(port, says=b"nonsense\r\n\r\n")
+        assert b"400" in await client.hears()
+        client.close()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from ingress.replicas.messages import (
@@ -12,6 +13,7 @@ from ingress.replicas.messages import (
     MessageRefused,
     Picks,
     SpentRow,
+    decode,
     encode,
 )
 from ingress.replicas.other_replica import ReplicaState
@@ -162,6 +164,65 @@ def test_of_messages_that_come_too_often_few_are_read() -> None:
     for number in range(122, 142):
         members.hear("b", said(number), 11.0)
     assert refusal(members, "b", said(142), 11.0) is MessageRefusal.TOO_MANY
+
+
+def full(number: int) -> bytes:
+    """As much as one message may have, nearly."""
+    rows = tuple(Picks(f"shop/{each}", number) for each in range(4096))
+    tags = tuple(range(1, 4097))
+    table = packed(SeenColumns(tags, ([float(number)] * 4096,) * 6, ([0.1] * 4096,) * 2))
+    return encode(Message(number=number, zone="zone-b", picks=rows, load_table=table))
+
+
+def test_a_flood_of_full_messages_is_read_in_part_and_no_message_of_another_is_dropped() -> None:
+    floods = list[str]()
+    members, message = OtherReplicas("own", floods.append), full(1)
+    later = [encode(msgspec.structs.replace(decode(message), number=number)) for number in range(2, 202)]
+    members.hear("flood", message, 10.0)
+    members.hear("modest", said(1), 10.0)
+    read = 0
+    for number, each in enumerate(later, 2):
+        now = 10.0 + number / 20.0
+        try:
+            members.hear("flood", each, now)
+            read += 1
+        except MessageRefused as refused:
+            assert refused.refusal is MessageRefusal.TOO_MUCH
+            with pytest.raises(MessageRefused):
+                members.admit("flood", now)
+        members.admit("modest", now)
+        members.hear("modest", said(number), now)
+    assert 20 <= read <= 45, "about four a second, of twenty"
+    assert {identity for identity, _ in members.up(20.2)} == {"flood", "modest"}, "that is no lie"
+    assert floods == ["flood"], "once"
+
+
+def test_who_is_not_heard_is_not_even_let_in() -> None:
+    members = OtherReplicas("own")
+    members.admit("own", 10.0)
+    members.admit("b", 10.0)
+    assert refusal(members, "b", b"noise", 10.0) is MessageRefusal.MALFORMED
+    with pytest.raises(MessageRefused, match="distrusted"):
+        members.admit("b", 11.0)
+    members.admit("b", 71.0)
+    assert members.refused == {MessageRefusal.MALFORMED: 1, MessageRefusal.DISTRUSTED: 1}
+
+
+def test_who_is_another_one_again_and_again_comes_once_a_second() -> None:
+    members, came = OtherReplicas("own"), 0
+    members.hear("modest", said(1), 10.0)
+    for number in range(1000):
+        now = 10.0 + number / 100.0
+        try:
+            members.admit(f"anew {number}", now)
+            members.hear(f"anew {number}", said(1, seconds=0.1), now)
+            came += 1
+        except MessageRefused as refused:
+            assert refused.refusal is MessageRefusal.CROWDED
+        if number % 100 == 0:
+            members.hear("modest", said(2 + number), now)
+    assert came <= 2 * REPLICAS_MOST + 10
+    assert "modest" in {identity for identity, _ in members.up(20.0)}
 
 
 def spent(number: int, asked: int, passed: int, *, key: int = 7) -> bytes:

@@ -69,3 +69,9 @@ def test_secrets_that_could_be_guessed_and_files_that_cannot_be_read_are_refused
 
 def test_without_a_certificate_there_is_no_identity() -> None:
     assert identity_in(None) == identity_in({}) == ""
+
+
+@pytest.mark.parametrize("name", ["", "somebody", "A" * 32, "0" * 33, "\x1b[2J" + "0" * 28])
+def test_what_no_replica_is_called_is_no_identity(name: str) -> None:
+    assert identity_in({"subject": ((("commonName", name),),)}) == ""
+    assert identity_in({"subject": ((("commonName", "0123456789abcdef" * 2),),)}) != ""

@@ -134,3 +134,12 @@ async def test_a_server_that_is_gone_is_a_busy_one(tmp_path: Path) -> None:
         turn = await scene.patcher.carry_out([LabelPatch("a")])
         assert turn.is_unfinished
         assert scene.told == [("a", PatchOutcome.BUSY)]
+
+
+async def test_a_round_that_is_outdated_is_cut_after_as_many_as_go_at_once(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server, "a", "b", "c", "d")
+        scene = Scene(client, at_once=2)
+        turn = await scene.patcher.carry_out([LabelPatch(each) for each in "abcd"], is_outdated=lambda: True)
+        assert sorted(name for name, _ in scene.told) == ["a", "b"]
+        assert (turn.is_cut, turn.is_stopped, turn.is_unfinished) == (True, False, False)

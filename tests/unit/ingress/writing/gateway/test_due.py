@@ -10,7 +10,15 @@ from ingress.objects.converting import decode
 from ingress.objects.kinds import Kind
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Inventory
-from ingress.writing.gateway.due import FINALIZER, GATEWAY_SECONDS, REFUSED_SECONDS, Due, DueWrites, ObjectWrite
+from ingress.writing.gateway.due import (
+    AGED_EACH,
+    FINALIZER,
+    GATEWAY_SECONDS,
+    REFUSED_SECONDS,
+    Due,
+    DueWrites,
+    ObjectWrite,
+)
 from ingress.writing.gateway.in_use import Judgement
 from ingress.writing.statuses import PatchOutcome
 from tests.unit.ingress.writing.gateway.objects import (
@@ -180,6 +188,50 @@ def test_of_many_some_are_written_and_what_changes_meanwhile_is_next() -> None:
     last = scene.due()
     assert not last.is_more
     assert {*names(first), *names(second), *names(last)} >= {f"HTTPRoute infra/r{number}" for number in range(9)}
+
+
+def other(name: str, path: str = "/") -> Document:
+    """A route of another namespace, which the Gateway does not take."""
+    said = route(name, path=path)["spec"]
+    return custom("HTTPRoute", name, {**said, "parentRefs": [{"name": "gw", "namespace": "infra"}]}, "modest")
+
+
+def test_a_namespace_that_changes_all_the_time_holds_no_other_back() -> None:
+    flood = [f"r{number:02}" for number in range(30)]
+    scene = Scene(gateway_class(), gateway(), other("modest"), *map(route, flood))
+    scene.settle()
+    scene.put(other("modest", "/new"), generation=2)
+    for each in flood:
+        scene.put(route(each, path="/new"), generation=2)
+    assert "HTTPRoute modest/modest" in names(scene.due(100.0, most=2))
+
+
+def test_among_those_that_are_written_is_one_that_has_waited_longest() -> None:
+    scene = Scene(gateway_class(), gateway(), *(route(f"r{number:02}") for number in range(30)))
+    scene.settle()
+    for number in (28, 29):
+        scene.put(route(f"r{number:02}", path="/new"), generation=2)
+    assert names(scene.due(100.0, most=1)) == ["HTTPRoute infra/r28"]
+    for number in range(28):
+        scene.put(route(f"r{number:02}", path="/new"), generation=2)
+    found = names(scene.due(200.0, most=AGED_EACH))
+    assert found[0] == "HTTPRoute infra/r00"
+    assert "HTTPRoute infra/r29" in found
+
+
+def test_what_is_changed_while_it_waits_is_as_fresh_as_any_other() -> None:
+    scene = Scene(gateway_class(), gateway(), *(route(f"r{number:02}") for number in range(30)))
+    scene.due(most=1)
+    scene.put(route("r20", path="/new"), generation=2)
+    assert names(scene.due(most=1)) == ["HTTPRoute infra/r20"]
+
+
+def test_reports_of_what_was_just_written_take_no_turn() -> None:
+    scene = Scene(gateway_class(), gateway(), *(route(f"r{number:02}") for number in range(30)))
+    for each in scene.due().writes:
+        scene.carry_out(each)
+    scene.put(route("r29", path="/new"), generation=2)
+    assert "HTTPRoute infra/r29" in names(scene.due(100.0, most=2))  # beside the finalizer of the GatewayClass
 
 
 def test_a_refused_write_waits() -> None:

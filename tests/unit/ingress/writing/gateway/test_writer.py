@@ -255,3 +255,21 @@ async def test_what_changes_while_many_wait_comes_next(tmp_path: Path) -> None:
             scene.translate()
             await until(lambda: "new" in writes(server))
             assert writes(server)[before:].index("new") <= 2 * pace.look_writes
+
+
+async def test_what_changes_is_not_behind_the_rest_of_a_round(tmp_path: Path) -> None:
+    pace = msgspec.structs.replace(PACE, look_writes=100)
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        scene = Scene(server, client, pace=pace)
+        furnish(server)
+        for number in range(100):
+            server.put(route(f"r{number:03}"))
+        server.faults.add(Fault(verb="patch", delay_seconds=0.02))
+        scene.translate()
+        async with running(scene.writer.run()):
+            await until(lambda: len(writes(server)) >= 10)
+            server.put(route("new"))
+            before = len(writes(server))
+            scene.translate()
+            await until(lambda: "new" in writes(server))
+            assert writes(server)[before:].index("new") <= 3 * pace.at_once
