@@ -18,7 +18,8 @@ cdef class TcpTransport
 
 cdef class TcpTransports:
     cdef public object _epoll, _loop
-    cdef public list _open, unsent
+    cdef public list _open
+    cdef public TcpTransport unsent
     cdef public bytearray _ready
     cdef public bint is_serving
     @cython.locals(opened=list, descriptor=int, transport=TcpTransport)
@@ -26,7 +27,8 @@ cdef class TcpTransports:
     cpdef forget(self, int descriptor)
     cpdef watch_room(self, int descriptor)
     cpdef _failed(self, TcpTransport transport, error)
-    @cython.locals(transports=list, transport=TcpTransport, unsent=list, number=int, descriptor=int, events=long, ready=bytearray)
+    @cython.locals(transports=list, transport=TcpTransport, unsent=TcpTransport, before=TcpTransport)
+    @cython.locals(number=int, descriptor=int, events=long, ready=bytearray)
     cpdef _serve(self)
 
 
@@ -37,8 +39,10 @@ cdef class TcpTransport:
     cdef public bint _is_at_end, _is_closing, _is_eof_wanted, _is_listed, _is_losing, _is_paused
     cdef public bint _is_reading, _is_room_watched, _reads_on
     cdef public TcpTransports _transports
-    cdef public list _waiting
-    @cython.locals(waiting=list, unsent=list, transports=TcpTransports)
+    cdef public TcpTransport _unsent_before
+    cdef public bytes _next
+    cdef public list _following
+    @cython.locals(transports=TcpTransports)
     cpdef write(self, bytes data)
     cpdef Py_ssize_t get_write_buffer_size(self) except -1
     cpdef bint is_closing(self)
@@ -52,7 +56,7 @@ cdef class TcpTransport:
     cpdef read(self)
     cpdef _peek(self)
     cpdef read_now(self)
-    @cython.locals(waiting=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
+    @cython.locals(following=list, data=bytes, start=Py_ssize_t, count=Py_ssize_t)
     cpdef send(self)
     cpdef _watch_room(self)
     cpdef _tell(self)

@@ -46,7 +46,8 @@ class TcpTransports:
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
-        self.unsent: list[TcpTransport] = []  # these send when all sockets that are ready have been served
+        # The last that sends when all sockets that are ready have been served. It knows the one before, without a list.
+        self.unsent: TcpTransport | None = None
         self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
@@ -104,12 +105,16 @@ class TcpTransports:
                     self._failed(transport, error)
         self.is_serving = False
         unsent = self.unsent
-        self.unsent = []
-        for transport in unsent:
+        self.unsent = None
+        while unsent is not None:
+            before = unsent._unsent_before
+            unsent._unsent_before = None
+            unsent._is_listed = False
             try:
-                transport.send()
+                unsent.send()
             except Exception as error:
-                self._failed(transport, error)
+                self._failed(unsent, error)
+            unsent = before
 
     def _failed(self, transport: TcpTransport, error: Exception) -> None:
         """A protocol has made a mistake, which must not keep others from their events: no edge comes twice."""
@@ -125,6 +130,7 @@ class TcpTransport:
 
     __slots__ = (
         "_descriptor",
+        "_following",
         "_high",
         "_is_at_end",
         "_is_closing",
@@ -136,6 +142,7 @@ class TcpTransport:
         "_is_room_watched",
         "_loop",
         "_low",
+        "_next",
         "_peeked_most",
         "_protocol",
         "_reads_on",
@@ -143,7 +150,7 @@ class TcpTransport:
         "_size",
         "_socket",
         "_transports",
-        "_waiting",
+        "_unsent_before",
     )
 
     _protocol: Any  # ReadsPieces, or Peeks before `hand_to`
@@ -162,7 +169,10 @@ class TcpTransport:
         self._protocol = protocol
         self._peeked_most = peeked_most  # 0: what comes is read
         self._descriptor = connection.fileno()
-        self._waiting: list[bytes] = []
+        # Mostly one piece waits. A list of it would take and free memory for each.
+        self._next = b""
+        self._following: list[bytes] = []
+        self._unsent_before: TcpTransport | None = None
         self._sent = 0
         self._size = 0
         self._high = 0
@@ -183,20 +193,23 @@ class TcpTransport:
         """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
         if self._is_closing or not data:
             return
-        waiting, transports = self._waiting, self._transports
-        waiting.append(data)
+        transports = self._transports
+        if self._next:
+            self._following.append(data)
+        else:
+            self._next = data
         self._size += len(data)
         if not transports.is_serving or self._size > _JOINED_BYTES:
             self.send()
         elif not self._is_listed:
             self._is_listed = True
-            unsent = transports.unsent
-            unsent.append(self)
+            self._unsent_before = transports.unsent
+            transports.unsent = self
 
     def write_eof(self) -> None:
         """Ends the stream to the peer behind what was written."""
         self._is_eof_wanted = True
-        if not self._waiting:
+        if not self._next:
             self._end_output()
 
     def can_write_eof(self) -> bool:
@@ -231,7 +244,7 @@ class TcpTransport:
         """Ends the connection when all was sent. Reads no more."""
         if not self._is_closing:
             self._is_closing = True
-            if not self._waiting:
+            if not self._next:
                 self._lose_soon(None)
 
     def abort(self) -> None:
@@ -265,7 +278,7 @@ class TcpTransport:
         """The socket has become ready for `events`."""
         if events & _ENDS:
             self._reads_on = True
-        if events & _WRITABLE and self._waiting:
+        if events & _WRITABLE and self._next:
             self.send()
         if events & _READABLE:
             self.read()
@@ -312,25 +325,25 @@ class TcpTransport:
 
     def send(self) -> None:
         """Sends what was written, as far as the kernel takes it now."""
-        self._is_listed = False
-        waiting = self._waiting
-        if not waiting:
+        following = self._following
+        if not self._next:
             return
-        while waiting:
-            if len(waiting) > 1 and self._size <= _JOINED_BYTES:
-                waiting[:] = [b"".join(waiting)]
-            data, start = waiting[0], self._sent
+        while self._next:
+            if following and self._size <= _JOINED_BYTES:
+                self._next += b"".join(following)
+                following.clear()
+            data, start = self._next, self._sent
             count = calls.send(self._descriptor, data, start)
             if count == self._size:  # as nearly always, this was all
                 self._sent = 0
                 self._size = 0
-                del waiting[0]
+                self._next = b""
             elif count >= 0:
                 self._size -= count
                 self._sent = start + count
                 if self._sent == len(data):
                     self._sent = 0
-                    del waiting[0]
+                    self._next = following.pop(0) if following else b""
                 else:
                     self._watch_room()
                     break
@@ -340,7 +353,7 @@ class TcpTransport:
             elif count != _INTERRUPTED:
                 self._fail(-count)
                 return
-        if waiting or self._is_paused or self._is_closing or self._is_eof_wanted:
+        if self._next or self._is_paused or self._is_closing or self._is_eof_wanted:
             self._tell()
 
     def _watch_room(self) -> None:
@@ -359,7 +372,7 @@ class TcpTransport:
         elif self._size > self._high:
             self._is_paused = True
             protocol.pause_writing()
-        if not self._waiting:
+        if not self._next:
             if self._is_closing:
                 self._lose_soon(None)
             elif self._is_eof_wanted:
@@ -370,7 +383,8 @@ class TcpTransport:
             whole(self._socket).shutdown(socket.SHUT_WR)
 
     def _drop(self) -> None:
-        self._waiting.clear()
+        self._next = b""
+        self._following.clear()
         self._sent = 0
         self._size = 0
 
