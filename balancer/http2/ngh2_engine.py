@@ -6,7 +6,8 @@ hears of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import compress, count
 from operator import itemgetter
 from typing import Any
 
@@ -369,8 +370,9 @@ class Ngh2Engine(Engine):
         self._events.append((FAULT, 0, code, why))
 
 
-def _marked(fields: Fields) -> Sequence[Header]:
+def _marked(fields: Fields) -> list[Header]:
     """The fields of a head as the library gets them."""
-    if NEVER_ALIKE.isdisjoint(map(_name, fields)):
-        return fields
-    return [NeverIndexedHeader(*field) if field[0] in NEVER_ALIKE else field for field in fields]
+    marked = list(fields)
+    for at in compress(count(), map(NEVER_ALIKE.__contains__, map(_name, fields))):
+        marked[at] = NeverIndexedHeader(*fields[at])
+    return marked
