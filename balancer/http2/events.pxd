@@ -1,5 +1,5 @@
 cimport cython
 
 
-@cython.locals(event=tuple, first=tuple, pieces=list)
+@cython.locals(event=tuple, pieces=list)
 cpdef tuple joined(list events, Py_ssize_t at)

@@ -13,7 +13,7 @@ cdef class Frames:
     cdef public long long amid_head, rare
     cdef public bint block_is_open
     cdef public list counts
-    @cython.locals(at=Py_ssize_t, end=Py_ssize_t, size=Py_ssize_t, kind=cython.int)
+    @cython.locals(at=Py_ssize_t, end=Py_ssize_t, size=Py_ssize_t, kind=cython.int, flags=cython.int)
     @cython.locals(heads=Py_ssize_t, bodies=Py_ssize_t, octets="const unsigned char*")
     cpdef walk(self, bytes data)
     cdef _count(self, Py_ssize_t heads, Py_ssize_t bodies)

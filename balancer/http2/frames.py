@@ -77,12 +77,14 @@ class Frames:
                 bodies += 1
             elif kind == _HEADERS:
                 heads += 1
-                if not octets[at + 4] & _END_HEADERS:
+                flags = octets[at + 4]
+                if not flags & _END_HEADERS:
                     self.block_is_open = True
                     self._pieces = 0
                     self._block = size
             else:
-                self._take_rare(kind, octets[at + 4], size)
+                flags = octets[at + 4]
+                self._take_rare(kind, flags, size)
             at += _HEAD_BYTES + size
         self._count(heads, bodies)
         if at < end:
