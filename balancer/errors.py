@@ -16,6 +16,7 @@ class ErrorKind(Enum):
     ENDPOINT_REFUSED: the endpoint says that it has not processed the request, so even a POST may be sent again (RFC
     9113 8.7). CALL_TIMEOUT: the time is over that the client of a gRPC call gave it. UNREAD: the answer was broken off,
     because clients left too much unread. ENDPOINT_SILENT: the request left an endpoint that answers nobody any more.
+    LOOP: the request has passed through zonal too often.
     """
 
     BAD_REQUEST = "bad_request"
@@ -23,6 +24,7 @@ class ErrorKind(Enum):
     TARGET_TOO_LONG = "target_too_long"
     HEAD_TOO_LARGE = "head_too_large"
     BODY_TOO_LARGE = "body_too_large"
+    LOOP = "loop"
     METHOD_NOT_ALLOWED = "method_not_allowed"
     EXPECTATION_FAILED = "expectation_failed"
     NO_ROUTE = "no_route"

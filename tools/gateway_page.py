@@ -81,12 +81,13 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   Of one request at most four Services get copies, two of them at once.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
-  youngest are not accepted. One route may have 8,192 hostnames on its listeners.
+  youngest are not accepted. One route may have 8,192 hostnames on its listeners, and all
+  together 500,000, which namespaces share; younger routes of a namespace that has used up its share are not accepted.
 * `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what
   the operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
 * Calls of gRPC that come in HTTP/2 go on in HTTP/2 on an HTTPRoute, too.
 * The filter `ExternalAuth` (experimental) asks a Service over HTTP, with the method, host and path of the client, and
-  with `Authorization` and the fields in `allowedHeaders`. 2xx lets the request pass; what else it says short of a 5xx
+  with `Authorization` and the fields in `allowedHeaders`. 200 lets the request pass; what else it says short of a 5xx
   the client gets. Without an answer the client gets 500. `protocol: GRPC` and `forwardBody` close the rule.
 * `backendRefs` take every filter that their rule takes. They are for the share of their backend alone and come after
   those of the rule: an URLRewrite or CORS filter there counts in place of the rule's. A filter that cannot be carried

@@ -16,7 +16,8 @@ The suite of kubernetes-sigs/gateway-api needs a cluster, and has never run agai
 by cases with objects of our own: the same manifests in other words, the same requests over real sockets, the same
 conditions, reasons and counts in statuses. `tests/features/test_gateway_suite.py`, `test_gateway_cases.py` and
 `test_gateway_cluster.py` play them, from a folder or from a fake API server. All of them pass but those of UDP, which
-are not played. Names of tests newer than v1.6.1 were read from the suite's main branch.
+are not played. Names of tests newer than v1.6.1 were read from the suite's main branch and from
+proposals to it.
 {groups}
 """
 

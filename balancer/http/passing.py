@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from balancer.http.looping import LOOP_FIELD
 from balancer.http.messages import Fields
 
 NOT_FOR_ENDPOINTS = frozenset(
@@ -42,7 +43,16 @@ NOT_IN_INTERIM = NOT_FOR_CLIENTS | {HSTS, b"server"}
 """A response that is not the final one says nothing about the site or its software."""
 
 PROTECTED = frozenset(
-    (b"host", b"content-length", b"transfer-encoding", b"x-request-id", b"authorization", b"cookie", b"accept")
+    (
+        b"host",
+        b"content-length",
+        b"transfer-encoding",
+        b"x-request-id",
+        b"authorization",
+        b"cookie",
+        b"accept",
+        LOOP_FIELD,
+    )
 )
 """End-to-end fields that a Connection field must not be able to remove (CVE-2021-32813, CVE-2024-45410)."""
 

@@ -2,6 +2,7 @@ cimport cython
 
 from balancer.http cimport calls
 
+cdef int LOOP
 cdef int PASSES
 cdef int REQUEST_ID
 cdef int SPECIAL
@@ -40,7 +41,7 @@ cdef class FieldLineReader:
     cpdef KnownName _new_name(self, bytes spelled)
 
 
-@cython.locals(line=FieldLine, fields=list, names=list, onward=list, special=list)
+@cython.locals(line=FieldLine, fields=list, names=list, onward=list, special=list, passes=Py_ssize_t)
 cpdef FieldLines gathered(list lines)
 @cython.locals(line=FieldLine)
 cpdef bint are_logged(list lines) except -1

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http import calls
+from balancer.http.looping import LOOP_FIELD, PASSES_MOST, passes_of
 from balancer.http.messages import LOGGED_FIELDS, Field
 from balancer.http.passing import Passing, name_onward
 
@@ -22,6 +23,8 @@ SPECIAL = 1
 """The role of a field that decides framing, routing or the connection."""
 REQUEST_ID = 2
 """The role of X-Request-ID, which passes and names the request."""
+LOOP = 3
+"""The role of CDN-Loop of a request, which passes and says how often the request has passed through zonal."""
 
 SHARED_NAMES = frozenset(
     b"accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-origin cache-control "
@@ -149,6 +152,8 @@ class FieldLineReader:
             raise Refusal(self._kind, "a malformed field name")
         lower, names = spelled.lower(), self._names
         role = SPECIAL if lower in self._special else REQUEST_ID if lower == b"x-request-id" else PASSES
+        if lower == LOOP_FIELD and self._kind is ErrorKind.BAD_REQUEST:
+            role = LOOP
         beginning = b"" if role == SPECIAL else self._beginning_of(spelled)
         name = KnownName(spelled, lower, role, beginning)
         if len(spelled) <= _NAME_BYTES_MAX:
@@ -159,8 +164,8 @@ class FieldLineReader:
 
 
 def gathered(lines: list[FieldLine]) -> FieldLines:
-    """The lines of one head, by what they do."""
-    found = FieldLines(lines)
+    """The lines of one head, by what they do. Raises `Refusal` for a request that goes in circles."""
+    found, passes = FieldLines(lines), 0
     fields, names = found.fields, found.names
     onward, special = found.onward, found.special  # of four, CPython would make a tuple
     for line in lines:
@@ -168,11 +173,15 @@ def gathered(lines: list[FieldLine]) -> FieldLines:
             if line.role == SPECIAL:
                 special.append(line.field)
                 continue
-            if found.request_id is None:
+            if line.role == LOOP:
+                passes += passes_of(line.field[1])
+            elif found.request_id is None:
                 found.request_id = line.field[1]
         fields.append(line.field)
         names.append(line.name)
         onward.append(line.onward)
+    if passes >= PASSES_MOST:
+        raise Refusal(ErrorKind.LOOP, "a request that comes back again and again")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from balancer.http.edits import HeadEdit
+from balancer.http.looping import LOOP_FIELD, MARK
 from balancer.http.memos import Memo, recalled
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, Written, phrase_of
 from balancer.http.origin import Origin
@@ -139,6 +140,7 @@ def _with_connection(head: bytes, outgoing: Outgoing) -> bytes:
 def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
     """The request line and the lines in `head` without the fields called `names`, which are in lower case."""
     first, *lines = head.split(b"\r\n")
+    names -= {LOOP_FIELD}
     return b"\r\n".join([first, *(line for line in lines if line.partition(b":")[0].lower() not in names)])
 
 
@@ -150,8 +152,8 @@ def _origin_lines(origin: Origin) -> OriginLines:
     address, scheme = origin.peer.encode("ascii", "replace"), origin.scheme
     known.lines = (
         b"X-Real-IP: %b\r\nX-Forwarded-For: %b\r\nX-Forwarded-Port: %d\r\n"
-        b"X-Forwarded-Proto: %b\r\nX-Forwarded-Scheme: %b\r\nX-Scheme: %b\r\n"
-    ) % (address, origin.forwarded_for or address, origin.shown_port, scheme, scheme, scheme)
+        b"X-Forwarded-Proto: %b\r\nX-Forwarded-Scheme: %b\r\nX-Scheme: %b\r\nCDN-Loop: %b\r\n"
+    ) % (address, origin.forwarded_for or address, origin.shown_port, scheme, scheme, scheme, MARK)
     return known
 
 
@@ -187,7 +189,7 @@ def _lines_onward(
     beginnings = _beginnings_under(rules)
     for name, field in zip(lines.names, request.fields, strict=True):
         beginning = beginnings[name]
-        if beginning and field[0] not in ended and field[0] not in removed:
+        if beginning and field[0] not in ended and (field[0] not in removed or field[0] == LOOP_FIELD):
             parts += (beginning, field[1])
     parts.append(b"\r\n")
     return rules, b"".join(parts)

@@ -5,6 +5,7 @@ What passes is what passes in HTTP/1: `balancer.http.passing` says so.
 
 from __future__ import annotations
 
+from balancer.http.looping import LOOP_FIELD, MARK
 from balancer.http.memos import Memo, recalled
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
@@ -86,7 +87,7 @@ def _fields_onward(request: RequestHead, passing: Passing, host: bytes, removed:
     fields = [(b"x-forwarded-host", host or request.authority)]
     for field in request.fields:
         name = field[0]
-        if name in removed:
+        if name in removed and name != LOOP_FIELD:
             continue
         if name == b"te":
             if field[1].lower() == b"trailers":
@@ -109,6 +110,7 @@ def _origin_fields(origin: Origin) -> OriginFields:
         (b"x-forwarded-proto", scheme),
         (b"x-forwarded-scheme", scheme),
         (b"x-scheme", scheme),
+        (LOOP_FIELD, MARK),
     )
     return known
 
@@ -120,5 +122,6 @@ def _with_added(fields: Fields, outgoing: Outgoing) -> Fields:
     if b"host" in replaced:
         hosts = [value for name, value in added if name == b"host"]
         fields = tuple((name, hosts[0] if name == b":authority" and hosts else value) for name, value in fields)
+    replaced -= {LOOP_FIELD}
     kept = tuple(field for field in fields if field[0] not in replaced) if replaced else fields
     return kept + tuple(field for field in added if field[0] != b"host")

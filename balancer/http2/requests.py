@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from balancer.errors import ErrorKind, Refusal
+from balancer.http.looping import LOOP_FIELD, PASSES_MOST, passes_of
 from balancer.http.messages import HTTP_2_0, Field, Fields, Repeated, RequestHead
 from balancer.http.rules import (
     check_method,
@@ -27,7 +28,7 @@ _PATH = b":path"
 _PSEUDO = frozenset((b":method", b":scheme", b":authority", _PATH))
 _SCHEMES = (b"https", b"http")
 # Fields that decide framing or routing; the rest is passed on field by field.
-_SPECIAL = frozenset((b"host", b"content-length", b"expect", b"cookie"))
+_SPECIAL = frozenset((b"host", b"content-length", b"expect", b"cookie", LOOP_FIELD))
 # A target without escape or fragment, and without a backslash in its path, that needs no second look but for `//` and
 # `/.` in the path.
 _PLAIN_TARGET = re.compile(rb"(/[!$&->@-\[\]-~]*)(?:\?[!\x22$-~]*)?")
@@ -93,6 +94,8 @@ class RequestReader:
         method, raw_target = pseudo[b":method"], pseudo[_PATH]
         list_bytes = self._check_limits(fields, rest, raw_target)
         special, others = _special(rest)
+        if LOOP_FIELD in special and sum(map(passes_of, special[LOOP_FIELD])) >= PASSES_MOST:
+            raise Refusal(ErrorKind.LOOP, "a request that comes back again and again")
         target = target_onward(method, raw_target)
         check_method(method)
         authority = _authority(pseudo, special.get(b"host", []))
@@ -203,6 +206,8 @@ def _special(rest: Fields) -> tuple[dict[bytes, list[bytes]], list[Field]]:
             continue
         if name == b"cookie" and name not in special:
             cookie_at = len(others)
+            others.append(field)
+        elif name == LOOP_FIELD:
             others.append(field)
         special.setdefault(name, []).append(field[1])
     crumbs = special.get(b"cookie", ())

@@ -46,6 +46,7 @@ ANSWERS = {
     ErrorKind.TARGET_TOO_LONG: Answer(414, close=True),
     ErrorKind.HEAD_TOO_LARGE: Answer(431, close=True),
     ErrorKind.BODY_TOO_LARGE: Answer(413, close=True),
+    ErrorKind.LOOP: Answer(508, close=True),
     ErrorKind.METHOD_NOT_ALLOWED: Answer(405, close=True, fields=_ALLOW),
     ErrorKind.EXPECTATION_FAILED: Answer(417, close=True),
     ErrorKind.NO_ROUTE: Answer(404),

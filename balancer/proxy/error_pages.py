@@ -23,6 +23,7 @@ _WITHOUT_PAGE = frozenset(
         ErrorKind.REQUEST_TIMEOUT,
         ErrorKind.TARGET_TOO_LONG,
         ErrorKind.HEAD_TOO_LARGE,
+        ErrorKind.LOOP,
         ErrorKind.METHOD_NOT_ALLOWED,
         ErrorKind.EXPECTATION_FAILED,
         # A closed path reaches no endpoint of anybody.

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from ingress.replicas.facts import FleetFacts
 from ingress.replicas.lines import Line, NotHeard, Teller
-from ingress.replicas.messages import MessageRefusal, encode
+from ingress.replicas.messages import MessageRefusal, encoded_within
 from ingress.replicas.other_replica import ReplicaState
 from ingress.replicas.others import REPLICAS_MOST, OtherReplicas
 from ingress.replicas.port import Ears, open_port
@@ -184,7 +184,7 @@ class Conversation:
             await place.line.open()
             self._number += 1
             message = place.telling.message(self._number, news, name=self._options.name, is_older=place.line.is_older)
-            data = encode(message)
+            data = encoded_within(message)
             self._bytes["sent"] += len(data)
             heard = await place.line.tell(data)
             place.telling.arrived(heard.zone)

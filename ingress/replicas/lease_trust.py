@@ -28,7 +28,7 @@ _IDENTITY_BYTES: Final = 16
 class LeaseTrust:
     """The key of this replica, and whom it believes. `credentials` are what connections are made with."""
 
-    __slots__ = ("_key_pem", "_newest", "certificate_pem", "credentials")
+    __slots__ = ("_key_pem", "_newest", "_told", "_usable", "certificate_pem", "credentials")
 
     def __init__(self, row_secret: bytes) -> None:
         """`row_secret` makes the numbers of clients, the same in all replicas."""
@@ -42,18 +42,25 @@ class LeaseTrust:
         client = self._context(ssl.PROTOCOL_TLS_CLIENT, ())
         self.credentials = ReplicaCredentials(identity, server, client, row_secret)
         self.credentials.believed = frozenset((identity,))
+        self._told: frozenset[str] = frozenset()
+        self._usable = 0
 
     def believe(self, certificates: Iterable[str]) -> int:
         """Believes these certificates (PEM) from now on, and nobody else. Returns how many can be used.
 
         One that does not hold the hash of its own key as its identity cannot.
         """
-        identities = {pem: _identity_in(pem) for pem in certificates}
+        told = frozenset(certificates)
+        if told == self._told:  # nearly always; contexts for dozens of others take milliseconds
+            return self._usable
+        self._told = told
+        identities = {pem: _identity_in(pem) for pem in told}
         usable = sorted(pem for pem, identity in identities.items() if identity)
         self.credentials.believed = frozenset({self.credentials.identity, *filter(None, identities.values())})
         self._newest = self._context(ssl.PROTOCOL_TLS_SERVER, usable)
         self.credentials.client = self._context(ssl.PROTOCOL_TLS_CLIENT, usable)
-        return len(usable)
+        self._usable = len(usable)
+        return self._usable
 
     def _choose(self, connection: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _context: ssl.SSLContext) -> None:
         connection.context = self._newest

@@ -160,6 +160,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     counted: bool = False
 
 
+_PARTS: Final = ("picks", "spent", "loads", "zones", "load_table", "zone_table", "health", "flows")
+_NOTHING: Final = Message(number=1)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(Message)
 
@@ -167,6 +169,23 @@ _DECODER: Final = msgspec.msgpack.Decoder(Message)
 def encode(message: Message) -> bytes:
     """The message as it goes on the wire."""
     return _ENCODER.encode(message)
+
+
+def encoded_within(message: Message) -> bytes:
+    """The message as it goes on the wire, without its largest parts if it would be too long to be read as a whole.
+
+    What is left out comes when it has changed, or when everything is told again. Failing endpoints and zones that are
+    left are never left out.
+    """
+    data = encode(message)
+    while len(data) > MESSAGE_BYTES_MOST:
+        sizes = {part: len(_ENCODER.encode(getattr(message, part))) for part in _PARTS}
+        largest = max(sizes, key=sizes.__getitem__)
+        message = msgspec.structs.replace(message, **{largest: getattr(_NOTHING, largest)})
+        if largest == "picks":
+            message = msgspec.structs.replace(message, counted=False)  # their totals are not the same as before
+        data = encode(message)
+    return data
 
 
 def decode(data: bytes) -> Message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from itertools import count
@@ -56,7 +57,9 @@ async def _take(stage: Stage, zonal: Zonal, turns: count[int]) -> list[float]:
     for _ in range(_CHANGES):
         turn = next(turns)
         stage.put(_modest(turn))
-        taken.append(await answers(zonal, 200, "modest.test", f"/1024/{turn}"))
+        started = time.perf_counter()
+        await answers(zonal, 200, "modest.test", f"/1024/{turn}")
+        taken.append(time.perf_counter() - started)
         await asyncio.sleep(_PAUSE_SECONDS)
     return taken
 

@@ -7,15 +7,12 @@ through the test, which delays it, loses it, and cuts links. Load and endpoints 
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import cycle, islice
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -24,7 +21,6 @@ from tests.integration.conversing import (
     FEW,
     LARGE_SAMPLE,
     PATIENCE_SECONDS,
-    SECRET,
     SETTINGS,
     Load,
     asks,
@@ -36,70 +32,13 @@ from tests.integration.conversing import (
     traffic,
     value,
 )
+from tests.integration.linked_fleet import ZONES, fleet
 from tests.integration.manifests import ingress, path, rule
-from tests.integration.namespaces import Network, bridge_into, bridge_out_of, network
-from tests.integration.running import Zonal, started
-from tests.integration.shop import HOST, Shop, shop
+from tests.integration.shop import HOST
 
 pytestmark = pytest.mark.slow
 
-ZONES = ("zone-a", "zone-b", "zone-c")
-PEER_PORT = 9443
-DELAY_SECONDS, LOSS = 0.001, 0.05
 SLOTS, WORK_SECONDS, SPREAD = 8, 0.02, 0.5
-
-
-class Fleet(NamedTuple):
-    """A replica in each zone, and the network between them."""
-
-    zonals: tuple[Zonal, Zonal, Zonal]
-    links: Network
-    opened: Shop
-
-    @property
-    def zones(self) -> dict[str, str]:
-        """The zone of each endpoint."""
-        return {endpoint.label: endpoint.zone or "" for endpoint in self.opened.endpoints}
-
-    async def all_hear(self, others: float) -> None:
-        for zonal in self.zonals:
-            await comes(zonal, others, "zonal_fleet_peers", state="up")
-
-
-@asynccontextmanager
-async def fleet(place: Path, endpoints: Mapping[str, int], **settings: str) -> AsyncIterator[Fleet]:
-    (place / "secret").write_bytes(SECRET)
-    names = [f"zonal-{os.getpid()}-{zone}" for zone in ZONES]
-    async with AsyncExitStack() as stack:
-        links = await stack.enter_async_context(network(names, delay_seconds=DELAY_SECONDS, loss=LOSS))
-        opened = await stack.enter_async_context(shop(place, endpoints, **settings))
-        zonals = [
-            await stack.enter_async_context(replica(place, zone, name, links, opened))
-            for zone, name in zip(ZONES, names, strict=True)
-        ]
-        made = Fleet((zonals[0], zonals[1], zonals[2]), links, opened)
-        await made.all_hear(2.0)
-        yield made
-
-
-@asynccontextmanager
-async def replica(place: Path, zone: str, name: str, links: Network, opened: Shop) -> AsyncIterator[Zonal]:
-    folder = place / zone
-    folder.symlink_to(opened.place)
-    options = [f"--zone={zone}", f"--peer-port={PEER_PORT}", f"--peer-secret={place / 'secret'}", "--workers=2"]
-    options += [f"--peer={links.address(each)}:{PEER_PORT}" for each in links.names]
-    async with AsyncExitStack() as stack:
-        for endpoint in opened.endpoints:
-            await stack.enter_async_context(bridge_out_of(name, endpoint.port))
-        through = ("ip", "netns", "exec", name)
-        options.append("--shutdown-grace-period=0")
-        zonal = await stack.enter_async_context(started(folder, *options, through=through))
-        await zonal.is_serving()
-        zonal.http_port = await stack.enter_async_context(bridge_into(name, zonal.http_port))
-        zonal.admin_port = await stack.enter_async_context(bridge_into(name, zonal.admin_port))
-        await zonal.is_ready()
-        yield zonal
-        await zonal.stop()
 
 
 def calm_p99(chosen: Sequence[str]) -> float:
@@ -138,7 +77,7 @@ async def test_shares_hold_while_packets_are_lost_a_replica_is_cut_off_and_it_is
     The busy zone keeps a third of all requests, which is 5/12 of its own, so 47 % of all leave. Without the third
     replica it keeps 3/8. The replica that is cut off knows nobody, and does as it does alone.
     """
-    async with fleet(tmp_path, dict.fromkeys(ZONES, 2), **SETTINGS) as made:
+    async with fleet(tmp_path, dict.fromkeys(ZONES, 2), SETTINGS) as made:
         busy, quiet, last = made.zonals
         async with Load({busy: 8, quiet: 1, last: 1}) as load:
             for zonal in made.zonals:
@@ -178,7 +117,7 @@ async def test_of_nine_requests_in_ten_as_many_stay_as_fit_the_busy_zone(tmp_pat
     48 % leave. Alone, the busy zone sees one of three replicas, and keeps all of its requests.
     """
     counts = {"zone-a": 18, "zone-b": 1, "zone-c": 1}
-    async with fleet(tmp_path, {"zone-a": 5, "zone-b": 2, "zone-c": 2}, **SETTINGS) as made:
+    async with fleet(tmp_path, {"zone-a": 5, "zone-b": 2, "zone-c": 2}, SETTINGS) as made:
         async with Load(dict(zip(made.zonals, counts.values(), strict=True))) as load:
             for zonal in made.zonals:
                 await knows_traffic(zonal, 0.9)
@@ -194,7 +133,7 @@ async def test_of_nine_requests_in_ten_as_many_stay_as_fit_the_busy_zone(tmp_pat
 
 async def test_a_dead_endpoint_is_left_by_all_after_a_few_attempts(tmp_path: Path) -> None:
     settings = {"zone_aware_routing": "false", "ejection_time": "300s"}
-    async with fleet(tmp_path, {"zone-a": 1, "zone-b": 1}, **settings) as made:
+    async with fleet(tmp_path, {"zone-a": 1, "zone-b": 1}, settings) as made:
         await made.opened.endpoints[0].stop()
         watch = Stopwatch()
         while sum([await leaving(zonal) for zonal in made.zonals]) < 6:

@@ -15,7 +15,7 @@ import pytest
 from ingress.objects.kinds import KubernetesObject, Metadata
 from ingress.settings.context import TranslationContext
 from ingress.translation.assembly import Translation, translate
-from ingress.translation.gateway.route_reading import NAMES_MOST
+from ingress.translation.gateway.attaching import NAMES_MOST
 from tests.unit.ingress.cluster import config_map, inventory, service
 from tests.unit.ingress.translation.gateway.objects import (
     gateway,

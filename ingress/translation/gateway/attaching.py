@@ -6,6 +6,7 @@ A pure function of a route and listeners. The reason is that of the listeners th
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,14 @@ from ingress.translation.gateway.hostnames import shared_names
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.standings import Problem
+
+NAMES_MOST: Final = 8192
+"""The most hostnames that one route may have on all listeners together: a TLSRoute may say 4,096."""
+
+TOO_MANY_NAMES: Final = Problem(
+    "UnsupportedValue",
+    f"The route has more than {NAMES_MOST} hostnames on its listeners: name fewer, or fewer listeners.",
+)
 
 GatewayRoute = HttpRoute | GrpcRoute | TlsRoute | TcpRoute
 
@@ -41,7 +50,11 @@ def attach(
         )
         return Problem("NotAllowedByListeners", message)
     hostnames = hostnames_of(route)
-    found = [Attachment(each, shared_names(each.spec.hostname, hostnames)) for each in allowed]
+    found: list[Attachment] = []
+    for each in allowed:
+        found.append(Attachment(each, shared_names(each.spec.hostname, hostnames)))
+        if sum(len(one.hostnames) for one in found) > NAMES_MOST:
+            return TOO_MANY_NAMES
     attached = tuple(each for each in found if each.hostnames)
     if not attached:
         message = f"No hostname of the route is one of {', '.join(each.spec.hostname for each in allowed)}: change one."

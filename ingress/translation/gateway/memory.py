@@ -6,16 +6,26 @@ translation does not depend on what is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Final, Generic, TypeVar
+
+import msgspec
 
 from ingress.findings import Findings
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import GatewayRoute
+from ingress.translation.gateway.hostname_room import NAMES_TOGETHER_MOST, crowded_out
 from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.remembered_hosts import RememberedHosts
-from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, needs_grants
+from ingress.translation.gateway.route_reading import (
+    ReadRoute,
+    RouteSurroundings,
+    names_at_most,
+    names_wanted,
+    needs_grants,
+)
 from ingress.translation.gateway.route_sums import RememberedSums
 from ingress.translation.gateway.standings import ObjectStanding
 from ingress.translation.memory import InventoryView, Memory
@@ -94,11 +104,14 @@ class GatewayMemory:
 
     __slots__ = (
         "_around",
+        "_at_most",
         "_last_around",
         "_ones",
         "_owners",
         "_reads",
+        "_roomless_reads",
         "_same_reads",
+        "_wanted",
         "claims",
         "hosts",
         "names",
@@ -114,6 +127,11 @@ class GatewayMemory:
         self._same_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
             kind: SameObjects() for kind in _ROUTES
         }
+        self._roomless_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
+            kind: SameObjects() for kind in _ROUTES
+        }
+        self._at_most: SameObjects[GatewayRoute, int] = SameObjects()
+        self._wanted: SameObjects[GatewayRoute, int] = SameObjects()
         self._around: RouteSurroundings | None = None
         self._last_around: RouteSurroundings | None = None
         self._ones = Kept()
@@ -132,8 +150,10 @@ class GatewayMemory:
             reads.begin(view)
         for kept in (self._ones, self.standings, self.claims, self.hosts):
             kept.begin()
-        for same in self._same_reads.values():
+        for same in (*self._same_reads.values(), *self._roomless_reads.values()):
             same.begin()
+        self._at_most.begin()
+        self._wanted.begin()
         self.of_routes.begin()
         self.names.begin()
         self.sums.begin()
@@ -148,6 +168,21 @@ class GatewayMemory:
         """The Gateways as `read` reads them. `given` is what that depends on beside the inventory."""
         return self._owners.of("owners", given, lambda inventory, _: read(inventory), _UNHEARD)
 
+    def crowd(
+        self, routes: Sequence[GatewayRoute], around: RouteSurroundings, most: int = NAMES_TOGETHER_MOST
+    ) -> frozenset[int]:
+        """The routes, by identity, for whose hostnames there is no room. `around` is what `one` returned.
+
+        Names are counted only where there could be too many of them.
+        """
+        if around is not self._last_around:
+            self._at_most.forget()
+            self._wanted.forget()
+        if sum(self._at_most.of_each(routes, partial(names_at_most, around=around))) <= most:
+            return frozenset()
+        wanted = self._wanted.of_each(routes, partial(names_wanted, around=around))
+        return frozenset(id(routes[place]) for place in crowded_out(routes, wanted, most))
+
     def reads(
         self,
         kind: type[GatewayRoute],
@@ -155,22 +190,32 @@ class GatewayMemory:
         around: RouteSurroundings,
         near: RouteSurroundings,
         read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
+        *,
+        crowd: Collection[int] = (),
     ) -> list[ReadRoute]:
         """All routes of a kind as `read` reads them. `around` is what `one` returned, and so is `near`, which has no
-        grants: a change of these concerns only routes that refer to other namespaces.
+        grants: a change of these concerns only routes that refer to other namespaces. For hostnames of the `crowd`, by
+        identity, there is no room.
         """
-        reads, same = self._reads[kind], self._same_reads[kind]
+        reads, same, roomless = self._reads[kind], self._same_reads[kind], self._roomless_reads[kind]
         self._around = around
         if around is self._last_around and reads.is_quiet:
             reads.keep_all()
         else:
             same.forget()
+            roomless.forget()
 
         def make(route: GatewayRoute) -> ReadRoute:
             key, own = (route.metadata.namespace, route.metadata.name), around if needs_grants(route) else near
+            if id(route) in crowd:
+                own = self.one(f"{own is near} surroundings without room", msgspec.structs.replace(own, has_room=False))
             return reads.of(key, (route, own), lambda inventory, _: read(route, own, inventory), _UNHEARD)
 
-        found = same.of_each(routes, make)
+        if not crowd:
+            found = same.of_each(routes, make)
+        else:
+            found = same.of_each([each for each in routes if id(each) not in crowd], make)
+            found += roomless.of_each([each for each in routes if id(each) in crowd], make)
         if len(reads) > len(routes):
             reads.keep_only({(each.metadata.namespace, each.metadata.name) for each in routes})
         return found

@@ -159,7 +159,8 @@ class _GatewayReading:
             **by_owner(listeners),
         }
         around, present = self._surroundings(grouped), frozenset(self._present())
-        read = [each for kind in _ROUTES for each in self._reads(kind, around)]
+        crowd = self._memory.crowd([each for kind in _ROUTES for each in self._inventory.of(kind)], around)
+        read = [each for kind in _ROUTES for each in self._reads(kind, around, crowd)]
         read.sort(key=attrgetter("facts.seniority"))
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         sums = self._memory.sums.of(routes)
@@ -208,9 +209,9 @@ class _GatewayReading:
         if services is not None and services.cluster_domain:
             yield Needed.ALIASES
 
-    def _reads(self, kind: type[GatewayRoute], around: RouteSurroundings) -> list[ReadRoute]:
+    def _reads(self, kind: type[GatewayRoute], around: RouteSurroundings, crowd: frozenset[int]) -> list[ReadRoute]:
         near = self._memory.one("surroundings of the own namespace", around.near)
-        return self._memory.reads(kind, self._inventory.of(kind), around, near, read_route)
+        return self._memory.reads(kind, self._inventory.of(kind), around, near, read_route, crowd=crowd)
 
     def _owner_standings(
         self, listeners: Mapping[ListenerOwner, Sequence[ReadListener]], attached: Counter[str]

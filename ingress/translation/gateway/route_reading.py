@@ -20,10 +20,18 @@ from ingress.objects.gateway_routes import (
 )
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.inventory import Inventory
-from ingress.translation.gateway.attaching import Attachment, GatewayRoute, attach
+from ingress.translation.gateway.attaching import (
+    NAMES_MOST,
+    TOO_MANY_NAMES,
+    Attachment,
+    GatewayRoute,
+    attach,
+    hostnames_of,
+)
 from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.extensions import Extensions, read_extensions
 from ingress.translation.gateway.grants import NO_GRANTS, Grants, Referrer
+from ingress.translation.gateway.hostname_room import NAMES_TOGETHER_MOST
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
 from ingress.translation.gateway.route_facts import RouteFacts, facts_of
@@ -31,8 +39,11 @@ from ingress.translation.gateway.rules import grpc_rule_problem, http_rule_probl
 from ingress.translation.gateway.service_references import NamedPort, ServiceFinder, plain
 from ingress.translation.gateway.standings import Problem
 
-NAMES_MOST: Final = 8192
-"""The most hostnames that one route may have on all listeners together: a TLSRoute may say 4,096."""
+NO_ROOM: Final = Problem(
+    "UnsupportedValue",
+    f"All routes together may have {NAMES_TOGETHER_MOST} hostnames on listeners, and older routes of this namespace"
+    " leave too few of its share: name fewer, or fewer listeners.",
+)
 
 
 class RouteSurroundings(msgspec.Struct, frozen=True):
@@ -40,7 +51,7 @@ class RouteSurroundings(msgspec.Struct, frozen=True):
 
     `listeners` are those of each of our Gateways and ListenerSets. `defaults` are the Gateways, by namespace and name,
     that take routes that use default Gateways. `hooks` are those that the operator has registered. `allow_external`:
-    the operator allows Services that stand for names outside of the cluster.
+    the operator allows Services that stand for names outside of the cluster. `has_room`: there is room for hostnames.
     """
 
     listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]]
@@ -49,6 +60,7 @@ class RouteSurroundings(msgspec.Struct, frozen=True):
     defaults: tuple[tuple[str, str], ...] = ()
     hooks: tuple[RegisteredHook, ...] = ()
     allow_external: bool = False
+    has_room: bool = True
 
     @property
     def near(self) -> RouteSurroundings:
@@ -109,7 +121,7 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         extensions = read_extensions(route.spec.rules, route.metadata.annotations, around.hooks)
         places = tuple(tuple(places_of(each)) for each in route.spec.rules)
     resolved = {plain(each): services.find(each, referrer_of(route)) for each in references_of(route)}
-    parents = _within_bounds(tuple(_parents(route, around)))
+    parents = _parents(route, around)
     return ReadRoute(
         route,
         facts_of(route, (each.attached for each in parents)),
@@ -177,8 +189,19 @@ def _filters_of(route: HttpRoute | GrpcRoute) -> Iterator[tuple[RouteFilter, ...
             yield each.filters
 
 
-def _parents(route: GatewayRoute, around: RouteSurroundings) -> Iterator[ReadParent]:
-    listeners = around.listeners
+def names_at_most(route: GatewayRoute, around: RouteSurroundings) -> int:
+    """No fewer hostnames than the route has on its listeners. Looks at none of them."""
+    listeners = sum(len(around.listeners[owner]) for _, owner in _owners(route, around))
+    return listeners * max(1, len(hostnames_of(route)))
+
+
+def names_wanted(route: GatewayRoute, around: RouteSurroundings) -> int:
+    """How many hostnames the route has on its listeners, if that is not too many for one route; then it has none."""
+    return sum(len(each.hostnames) for parent in _parents(route, around) for each in parent.attached)
+
+
+def _owners(route: GatewayRoute, around: RouteSurroundings) -> Iterator[tuple[ParentReference, ListenerOwner]]:
+    """The parentRefs of a route that name one of our objects, each with that."""
     named = list(dict.fromkeys(route.spec.parent_refs))
     if route.spec.use_default_gateways == "All":
         owners = {owner_named(each, route.metadata.namespace) for each in named}
@@ -186,23 +209,26 @@ def _parents(route: GatewayRoute, around: RouteSurroundings) -> Iterator[ReadPar
         named += [ParentReference(name, namespace=namespace) for namespace, name in added]
     for reference in named:
         owner = owner_named(reference, route.metadata.namespace)
-        if owner is None or owner not in listeners:
+        if owner is not None and owner in around.listeners:
+            yield reference, owner
+
+
+def _parents(route: GatewayRoute, around: RouteSurroundings) -> tuple[ReadParent, ...]:
+    """The parents of a route, without any attachment if there is no room for its hostnames."""
+    found: list[ReadParent] = []
+    count, problem = 0, None if around.has_room else NO_ROOM
+    for reference, owner in _owners(route, around):
+        made = problem or attach(route, reference, around.listeners[owner], around.labels)
+        if isinstance(made, Problem):
+            problem = TOO_MANY_NAMES if made is TOO_MANY_NAMES else problem
+            found.append(ReadParent(reference, refused=made))
             continue
-        found = attach(route, reference, listeners[owner], around.labels)
-        if isinstance(found, Problem):
-            yield ReadParent(reference, refused=found)
-        else:
-            yield ReadParent(reference, attached=found)
-
-
-def _within_bounds(parents: tuple[ReadParent, ...]) -> tuple[ReadParent, ...]:
-    """The parents, without any attachment if they are more than one route may have."""
-    count = sum(len(each.hostnames) for parent in parents for each in parent.attached)
-    if count <= NAMES_MOST:
-        return parents
-    said = f"The route has {count} hostnames on its listeners, more than {NAMES_MOST}: name fewer, or fewer listeners."
-    refused = Problem("UnsupportedValue", said)
-    return tuple(ReadParent(each.reference, refused=each.refused or refused) for each in parents)
+        count += sum(len(each.hostnames) for each in made)
+        problem = TOO_MANY_NAMES if count > NAMES_MOST else problem
+        found.append(ReadParent(reference, attached=made))
+    if problem is None:
+        return tuple(found)
+    return tuple(ReadParent(each.reference, refused=each.refused or problem) for each in found)
 
 
 def _dropped(route: GatewayRoute) -> dict[int, str]:

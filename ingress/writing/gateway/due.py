@@ -129,14 +129,16 @@ class _ObjectMemory(msgspec.Struct):
     said: tuple[Status | None] | None = None
     not_before: float = 0.0
     turn: int = 0
+    generation: int = 0
+
+    def became_due(self, turn: int, generation: int) -> None:
+        """Notes since which turn the object may be due. One that is changed while it waits is as fresh as any other."""
+        if not self.turn or self.generation != generation:
+            self.turn, self.generation = turn, generation
 
     def is_quiet(self, item: KubernetesObject, status: Status | None) -> bool:
         """Whether nothing is due because these are the same objects as at the last look."""
         return self.quiet is not None and self.quiet[0] is item and self.quiet[1] is status
-
-    def is_settled(self, item: KubernetesObject, status: Status | None) -> bool:
-        """Whether nothing is due because these say the same as those for which nothing was due."""
-        return self.settled is not None and self.settled == (item.metadata.resource_version, status)
 
     def rest(self, item: KubernetesObject, status: Status | None) -> None:
         """Notes that nothing is due for them. The finalizer of a GatewayClass depends on other objects as well."""
@@ -184,7 +186,7 @@ class DueWrites:
         times.
         """
         self._turn += 1
-        is_new = judgement is not self._judged
+        is_news = judgement is not self._judged
         wanted = self._statuses_of(judgement)
         used = {each.spec.gateway_class_name for each in inventory.of(Gateway)}
         asked: list[MayBeDue] = []
@@ -196,15 +198,13 @@ class DueWrites:
                 self._resting[id(item)] = item
                 continue
             memory = self._memory(key, item.metadata.uid)
-            if memory.is_settled(item, status):
-                memory.rest(item, status)
-                if memory.quiet is not None:
-                    memory.turn = 0
-                    continue
             if not inventory.stamps.changed_after(judgement.seen_at, (item.kind, key_of(item))):
-                memory.turn = memory.turn or self._turn
+                is_new = not memory.turn
+                memory.became_due(self._turn, item.metadata.generation)
+                if is_new and self._takes_no_turn(item, status, memory, versions[item.kind], written_at):
+                    continue
                 asked.append(MayBeDue(-memory.turn, key, item, status, memory))
-        if is_new:  # an object that is gone has led to a new judgement
+        if is_news:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
                 del self._memories[key]
         asked.sort(key=itemgetter(0, 1))
@@ -264,6 +264,17 @@ class DueWrites:
         kind = Kind(key[0])
         return path_of(kind, key[1], version=versions[kind])
 
+    def _takes_no_turn(
+        self, item: KubernetesObject, status: Status | None, memory: _ObjectMemory, version: str, written_at: str
+    ) -> bool:
+        """Whether nothing is due for an object that is new here: most of them are reports of what was just written."""
+        if isinstance(item, GatewayClass):
+            return False  # whose finalizer depends on others
+        if self._write(item, status, memory, version=version, written_at=written_at) is not None:
+            return False
+        memory.turn = 0
+        return True
+
     def _statuses_of(self, judgement: Judgement) -> Mapping[Key, Status]:
         if judgement is not self._judged:
             self._judged = judgement
@@ -283,7 +294,8 @@ class DueWrites:
         metadata = item.metadata
         if not isinstance(item, Reported) or memory.answered == metadata.resource_version:
             return None
-        if memory.is_settled(item, status):
+        if memory.settled is not None and memory.settled == (metadata.resource_version, status):
+            memory.rest(item, status)
             return None
         fields = self._fields(item, status, written_at)
         if fields is None:

@@ -65,12 +65,14 @@ SUITE: Final[Mapping[str, str]] = {
         TCPRouteMultipleRoutesAttachment TCPRouteParentRefAttachAll TCPRouteParentRefPortAndSectionName
         TCPRouteReferenceGrant TCPRouteWeightedRouting""",
     "Newer than v1.6": """
-        BackendTLSPolicyGRPCRoute BackendTLSPolicyPreserveForeignStatus GRPCRouteAllBackendsWeightZero
-        GRPCRouteMultipleGateways GRPCRouteMultipleRoutesAttachmentSameHostnameIntersection
-        GatewayHTTPSAndTLSPassthroughSamePort GatewayListenerProtocolAndRouteKindConflicts GatewayNameMaximumLength
-        GatewayOverlappingTLSConfigHostnames GatewayUpdateListenerHostname HTTPRouteAllBackendsWeightZero
-        HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection ListenerSetMixedProtocolConflict
-        ListenerSetUpdateListenerHostname TCPRouteOnTLSTerminate
+        BackendTLSPolicyGRPCRoute BackendTLSPolicyPreserveForeignStatus BackendTLSPolicyTLSRouteTerminate
+        GRPCRouteAllBackendsWeightZero GRPCRouteMultipleGateways
+        GRPCRouteMultipleRoutesAttachmentSameHostnameIntersection GatewayHTTPSAndTLSPassthroughSamePort
+        GatewayListenerProtocolAndRouteKindConflicts GatewayNameMaximumLength GatewayOverlappingTLSConfigHostnames
+        GatewayPreserveForeignConditions GatewayUpdateListenerHostname HTTPRouteAllBackendsWeightZero
+        HTTPRouteBackendURLRewrite HTTPRouteExternalAuthBackendRefNotFound HTTPRouteExternalAuthBackendUnavailable
+        HTTPRouteExternalAuthHTTP HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection
+        ListenerSetMixedProtocolConflict ListenerSetUpdateListenerHostname TCPRouteOnTLSTerminate
         TLSRouteMultipleRoutesAttachmentSameHostnameIntersection""",
     "UDPRoute, which zonal does not read": """
         UDPRoute UDPRouteNotAllowedByListeners UDPRouteParentRefPortAndSectionName UDPRouteWeightedRouting""",

@@ -1,8 +1,8 @@
 """The gate of a route whose requests an endpoint of a backend judges.
 
 Source: gateway.networking.k8s.io/v1 HTTPExternalAuthFilter, protocol HTTP. The service is asked with the method, host
-and path of the client. A 2xx lets a request pass; what else the service says short of an error of its own, the client
-gets. Without an answer no request passes. The service itself is behind an interface.
+and path of the client. A 200 lets a request pass; what else the service says short of an error of its own, the client
+gets, and 403 in place of any other 2xx. Without an answer no request passes. The service itself is behind an interface.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from balancer.model.external_auth import BackendAuth, ExternalAuth
 from balancer.model.handshakes import Handshake
 
 _ALWAYS: Final = (b"authorization",)
+_PASSES, _DENIED = 200, 403
 _REDIRECTIONS, _SERVER_ERRORS = 300, 500  # the first statuses of their classes
 # What belongs to the message of the service, or to its connection.
 _OF_ANSWERS: Final = OF_ONE_REQUEST | {HTTPOXY, b"content-encoding", b"content-length", b"content-type", b"date"}
@@ -96,6 +97,8 @@ class BackendAuthGate:
     def _verdict(self, asked: Asked, answer: AuthAnswer) -> Verdict:
         verdict = self._answers.verdict(asked, answer)
         if isinstance(verdict, Go):
+            if answer.status != _PASSES:
+                return Reply(_DENIED, (), None, ErrorKind.AUTH_DENIED)
             return _with_all(verdict, answer.fields) if self._passes_all else verdict
         if verdict == UNAVAILABLE and _REDIRECTIONS <= answer.status < _SERVER_ERRORS:
             return Reply(answer.status, tuple(_told(answer.fields)), None, ErrorKind.AUTH_DENIED)

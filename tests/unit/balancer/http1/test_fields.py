@@ -7,7 +7,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.edits import HeadEdit
+from balancer.http.looping import PASSES_MOST
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, may_upgrade
 from balancer.http.origin import Origin
 from balancer.http.passing import passing
@@ -20,6 +22,7 @@ from balancer.http1.fields import (
 )
 from balancer.http1.heads import Http1Response, RequestHeadReader
 from balancer.http1.responses import ResponseHeadReader
+from balancer.http2.onward import endpoint_request_fields
 from balancer.model.entry_points import HTTP, HTTPS
 from balancer.model.settings import ProxySettings
 from tests.messages import PLAIN
@@ -118,6 +121,24 @@ def test_fields_named_by_connection_are_removed() -> None:
 def test_connection_cannot_remove_end_to_end_fields(name: bytes) -> None:
     lines = [b"Connection: " + name] + ([] if name == b"Host" else [name + b": 1"])
     assert name.lower() in names(to_endpoint(request(*lines), request_id=b"id"))
+
+
+def test_nothing_removes_how_often_a_request_has_passed_through_zonal() -> None:
+    head, loop = request(b"Connection: CDN-Loop", b"CDN-Loop: zonal, other.example"), frozenset((b"cdn-loop", b"x-a"))
+    outgoing = Outgoing(head, PLAIN)
+    assert endpoint_request_head(outgoing).count(b"CDN-Loop: zonal") == 2
+    outgoing.removed = outgoing.replaced = loop
+    assert endpoint_request_head(outgoing).count(b"CDN-Loop: zonal") == 2
+    assert dict(endpoint_request_fields(outgoing, False))[b"cdn-loop"] == b"zonal, other.example"
+
+
+def test_a_request_that_has_passed_too_often_is_refused_and_a_response_is_not() -> None:
+    lines = [b"CDN-Loop: zonal"] * PASSES_MOST
+    assert request(*lines[1:]).fields == ((b"cdn-loop", b"zonal"),) * (PASSES_MOST - 1)
+    with pytest.raises(Refusal) as refused:
+        request(*lines)
+    assert refused.value.kind is ErrorKind.LOOP
+    assert response(*lines).status == 200
 
 
 def test_connection_cannot_remove_the_framing() -> None:

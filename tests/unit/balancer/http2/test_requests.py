@@ -87,10 +87,16 @@ def test_a_malformed_request_is_told_apart(fields: Fields) -> None:
         (get(b"/", (b"x-a", b"a" * 8192)), ErrorKind.HEAD_TOO_LARGE),
         (get(b"/", *[(b"x-a", b"a" * 8000)] * 9), ErrorKind.HEAD_TOO_LARGE),
         (get(b"/", *[(b"x-a", b"")] * 129), ErrorKind.HEAD_TOO_LARGE),
+        (get(b"/", (b"cdn-loop", b"zonal, a, zonal"), *[(b"cdn-loop", b"zonal")] * 8), ErrorKind.LOOP),
     ],
 )
 def test_a_request_is_refused_as_in_http1(fields: Fields, kind: ErrorKind) -> None:
     assert refused(fields).kind is kind
+
+
+def test_how_often_a_request_has_passed_goes_on() -> None:
+    fields = [(b"cdn-loop", b"zonal")] * 9
+    assert read(get(b"/", *fields)).fields == tuple(fields)
 
 
 def test_host_may_stand_in_for_the_authority_and_must_agree_with_it() -> None:

@@ -114,6 +114,9 @@ BEFORE_ENDPOINTS: dict[ErrorKind, tuple[RoutingModel, bytes, tuple[str, str, str
     ErrorKind.HEAD_TOO_LARGE: (
         model(), b"GET / HTTP/1.1\r\nHost: shop.test\r\nX: %b\r\n\r\n" % (b"a" * 70_000), UNROUTED,
     ),
+    ErrorKind.LOOP: (
+        model(), b"GET / HTTP/1.1\r\nHost: shop.test\r\nCDN-Loop: %b\r\n\r\n" % b",".join([b"zonal"] * 10), UNROUTED,
+    ),
     ErrorKind.METHOD_NOT_ALLOWED: (model(), b"TRACE / HTTP/1.1\r\nHost: shop.test\r\n\r\n", UNROUTED),
     ErrorKind.EXPECTATION_FAILED: (
         model(), b"GET / HTTP/1.1\r\nHost: shop.test\r\nExpect: the-unexpected\r\n\r\n", UNROUTED,

@@ -36,7 +36,7 @@ from tests.unit.balancer.proxy.standing import Ledger
 STREAMS = 50
 REFUSED = [
     ErrorKind.BAD_REQUEST, ErrorKind.REQUEST_TIMEOUT, ErrorKind.TARGET_TOO_LONG, ErrorKind.HEAD_TOO_LARGE,
-    ErrorKind.METHOD_NOT_ALLOWED, ErrorKind.EXPECTATION_FAILED,
+    ErrorKind.METHOD_NOT_ALLOWED, ErrorKind.EXPECTATION_FAILED, ErrorKind.LOOP,
 ]  # fmt: skip
 CONNECTING: dict[ErrorKind, BaseException] = {
     ErrorKind.CONNECT_REFUSED: ConnectionRefusedError(),

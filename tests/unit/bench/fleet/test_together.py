@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from tests.bench.fleet.__main__ import SCENARIOS
 from tests.bench.fleet.together import FEW, FEW_LEARNT_SECONDS, together
-from tests.bench.zones.measures import p99
+from tests.bench.zones.measures import measure, p99
 from tests.bench.zones.routers import Adaptive, TwoChoices
+from tests.bench.zones.scenarios import least_share
 from tests.bench.zones.simulation import Record, replay, requests
 
 
@@ -29,6 +31,17 @@ def test_replicas_that_learn_together_in_a_queue_how_slow_their_zone_is_learn_it
     alone, shared, blind = (settled(replay(scenario, asked, make)) for make in (Adaptive, together(), TwoChoices))
     assert shared <= 1.4 * blind
     assert shared <= 1.15 * alone
+
+
+@pytest.mark.large
+def test_sixty_replicas_come_within_two_points_of_the_least_share_in_twenty_seconds() -> None:
+    """Each of them gets 29 to 87 requests a second. The start at full load counts, but for the first 5 s of p99."""
+    scenario = replace(SCENARIOS[-1], seconds=20.0)
+    asked = requests(scenario)
+    found, blind = (measure(scenario, replay(scenario, asked, make)) for make in (together(), TwoChoices))
+    assert scenario.proxies == (20, 20, 20)
+    assert found.cross_share == pytest.approx(least_share(scenario), abs=0.02)
+    assert found.steady <= 1.1 * blind.steady
 
 
 def settled(record: Record) -> float:

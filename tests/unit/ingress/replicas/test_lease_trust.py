@@ -55,6 +55,16 @@ async def test_who_has_a_secret_instead_is_not_believed() -> None:
         await shaken(one.credentials, credentials_of(SECRET).client)
 
 
+def test_who_believes_the_same_ones_as_before_makes_nothing_anew() -> None:
+    one, other = LeaseTrust(SECRET), LeaseTrust(SECRET)
+    assert one.believe([pem_of(other)]) == 1
+    client = one.credentials.client
+    assert one.believe([pem_of(other)]) == 1
+    assert one.credentials.client is client
+    assert one.believe([]) == 0
+    assert one.credentials.client is not client
+
+
 def test_nobody_takes_the_identity_of_another_one() -> None:
     victim, key = LeaseTrust(SECRET), ec.generate_private_key(ec.SECP256R1())
     name = named(victim.credentials.identity)

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingress.replicas.messages import (
+    FAILURES_MOST,
+    LEFT_MOST,
     MESSAGE_BYTES_MOST,
     ROWS_MOST,
+    FailureRow,
+    LeftRow,
     Message,
     MessageRefusal,
     MessageRefused,
@@ -19,7 +23,10 @@ from ingress.replicas.messages import (
     SpentRow,
     decode,
     encode,
+    encoded_within,
 )
+from ingress.replicas.seen_columns import SeenColumns
+from ingress.replicas.seen_columns import packed as packed_columns
 from tests.properties import examples
 
 
@@ -38,6 +45,27 @@ def test_a_message_comes_as_it_was_sent() -> None:
     picks = (Picks("shop/cart", 12),)
     message = Message(number=7, name="zonal-0", zone="zone-a", seconds=0.5, picks=picks, spent=(row,))
     assert decode(encode(message)) == message
+
+
+def test_the_most_that_a_replica_has_to_tell_is_short_enough_to_be_read() -> None:
+    """With many backends that fail in many zones it would be longer, and whoever sends that is not believed."""
+    tags = tuple(range(1, ROWS_MOST + 1))
+    name = "n" * 63
+    message = Message(
+        number=7,
+        counted=True,
+        picks=tuple(Picks(f"{name}/{each:063}", 2**40) for each in tags),
+        load_table=packed_columns(SeenColumns(tags, ([1.0] * ROWS_MOST,) * 6, ([0.1] * ROWS_MOST,) * 2)),
+        zone_table=packed_columns(SeenColumns(tags, ([1.0] * ROWS_MOST,) * 33)),
+        failing=tuple(FailureRow(f"{name}/{each:063}:80", "10.0.0.1:80", 5, False) for each in range(FAILURES_MOST)),
+        left=tuple(LeftRow(f"{name}/{each:063}:80", "zone-b") for each in range(LEFT_MOST)),
+    )
+    assert len(encode(message)) > 2 * MESSAGE_BYTES_MOST
+    told = decode(encoded_within(message))
+    assert (told.failing, told.left) == (message.failing, message.left)
+    assert told.load_table == message.load_table
+    assert (told.zone_table, told.picks, told.counted) == (None, (), False)
+    assert decode(encoded_within(Message(number=1, picks=message.picks, counted=True))).counted
 
 
 def test_what_a_later_version_adds_is_ignored() -> None:

@@ -18,10 +18,11 @@ from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.grants import NO_GRANTS, Grants
 from ingress.translation.gateway.memory import GatewayMemory, Kept, SameObjects
 from ingress.translation.gateway.namespaces import NamespaceLabels
-from ingress.translation.gateway.route_reading import ReadRoute, RouteSurroundings, read_route
+from ingress.translation.gateway.route_reading import NO_ROOM, ReadRoute, RouteSurroundings, read_route
 from ingress.translation.memory import InventoryView
 from tests.unit.ingress.cluster import inventory, service, tls_secret
 from tests.unit.ingress.translation.gateway.objects import (
+    OWNER,
     gateway,
     gateway_class,
     grant,
@@ -30,6 +31,7 @@ from tests.unit.ingress.translation.gateway.objects import (
     listener_set,
     namespace,
     policy,
+    read_one,
 )
 from tests.unit.ingress.translation.gateway.test_zone_policies import zone_policy
 
@@ -172,3 +174,27 @@ def test_in_whatever_order_versions_of_objects_come_the_end_is_the_same(seed: in
     assert found.model == expected.model
     assert msgspec.to_builtins(found.standings) == msgspec.to_builtins(expected.standings)
     assert set(found.findings) == set(expected.findings)
+
+
+def test_for_hostnames_of_a_greedy_namespace_there_is_no_room_before_they_are_read() -> None:
+    """The modest route is the youngest. The counts of routes that stay are not made again."""
+    greedy = [
+        http_route(f"g{number}", namespace="greedy", hostnames=[f"{each}.g{number}.test" for each in range(3)])
+        for number in range(3)
+    ]
+    modest = http_route("modest", namespace="shop", hostnames=["shop.test"])
+    routes = (*greedy, modest)
+    known, memory = inventory(*routes), GatewayMemory()
+    around = RouteSurroundings({OWNER: (read_one(allowedRoutes=ALL),)}, NamespaceLabels(known), NO_GRANTS)
+    reads = list[dict[str, ReadRoute]]()
+    for _ in range(2):
+        memory.begin(InventoryView(known))
+        shared, near = memory.one("around", around), memory.one("near", around.near)
+        assert memory.crowd(routes, shared, most=10) == frozenset()
+        crowd = memory.crowd(routes, shared, most=8)
+        assert crowd == {id(greedy[2])}
+        found = memory.reads(HttpRoute, routes, shared, near, read_route, crowd=crowd)
+        reads.append({each.route.metadata.name: each for each in found})
+    assert reads[0]["g2"].parents[0].refused is NO_ROOM
+    assert [len(reads[0][name].facts.names) for name in ("g0", "g1", "g2", "modest")] == [3, 3, 0, 1]
+    assert all(reads[1][name] is each for name, each in reads[0].items())

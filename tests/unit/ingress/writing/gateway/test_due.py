@@ -219,6 +219,21 @@ def test_among_those_that_are_written_is_one_that_has_waited_longest() -> None:
     assert "HTTPRoute infra/r29" in found
 
 
+def test_what_is_changed_while_it_waits_is_as_fresh_as_any_other() -> None:
+    scene = Scene(gateway_class(), gateway(), *(route(f"r{number:02}") for number in range(30)))
+    scene.due(most=1)
+    scene.put(route("r20", path="/new"), generation=2)
+    assert names(scene.due(most=1)) == ["HTTPRoute infra/r20"]
+
+
+def test_reports_of_what_was_just_written_take_no_turn() -> None:
+    scene = Scene(gateway_class(), gateway(), *(route(f"r{number:02}") for number in range(30)))
+    for each in scene.due().writes:
+        scene.carry_out(each)
+    scene.put(route("r29", path="/new"), generation=2)
+    assert "HTTPRoute infra/r29" in names(scene.due(100.0, most=2))  # beside the finalizer of the GatewayClass
+
+
 def test_a_refused_write_waits() -> None:
     scene = whole()
     for each in scene.due().writes:

@@ -77,7 +77,7 @@ def test_without_names_it_gets_all_that_are_not_about_the_answer_itself() -> Non
         (b"connection", b"x"),
         (b"server", b"s"),
     )
-    _, verdict = ask(BackendAuth(KEY), AuthAnswer(204, fields))
+    _, verdict = ask(BackendAuth(KEY), AuthAnswer(200, fields))
     assert isinstance(verdict, Go)
     assert verdict.added == ((b"x-user", b"ada"),)
     assert verdict.removed == {b"x-user"}
@@ -88,6 +88,12 @@ def test_a_refusal_is_what_the_client_gets(status: int) -> None:
     _, verdict = ask(RULE, AuthAnswer(status, ((b"location", b"https://login.test/"),)))
     assert isinstance(verdict, Reply)
     assert (verdict.status, verdict.kind) == (status, ErrorKind.AUTH_DENIED)
+
+
+def test_by_200_alone_a_request_passes() -> None:
+    _, verdict = ask(RULE, AuthAnswer(204))
+    assert isinstance(verdict, Reply)
+    assert (verdict.status, verdict.kind) == (403, ErrorKind.AUTH_DENIED)
 
 
 @pytest.mark.parametrize("answer", [None, AuthAnswer(500), AuthAnswer(100), AuthAnswer(200, ((b"x-user", b"a\rb"),))])
