@@ -68,10 +68,9 @@ class Frames:
             data = self._begun + data
             self._begun = b""
         end = len(data)
-        last = end - _HEAD_BYTES
         octets = data  # which compiled code reads without an object for each
         kind, heads, bodies = self._cut_kind, 0, 0
-        while at <= last:  # so all that is read of a header lies inside
+        while at + _HEAD_BYTES <= end:  # so all that is read of a header lies inside
             size = octets[at] << 16 | octets[at + 1] << 8 | octets[at + 2]
             kind = octets[at + 3]
             if kind == _DATA:
