@@ -6,8 +6,7 @@ hears of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import compress, count
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -179,7 +178,7 @@ class Ngh2Engine(Engine):
             return
         self._streams[stream] = _ANSWERED
         try:
-            self._session.send_response(stream, _marked(fields), end_stream=ends)
+            self._session.send_response(stream, _marked_if_any(fields), end_stream=ends)
         except NGH2Error:
             return
 
@@ -370,9 +369,11 @@ class Ngh2Engine(Engine):
         self._events.append((FAULT, 0, code, why))
 
 
-def _marked(fields: Fields) -> list[Header]:
+def _marked(fields: Fields) -> Sequence[Header]:
     """The fields of a head as the library gets them."""
-    marked = list(fields)
-    for at in compress(count(), map(NEVER_ALIKE.__contains__, map(_name, fields))):
-        marked[at] = NeverIndexedHeader(*fields[at])
-    return marked
+    return [NeverIndexedHeader(*field) if field[0] in NEVER_ALIKE else field for field in fields]
+
+
+def _marked_if_any(fields: Fields) -> Sequence[Header]:
+    """The same of an answer, which seldom has a field to mark. A request has one, its id."""
+    return fields if NEVER_ALIKE.isdisjoint(map(_name, fields)) else _marked(fields)
