@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import monotonic
+from functools import partial
 from typing import Any, Final
 
 from balancer.matching.gates.verdicts import Waiting
+from balancer.runtime.shares import FairShares
 from balancer.sharing.rates import Schedule
 
 _LOG = logging.getLogger(__name__)
@@ -23,7 +25,8 @@ ASK_SECONDS: Final = 0.05
 
 _REST_SECONDS: Final = 1.0
 _CONNECTIONS_MOST: Final = 16
-_ASKED_MOST: Final = 1024  # at one time; who comes beyond that is judged by the replica
+# Questions that wait or are asked, divided among namespaces; who comes beyond is judged by the replica.
+_ASKED_MOST: Final = 256
 _NS_IN_US: Final = 1000
 
 # The generic cell rate algorithm of balancer/sharing/rates.py, in microseconds.
@@ -48,11 +51,18 @@ class StoreUnusable(Exception):
 
 
 class _Consultation:
-    """A question on its way. Whoever asked may leave."""
+    """A question of a namespace, with what is sent for it. Whoever asked may leave."""
 
-    __slots__ = ("tell",)
+    __slots__ = ("args", "keys", "tell", "tenant", "until")
 
-    def __init__(self, tell: Callable[[bool | None], None]) -> None:
+    def __init__(
+        self, tenant: str, keys: Sequence[bytes], args: list[int], until: float, tell: Callable[[bool | None], None]
+    ) -> None:
+        """`until` is when an answer comes too late, in seconds of the event loop."""
+        self.tenant = tenant
+        self.keys = keys
+        self.args = args
+        self.until = until
         self.tell: Callable[[bool | None], None] | None = tell
 
     def cancel(self) -> None:
@@ -68,11 +78,12 @@ class _Consultation:
 
 
 class ValkeyStore:
-    """The store behind one URL. Made inside a running loop. `note` counts each answer by its outcome."""
+    """The store behind one URL, whose connections namespaces take in turns."""
 
-    __slots__ = ("_asking", "_away_until", "_client", "_note", "_script")
+    __slots__ = ("_answered_at", "_asking", "_away_until", "_client", "_loop", "_note", "_queues", "_room", "_script")
 
     def __init__(self, url: str, note: Callable[[str], None]) -> None:
+        """Made inside a running loop. `note` counts each answer by its outcome."""
         from valkey.asyncio import BlockingConnectionPool, Valkey  # loaded only where there is a store
 
         pool = BlockingConnectionPool.from_url(
@@ -80,25 +91,49 @@ class ValkeyStore:
         )
         self._client: Any = Valkey(connection_pool=pool)
         self._script: Any = self._client.register_script(_SCRIPT)
+        self._loop = asyncio.get_running_loop()
         self._asking: set[asyncio.Task[None]] = set()
+        self._queues: dict[str, deque[_Consultation]] = {}
+        self._room = FairShares(_ASKED_MOST)
+        self._answered_at = 0.0
         self._away_until = 0.0
         self._note = note
 
     def ask(
-        self, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
+        self, tenant: str, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
     ) -> Waiting | None:
         """As `LimitStore` says."""
-        if len(self._asking) >= _ASKED_MOST or monotonic() < self._away_until:
+        now = self._loop.time()
+        if now < self._away_until or not self._room.take(tenant):
             self._note("away")
             return None
-        question = _Consultation(tell)
-        task = asyncio.get_running_loop().create_task(self._ask(keys, schedules, question))
-        self._asking.add(task)
-        task.add_done_callback(self._asking.discard)
+        args = [number // _NS_IN_US for each in schedules for number in each]
+        question = _Consultation(tenant, keys, args, now + ASK_SECONDS, tell)
+        self._queues.setdefault(tenant, deque()).append(question)
+        self._go_on()
         return question
+
+    def _go_on(self) -> None:
+        """Asks as many questions as there are connections; namespaces take turns."""
+        while self._queues and len(self._asking) < _CONNECTIONS_MOST:
+            tenant = next(iter(self._queues))
+            queue = self._queues.pop(tenant)
+            question = queue.popleft()
+            if queue:
+                self._queues[tenant] = queue
+            task = self._loop.create_task(self._ask(question))
+            self._asking.add(task)
+            task.add_done_callback(partial(self._ended, tenant))
+
+    def _ended(self, tenant: str, task: asyncio.Task[None]) -> None:
+        self._asking.discard(task)
+        self._room.give_back(tenant)
+        if not task.cancelled():
+            self._go_on()
 
     async def close(self) -> None:
         """Ends all questions and connections."""
+        self._queues.clear()
         for task in self._asking:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
@@ -106,24 +141,32 @@ class ValkeyStore:
             await self._client.aclose()
             await self._client.connection_pool.disconnect()
 
-    async def _ask(self, keys: Sequence[bytes], schedules: Sequence[Schedule], question: _Consultation) -> None:
-        args = [number // _NS_IN_US for each in schedules for number in each]
+    async def _ask(self, question: _Consultation) -> None:
+        if question.tell is None:
+            return
+        began = self._loop.time()
         try:
-            async with asyncio.timeout(ASK_SECONDS):
-                passes = await self._script(keys=keys, args=args) == 1
+            async with asyncio.timeout_at(question.until):
+                passes = await self._script(keys=question.keys, args=question.args) == 1
         except Exception as problem:  # of the server, the network or the client library
-            self._fail(problem)
+            # Who has waited for a turn had little time for the store, and a store that answers others is not away.
+            is_away = question.until - began > ASK_SECONDS / 2 and self._answered_at < began
+            self._fail(problem, is_away=is_away or not isinstance(problem, TimeoutError))
             question.answer(None)
             return
+        self._answered_at = self._loop.time()
         self._note("passed" if passes else "refused")
         question.answer(passes)
 
-    def _fail(self, problem: Exception) -> None:
+    def _fail(self, problem: Exception, *, is_away: bool) -> None:
         self._note("late")
-        if monotonic() >= self._away_until:
+        now = self._loop.time()
+        if not is_away:
+            return
+        if now >= self._away_until:
             what = str(problem).partition("\n")[0] or type(problem).__name__
             _LOG.warning("the store of limits does not answer (%s): limits hold as without it", what)
-        self._away_until = monotonic() + _REST_SECONDS
+        self._away_until = now + _REST_SECONDS
 
 
 def url_in(file: str) -> str:

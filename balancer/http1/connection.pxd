@@ -9,8 +9,16 @@ from balancer.http1.heads cimport RequestHeadReader
 from balancer.http1.inflow cimport Inflow
 from balancer.http1.request_stream cimport Http1RequestStream
 from balancer.model.layouts cimport ProxySettingsLayout
+from balancer.runtime cimport calls
 from balancer.runtime.deadlines cimport Deadlines
-from balancer.runtime.reading cimport taken
+
+cdef bytearray MEMORY
+cdef int WAITING
+cdef int HEAD
+cdef int SERVING
+cdef int UNREAD
+cdef int LINGERING
+cdef tuple NEXT
 
 
 cdef class ClientConnection(Inflow):

@@ -37,8 +37,9 @@ from balancer.http1.states import (
     WAITING,
 )
 from balancer.model.entry_points import EntryPoint
+from balancer.runtime import calls
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import ReadsPieces, taken
+from balancer.runtime.reading import MEMORY, ReadsPieces
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
@@ -232,7 +233,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         on_open(self)
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
+        self.data_received(calls.taken(MEMORY, nbytes))  # as the base class does, but compiled without a look-up
 
     def data_received(self, data: bytes) -> None:
         state = self._state

@@ -7,7 +7,12 @@ from balancer.http1.chunked cimport ChunkedDecoder
 from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.layouts cimport Http1ResponseLayout
 from balancer.http1.responses cimport ResponseHeadReader
-from balancer.runtime.reading cimport taken
+from balancer.runtime cimport calls
+
+cdef bytearray MEMORY
+cdef Py_ssize_t CHUNKED
+cdef Py_ssize_t UNDECIDED
+cdef Py_ssize_t UNTIL_CLOSE
 
 
 cdef class EndpointConnection
@@ -38,6 +43,7 @@ cdef class EndpointConnection(EndpointStream):
     cpdef _write(self, bytes data)
     cpdef _fail(self, kind)
     cpdef _take_heads(self)
+    @cython.locals(framing="long long")
     cpdef _start_response(self, Http1ResponseLayout response, bytes data)
     cpdef _start_tunnel(self, Http1ResponseLayout response)
     cpdef _take_body(self, bytes data)

@@ -19,8 +19,9 @@ from balancer.http1.collecting import HeadCollector
 from balancer.http1.framing import CHUNKED, UNDECIDED, UNTIL_CLOSE
 from balancer.http1.heads import REMEMBERED_BYTES_MAX, Http1Response
 from balancer.http1.responses import ResponseHeadReader
+from balancer.runtime import calls
 from balancer.runtime.deadlines import NEVER, Watched
-from balancer.runtime.reading import PIECE, SMALL_PIECE, ReadsPieces, taken
+from balancer.runtime.reading import MEMORY, PIECE, SMALL_PIECE, ReadsPieces
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _MANY_BYTES = 16 * 1024  # of one read: from there on, another copy of them costs more than a second look at the head
@@ -188,7 +189,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
 
     def buffer_updated(self, nbytes: int) -> None:
         if nbytes < _MANY_BYTES or not self._start_large(nbytes):
-            self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
+            self.data_received(calls.taken(MEMORY, nbytes))  # as the base class does, but compiled without a look-up
 
     def _start_large(self, nbytes: int) -> bool:
         """Takes a head that is known and much of its body, which is copied once. Whether that came."""

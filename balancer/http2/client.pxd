@@ -6,8 +6,10 @@ from balancer.http2.lifetime cimport Lifetime
 from balancer.http2.outflow cimport Outflow
 from balancer.http2.portions cimport Portions
 from balancer.model.layouts cimport ProxySettingsLayout
+from balancer.runtime cimport calls
 from balancer.runtime.deadlines cimport Deadlines
-from balancer.runtime.reading cimport taken
+
+cdef bytearray MEMORY
 
 
 cdef class Http2Connection(RequestCarrier):

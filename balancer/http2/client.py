@@ -24,8 +24,9 @@ from balancer.http2.lifetime import CLOSE, CLOSING, ENDING, FAULTED, LEAVING, LO
 from balancer.http2.outflow import LAST_WRITE_SECONDS, Outflow
 from balancer.http2.portions import Portions
 from balancer.model.entry_points import EntryPoint
+from balancer.runtime import calls
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import ReadsPieces, taken
+from balancer.runtime.reading import MEMORY, ReadsPieces
 from balancer.runtime.transports import client_proof, has_modern_cipher, has_unread, peer_address, reset_on_close
 
 _WRITES_A_TURN = 32  # other connections wait no longer than these take
@@ -235,7 +236,7 @@ class Http2Connection(RequestCarrier, ReadsPieces, Unreading, Connection):
         on_open(self)
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
+        self.data_received(calls.taken(MEMORY, nbytes))  # as the base class does, but compiled without a look-up
 
     def data_received(self, data: bytes) -> None:
         portions, transport = self._portions, self._transport

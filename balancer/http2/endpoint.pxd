@@ -6,8 +6,10 @@ from balancer.http2.engine cimport Engine
 from balancer.http2.flushing cimport Flusher
 from balancer.http2.pulse cimport Pulse
 from balancer.http2.windows cimport Windows
+from balancer.runtime cimport calls
 from balancer.runtime.deadlines cimport Deadlines
-from balancer.runtime.reading cimport taken
+
+cdef bytearray MEMORY
 
 
 cdef class Http2EndpointConnection(ResponseCarrier):

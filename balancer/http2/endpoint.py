@@ -27,8 +27,9 @@ from balancer.http2.flushing import Flusher
 from balancer.http2.pulse import Pulse
 from balancer.http2.responses import ResponseReader
 from balancer.http2.windows import Windows
+from balancer.runtime import calls
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import PIECE_BYTES, ReadsPieces, taken
+from balancer.runtime.reading import MEMORY, PIECE_BYTES, ReadsPieces
 
 ENDPOINT_LIMITS = EngineLimits()
 """What an endpoint may do. The window of the connection is larger than those of all its streams together, so responses
@@ -257,7 +258,7 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
         self.flush()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.data_received(taken(nbytes))  # as the base class does, but compiled without a look-up
+        self.data_received(calls.taken(MEMORY, nbytes))  # as the base class does, but compiled without a look-up
 
     def data_received(self, data: bytes) -> None:
         engine, intake, pulse, windows, now = self._engine, self._intake, self.pulse, self._windows, self._loop.time()

@@ -120,11 +120,6 @@ class Junction:
         pinned = [each.stickiness for each in self._shares] + [way.pinned for way in ways]
         self._pins = len(pinned) > 1 and pinned[0] is not None and any(pinned[1:])
 
-    @property
-    def destinations(self) -> tuple[Destination, ...]:
-        """Everything that may be chosen, the main branch first."""
-        return (*self._shares, *[way.destination for way in self._ways])
-
     def choose(
         self, request: RequestHead, *, has_endpoints: HasEndpoints, random_below: Callable[[int], int]
     ) -> Destination:

@@ -81,7 +81,8 @@ class PathTable(HostTable):
             return match
         if (prefix := self._prefixes.get(path)) is not None:
             return prefix.plain or prefix.slashed
-        elements = b"/".join(path.split(b"/", self._depth + 1)[:-1])
+        rest = path.split(b"/", self._depth + 1)[-1]
+        elements = path[: -len(rest) - 1]
         while (prefix := self._prefixes.get(elements)) is None:
             if not elements:
                 return self._default

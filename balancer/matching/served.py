@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -33,16 +33,24 @@ class ClosedPath(NamedTuple):
 class Fork:
     """The branches of a route of which one has filters of its own: each as a route that has this branch alone.
 
-    The branch is chosen before gates are asked, because they may be gates of the branch.
+    The branch is chosen before gates are asked, because they may be gates of the branch. What serves a branch is made
+    for its first request: a route may have thousands of places with many branches each, and a swap must not wait.
     """
 
-    __slots__ = ("_alone", "junction", "main")
+    __slots__ = ("_alone", "_main", "_make", "_route", "junction")
 
-    def __init__(self, junction: Junction | None, main: Served, alone: Mapping[Destination, Served]) -> None:
-        """`main` is the main branch, and `alone` are all of them by what the `junction` chooses; None: there is one."""
+    def __init__(self, route: Route, make: GateMaker, main: Destination, junction: Junction | None) -> None:
+        """`main` is the main branch. `junction` None: it is the only one."""
         self.junction = junction
-        self.main = main
-        self._alone = alone
+        self._route = route
+        self._make = make
+        self._main = main
+        self._alone: dict[Destination, Served] = {}
+
+    @property
+    def main(self) -> Served:
+        """What serves requests of the main branch."""
+        return self.leading_to(self._main)
 
     def choose(
         self, request: RequestHead, *, has_endpoints: HasEndpoints, random_below: Callable[[int], int]
@@ -54,7 +62,11 @@ class Fork:
 
     def leading_to(self, to: Destination) -> Served:
         """What serves requests of one branch."""
-        return self._alone[to]
+        served = self._alone.get(to)
+        if served is None:
+            served = Served(narrowed(self._route, to.branch), self._make, count=to.count)
+            self._alone[to] = served
+        return served
 
 
 class Served:
@@ -199,9 +211,7 @@ def _fork_of(route: Route, make: GateMaker, main: Destination, junction: Junctio
     """The branches of a route, if one of them has filters of its own."""
     if not any([branch.filters is not None for branch in route.branches]):
         return None
-    destinations = (main,) if junction is None else junction.destinations
-    alone = {to: Served(narrowed(route, to.branch), make, count=main.count) for to in destinations}
-    return Fork(junction, alone[main], alone)
+    return Fork(route, make, main, junction)
 
 
 def _rewriter_of(route: Route) -> Rewriter | PathReplacer | None:

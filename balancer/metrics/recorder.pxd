@@ -1,5 +1,6 @@
 cimport cython
 
+cdef Py_ssize_t _SUM
 cdef double _FIRST
 cdef double _SECOND
 cdef double _THIRD

@@ -44,6 +44,7 @@ from balancer.metrics.slots import NO_TENANT, Key, SlotTable, is_overflow
 # A histogram's slots: one for each bucket, not cumulative, then one beyond the last bound, then the sum of seconds.
 SUM: Final = len(BUCKETS_SECONDS) + 1
 HISTOGRAM_WIDTH: Final = SUM + 1
+_SUM: Final = SUM  # for this module, whose compiled form holds it as a number of C
 
 NUMBERS: Final = {definition.name: number for number, definition in enumerate(DEFINITIONS)}
 """The number of each metric in a slot table. Writer and reader must be of the same version."""
@@ -176,7 +177,7 @@ class Recorder:
         values[requests] += 1.0
         values[responses] += 1.0
         values[duration + _bucket_of(seconds)] += 1.0
-        values[duration + SUM] += seconds
+        values[duration + _SUM] += seconds
         return None
 
     def known(self, labels: Labels) -> LabelSlots | None:
@@ -202,7 +203,7 @@ class Recorder:
         if route >= 0:
             values[route] += 1.0
         values[endpoint_duration + _bucket_of(endpoint_seconds)] += 1.0
-        values[endpoint_duration + SUM] += endpoint_seconds
+        values[endpoint_duration + _SUM] += endpoint_seconds
         if request_bytes:
             values[sent] += request_bytes
         values[received] += response_bytes
@@ -214,7 +215,7 @@ class Recorder:
         values[requests] += 1.0
         values[responses] += 1.0
         values[duration + _bucket_of(seconds)] += 1.0
-        values[duration + SUM] += seconds
+        values[duration + _SUM] += seconds
 
     def route_slot(self, labels: RouteLabels) -> int:
         """The slot in which requests of a path count whose answers are no errors of the server. The next one is for
@@ -257,7 +258,7 @@ class Recorder:
                 self._hook_times[hook] = slot
         values = self._values
         values[slot if seconds <= _FIRST else slot + _bucket_of(seconds)] += 1.0
-        values[slot + SUM] += seconds
+        values[slot + _SUM] += seconds
 
     def hook_error(self, hook: str, outcome: str) -> None:
         """Counts one call of a hook that has no answer. `outcome` is from a closed set."""
@@ -300,7 +301,7 @@ class Recorder:
             if not is_overflow(slot):
                 self._single[definition.name, labels] = slot
         self._values[slot + _bucket_of(seconds)] += 1.0
-        self._values[slot + SUM] += seconds
+        self._values[slot + _SUM] += seconds
 
     def _count(self, definition: Definition, labels: tuple[str, ...], amount: float = 1.0) -> None:
         slot = self._single.get((definition.name, labels))

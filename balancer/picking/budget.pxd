@@ -1,5 +1,7 @@
 cimport cython
 
+cdef double _SAVED_MAX
+
 
 cdef class RetryReserve:
     cdef public object _namespaces

@@ -17,7 +17,7 @@ cdef class Accounting:
     cdef public Recorder recorder
     cdef public object _spans
     cpdef close(self, Account account, str from_zone, logging=*)
-    @cython.locals(pick=Pick, note=PickNote, tariff=TariffLayout, dollars=double, blind_dollars=double)
+    @cython.locals(pick=Pick, note=PickNote, tariff=TariffLayout, dollars=double, blind_dollars=double, sent=double, received=double)
     cdef bint _count(self, Account account, str from_zone, double seconds) except -1
     @cython.locals(to=Destination, status=long, recorder=Recorder, slots=tuple)
     cdef bint _turn(self, PickNote note, Account account, Pick pick, str from_zone) except -1

@@ -9,6 +9,9 @@ from balancer.picking.members cimport Pick, PickNote
 from balancer.proxy.account cimport Account
 
 
+cdef long _SECOND
+
+
 cdef class Noted(Memo):
     cdef public str client, closing, host, opening, protocol, referer, trace_id, user_agent
     cdef public bint has_id

@@ -46,6 +46,11 @@ cdef inline Py_ssize_t receive(int descriptor, bytearray memory, piece, Py_ssize
     return count if count >= 0 else -errno
 
 
+cdef inline bytes taken(bytearray memory, Py_ssize_t nbytes):
+    cdef const char* start = memory
+    return start[:nbytes]
+
+
 cdef inline bint has_unread(int descriptor) noexcept:
     cdef char byte
     return _receive(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 or errno != EAGAIN

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from balancer.runtime.transports import plain_address
 
+_FEW_BYTES = 1024  # up to here, two copies cost less than a view of a part
 _PEEK_AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 
@@ -32,6 +33,13 @@ def receive(descriptor: int, memory: bytearray, piece: memoryview, size: int) ->
         return os.readv(descriptor, (piece,))
     except OSError as error:
         return -(error.errno or 0)
+
+
+def taken(memory: bytearray, nbytes: int) -> bytes:
+    """A copy of the first `nbytes` of `memory`."""
+    if nbytes > _FEW_BYTES:
+        return bytes(memoryview(memory)[:nbytes])
+    return b"" + memory[:nbytes]  # a call of `bytes` would cost more
 
 
 def has_unread(descriptor: int) -> bool:

@@ -1,9 +1,15 @@
+cimport cython
+
+
 cdef class Alarm:
     cdef public Deadlines _deadlines
     cdef public object _time, owner, place
     cdef public double _look_at, _seconds, deadline, limit, next_look
+    @cython.locals(deadline=double)
     cpdef set(self, double seconds)
+    @cython.locals(deadline=double)
     cpdef set_looking(self, double seconds)
+    @cython.locals(deadline=double)
     cpdef look_sooner(self, double seconds)
     cpdef limit_to(self, double seconds)
     cpdef unlimit(self)

@@ -9,27 +9,19 @@ from __future__ import annotations
 import asyncio
 from typing import Protocol
 
+from balancer.runtime import calls
+
 PIECE_BYTES = 128 * 1024
 """The most bytes that are handed on at once."""
 
 # One buffer for all connections: a transport fills it and hands it over in the same turn. Bytes that are kept are
 # copied.
 MEMORY = bytearray(PIECE_BYTES)
-_FEW_BYTES = 1024  # up to here, two copies cost less than a view of a part
 PIECE = memoryview(MEMORY)
 """The usual buffer."""
 
 SMALL_PIECE = PIECE[: 32 * 1024]
 """A buffer in place of the usual one, where many bytes wait for a peer already: a part of that one."""
-
-
-def taken(nbytes: int) -> bytes:
-    """A copy of the first `nbytes` of the buffer."""
-    if nbytes > _FEW_BYTES:
-        return bytes(PIECE[:nbytes])
-    memory = MEMORY
-    few = memory
-    return b"" + few[:nbytes]  # a call of `bytes` would cost more
 
 
 class ReadsPieces(asyncio.BufferedProtocol):
@@ -43,7 +35,7 @@ class ReadsPieces(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """The transport has read `nbytes` into the buffer."""
-        self.data_received(taken(nbytes))
+        self.data_received(calls.taken(MEMORY, nbytes))
 
     def data_received(self, data: bytes) -> None:
         """Takes the bytes that came. Subclasses implement it."""

@@ -1,7 +1,8 @@
 cimport cython
 
-from balancer.runtime.reading cimport taken
+from balancer.runtime cimport calls
 
+cdef bytearray MEMORY
 cdef Py_ssize_t _DROPPED_AT_ONCE
 cdef Py_ssize_t _FEW_BYTES
 

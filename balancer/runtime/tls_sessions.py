@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from balancer import BUILD
-from balancer.runtime.reading import PIECE, taken
+from balancer.runtime import calls
+from balancer.runtime.reading import MEMORY, PIECE
 
 _DROPPED_AT_ONCE = 16 * 1024
 _FEW_BYTES = 1024  # up to here, a copy costs less than a view
@@ -45,7 +46,7 @@ class TlsSession:
     def hear(self, nbytes: int) -> None:
         """The peer has sent what the first `nbytes` of the buffer of `reading` are."""
         put = self._put
-        put(PIECE[:nbytes] if nbytes > _FEW_BYTES else taken(nbytes))
+        put(PIECE[:nbytes] if nbytes > _FEW_BYTES else calls.taken(MEMORY, nbytes))
 
     def has_input(self) -> bool:
         """Whether a read could find anything. A read in vain costs as much as a read."""

@@ -26,18 +26,19 @@ class LimitStore(Protocol):
     """Counts requests of a client at some rates, for everybody who asks it."""
 
     def ask(
-        self, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
+        self, tenant: str, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
     ) -> Waiting | None:
         """Asks whether a request passes, which then counts at every rate; each has a key.
 
-        `tell` is called later with the answer, None if there is none in time. Returns None if the store is away.
+        `tell` is called later with the answer, None if there is none in time. Returns None if the store is away, or if
+        `tenant`, a namespace, asks too much at one time.
         """
 
 
 class StoredRateGate:
     """The gate of limit-rps and limit-rpm of one route, with the counts of a store."""
 
-    __slots__ = ("_clients", "_denied", "_number", "_rule", "_schedules", "_store", "_zone")
+    __slots__ = ("_clients", "_denied", "_number", "_rule", "_schedules", "_store", "_tenant", "_zone")
 
     def __init__(self, rule: RateLimit, counting: Counting | None, store: LimitStore) -> None:
         self._rule = rule
@@ -47,6 +48,7 @@ class StoredRateGate:
         self._number = number_of(rule)
         self._schedules = tuple(map(schedule_of, rule.rates))
         self._store = store
+        self._tenant = rule.zone.partition("/")[0]
 
     def describe(self) -> About:
         """How often a client may come."""
@@ -61,7 +63,7 @@ class StoredRateGate:
             return PASSED
         named = f"zonal:{{{self._number:x}:{blake2b(client, digest_size=_CLIENT_BYTES).hexdigest()}}}:"
         keys = [f"{named}{place}".encode() for place in range(len(self._schedules))]
-        waiting = self._store.ask(keys, self._schedules, partial(self._heard, client, resume))
+        waiting = self._store.ask(self._tenant, keys, self._schedules, partial(self._heard, client, resume))
         return self._alone(client) if waiting is None else waiting
 
     def _heard(self, client: bytes, resume: Resume, passes: bool | None) -> None:

@@ -313,7 +313,12 @@ class DueWrites:
             field = _ENTRIES.get(item.kind)
             return stale_patch(item.status, field, self._controller) if field is not None else None
         return due_patch(
-            item.status, status, namespace=item.metadata.namespace, controller=self._controller, now=written_at
+            item.status,
+            status,
+            namespace=item.metadata.namespace,
+            controller=self._controller,
+            now=written_at,
+            generation=item.metadata.generation,
         )
 
     def _finalizer(

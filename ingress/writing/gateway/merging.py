@@ -103,21 +103,26 @@ def judged_generation(status: Status) -> int:
     return max((each.observed_generation for each in _all_conditions(status)), default=0)
 
 
-def due_patch(current: msgspec.Raw, wanted: Status, *, namespace: str, controller: str, now: str) -> Patch | None:
+def due_patch(
+    current: msgspec.Raw, wanted: Status, *, namespace: str, controller: str, now: str, generation: int
+) -> Patch | None:
     """The fields that make `current` say what is `wanted`; None if nothing is due.
 
     `namespace` is that of the object. `now` is the time of conditions whose status changes, as the API writes times. A
-    status that judges a newer generation than `wanted` stays as it is: somebody knew more.
+    status that judges a newer generation than `wanted` stays as it is: somebody knew more. `generation` is that of the
+    object: what judges a later one is no judgement, as after an object was restored, and is replaced.
     """
     if isinstance(wanted, (RouteStatus, PolicyStatus)):
         known = _read(current, _EntryLists)
         entries = wanted.parents if isinstance(wanted, RouteStatus) else wanted.ancestors
         field = "parents" if isinstance(wanted, RouteStatus) else "ancestors"
         present = known.parents if field == "parents" else known.ancestors
-        return _due_entries(field, present, entries, namespace=namespace, controller=controller, now=now)
+        return _due_entries(
+            field, present, entries, namespace=namespace, controller=controller, now=now, generation=generation
+        )
     owner = _read(current, _OwnerStatus)
     listed = (owner.conditions, *(each.conditions for each in owner.listeners or ()))
-    if any(_newest(each) > judged_generation(wanted) for each in listed):
+    if any(judged_generation(wanted) < _newest(each) <= generation for each in listed):
         return None
     return _due_owner(owner, wanted, now)
 
@@ -184,6 +189,7 @@ def _due_entries(
     namespace: str,
     controller: str,
     now: str,
+    generation: int,
 ) -> Patch | None:
     left = {_key(_name(each), namespace): each for each in wanted}
     judged = max((each.observed_generation for entry in left.values() for each in entry.conditions), default=0)
@@ -194,7 +200,7 @@ def _due_entries(
         if entry.controller_name != controller:
             kept.append(raw)
             continue
-        if _newest(entry.conditions) > judged:
+        if judged < _newest(entry.conditions) <= generation:
             return None
         reference = entry.parent_ref if field == "parents" else entry.ancestor_ref
         own = left.pop(_key(reference, namespace), None)

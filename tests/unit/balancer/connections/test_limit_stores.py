@@ -32,7 +32,7 @@ async def asked(store: ValkeyStore, key: bytes, *schedules: Schedule) -> bool | 
     """The answer about one request; None if the store is away."""
     answer: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
     keys = [key + b":%d" % number for number in range(len(schedules))]
-    return None if store.ask(keys, schedules, answer.set_result) is None else await answer
+    return None if store.ask("shop", keys, schedules, answer.set_result) is None else await answer
 
 
 async def answered(store: ValkeyStore, key: bytes, *schedules: Schedule) -> bool:
@@ -86,7 +86,7 @@ async def test_a_server_that_goes_away_is_not_asked_for_a_while(served: LimitSer
         while await asked(store, b"k", ONE_A_MINUTE) is not None:
             assert watch.within(PATIENCE_SECONDS)
         assert outcomes["late"] >= 1
-        assert store.ask([b"k"], [ONE_A_MINUTE], lambda _: None) is None
+        assert store.ask("shop", [b"k"], [ONE_A_MINUTE], lambda _: None) is None
         assert outcomes["away"] >= 1
     finally:
         await store.close()
@@ -95,12 +95,47 @@ async def test_a_server_that_goes_away_is_not_asked_for_a_while(served: LimitSer
 @needs_server
 async def test_who_has_left_hears_nothing(served: LimitServer) -> None:
     store, told = ValkeyStore(served.url, lambda _: None), list[bool | None]()
-    waiting = store.ask([b"k"], [ONE_A_MINUTE], told.append)
+    waiting = store.ask("shop", [b"k"], [ONE_A_MINUTE], told.append)
     assert waiting is not None
     waiting.cancel()
     await answered(store, b"other", ONE_A_MINUTE)
     await store.close()
     assert told == []
+
+
+async def test_a_namespace_that_asks_without_end_leaves_room_for_others() -> None:
+    outcomes = Counter[str]()
+    store = ValkeyStore("valkey://127.0.0.1:1/0", lambda outcome: outcomes.update([outcome]))
+
+    def asks(namespace: str) -> bool:
+        return store.ask(namespace, [b"k"], [ONE_A_MINUTE], lambda _: None) is not None
+
+    asked_at_once = 0
+    while asks("greedy"):
+        asked_at_once += 1
+    assert asks("modest")
+    assert not asks("greedy")
+    assert 0 < asked_at_once <= 128
+    assert outcomes == {"away": 2}
+    await store.close()
+
+
+@needs_server
+async def test_a_flood_of_one_namespace_is_no_reason_to_ask_nobody(served: LimitServer) -> None:
+    outcomes = Counter[str]()
+    store = ValkeyStore(served.url, lambda outcome: outcomes.update([outcome]))
+    try:
+        await answered(store, b"warm", ONE_A_MINUTE)
+        outcomes.clear()
+        flood = (store.ask("greedy", [b"%d" % number], [ONE_A_MINUTE], lambda _: None) for number in range(100))
+        assert None not in flood
+        told: asyncio.Future[bool | None] = asyncio.get_running_loop().create_future()
+        assert store.ask("modest", [b"m"], [ONE_A_MINUTE], told.set_result) is not None
+        before = sum(outcomes.values())
+        await told
+        assert sum(outcomes.values()) - before < 60, "the modest namespace waits for a few of the others"
+    finally:
+        await store.close()
 
 
 def test_a_file_names_the_store_and_no_message_holds_what_it_says(tmp_path: Path) -> None:

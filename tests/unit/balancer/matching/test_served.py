@@ -6,11 +6,13 @@ import msgspec
 
 from balancer.http.messages import RequestHead
 from balancer.matching.gates.making import make_gate
+from balancer.matching.gates.verdicts import Gate
 from balancer.matching.routing import RouteTable, compile_routes
 from balancer.matching.served import Served, narrowed
 from balancer.model.cors import CorsPolicy, CorsPolicyPreflight
 from balancer.model.edits import EditFields, RequestEdit
 from balancer.model.endpoints import BackendKey
+from balancer.model.gates import GateRule
 from balancer.model.mirroring import BackendMirror
 from balancer.model.policies import RoutePolicy
 from balancer.model.redirects import RouteRedirect
@@ -72,6 +74,21 @@ def test_a_single_branch_with_filters_is_no_choice() -> None:
     assert fork is not None and fork.junction is None
     chosen = fork.choose(request(), has_endpoints=lambda _: True, random_below=lambda _: 0)
     assert chosen is fork.main and chosen.host == b"inner.test"
+
+
+def test_what_serves_a_branch_is_made_once_and_not_before_a_request() -> None:
+    made = list[object]()
+
+    def make(rule: GateRule) -> Gate:
+        made.append(rule)
+        return make_gate(rule)
+
+    redirect = RouteRedirect(host="other.test")
+    fork = Served(split(build.branch(filters=BranchFilters(gates=(redirect,)))), make).fork
+    assert fork is not None
+    assert made == []
+    assert fork.main is fork.main
+    assert made == [redirect]
 
 
 def test_a_closed_route_has_no_fork_and_neither_has_one_without_filters() -> None:

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from balancer.runtime.reading import PIECE, PIECE_BYTES, ReadsPieces, taken
+from balancer.runtime import calls
+from balancer.runtime.reading import MEMORY, PIECE, PIECE_BYTES, ReadsPieces
 from tests.fakes.sockets import until
 
 TOTAL_BYTES = 4 * 1024 * 1024
@@ -15,7 +16,7 @@ TOTAL_BYTES = 4 * 1024 * 1024
 @pytest.mark.parametrize("nbytes", [0, 1, 1024, 1025, PIECE_BYTES])
 def test_what_was_taken_stays_when_the_buffer_is_filled_again(nbytes: int) -> None:
     PIECE[:] = b"a" * PIECE_BYTES
-    piece = taken(nbytes)
+    piece = calls.taken(MEMORY, nbytes)
     PIECE[:] = b"b" * PIECE_BYTES
     assert piece == b"a" * nbytes
     assert type(piece) is bytes

@@ -129,6 +129,21 @@ async def test_what_is_written_while_sockets_are_served_leaves_in_order() -> Non
         assert await it.peer_reads(13) == b"one two three"
 
 
+async def test_much_between_two_short_writes_of_a_turn_hides_nobody_who_wrote_before() -> None:
+    """Much leaves at once, so the rest is written by a transport that waits for the end of the turn already."""
+
+    def answer(_: Noting) -> None:
+        other.transport.write(b"first")
+        for part in (b"little", bytes(32 * 1024), b"last"):
+            it.transport.write(part)
+
+    transports = TcpTransports(asyncio.get_running_loop())
+    async with line(transports=transports) as other, line(Noting(answer), transports) as it:
+        await it.peer_sends(b"?")
+        assert await other.peer_reads(5) == b"first"
+        assert await it.peer_reads(6 + 32 * 1024 + 4) == b"little" + bytes(32 * 1024) + b"last"
+
+
 async def test_a_peer_that_does_not_read_pauses_the_protocol_until_it_has_read() -> None:
     data = bytes(range(256)) * (LARGE // 256)
     async with line() as it:

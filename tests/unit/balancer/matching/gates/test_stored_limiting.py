@@ -28,7 +28,7 @@ class Store:
         self.tell: Callable[[bool | None], None] = lambda _: None
 
     def ask(
-        self, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
+        self, tenant: str, keys: Sequence[bytes], schedules: Sequence[Schedule], tell: Callable[[bool | None], None]
     ) -> Store | None:
         self.asked.append((keys, schedules))
         self.tell = tell

@@ -43,10 +43,10 @@ def raw(document: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(document))
 
 
-def due(current: Any, wanted: Status, now: str = NOW) -> Any:
+def due(current: Any, wanted: Status, now: str = NOW, generation: int = 3) -> Any:
     """The patch as a document."""
     present = NO_STATUS if current is None else raw(current)
-    found = due_patch(present, wanted, namespace="infra", controller=OURS, now=now)
+    found = due_patch(present, wanted, namespace="infra", controller=OURS, now=now, generation=generation)
     return found if found is None else msgspec.json.decode(msgspec.json.encode(found))
 
 
@@ -99,7 +99,7 @@ def test_foreign_conditions_stay_where_they_are_byte_for_byte() -> None:
     ours = msgspec.json.encode(written(condition()))
     current = msgspec.Raw(b'{"conditions":[' + foreign + b"," + ours + b"]}")
     wanted = GatewayClassStatus((condition("Accepted", "False"),), ())
-    found = due_patch(current, wanted, namespace="", controller=OURS, now=NOW)
+    found = due_patch(current, wanted, namespace="", controller=OURS, now=NOW, generation=3)
     assert found is not None
     conditions = found["conditions"]
     assert isinstance(conditions, list)
@@ -128,6 +128,13 @@ def test_a_status_of_a_newer_generation_is_left_alone() -> None:
     assert due({"parents": [entry("gw", newer)]}, RouteStatus((parent(),))) is None
     foreign = {**newer, "type": "example.net/Checked"}
     assert due({"conditions": [foreign]}, GatewayClassStatus((condition(),), ())) is not None
+
+
+def test_what_judges_a_generation_that_there_is_not_is_replaced() -> None:
+    bogus = written(condition("Accepted", "False", generation=3))
+    assert due({"conditions": [bogus]}, GatewayClassStatus((condition(),), ()), generation=1) is not None
+    found = due({"parents": [entry("gw", bogus)]}, RouteStatus((parent(),)), generation=1)
+    assert found["parents"][0]["conditions"][0]["observedGeneration"] == 1
 
 
 def test_listeners_come_in_the_order_of_the_spec_with_their_foreign_conditions() -> None:
