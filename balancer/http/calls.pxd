@@ -1,5 +1,8 @@
 from libc.string cimport memchr, memcmp, memcpy
 
+cdef enum:
+    LEAST_COMPARED = 0
+
 
 cdef inline bint are_eight_alike(const char* one, const char* other) noexcept:
     cdef unsigned long long first, second

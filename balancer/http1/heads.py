@@ -128,7 +128,7 @@ class RequestHeadReader:
         if known is None or len(data) > self._shortest_limit:
             return None
         if not calls.ends_with(data, lines):
-            return self._with_other_lines(data)
+            return self._with_other_lines(data) if len(lines) >= calls.LEAST_COMPARED else None
         self.keep_alive = True  # as known requests say
         text = data  # which compiled code slices without a slice object, as below
         line = text[: len(data) - len(lines)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -47,16 +48,14 @@ def joined(events: list[Event], at: int) -> tuple[bytes, bool, int]:
     """The bytes of the DATA before `at` and of those that follow it at once, whether they end the body, and where the
     next event is.
     """
-    _, number, data, ends = events[at - 1]
-    pieces = [data]
-    while at < len(events):
-        event = events[at]
+    first = events[at - 1]
+    number, pieces = first[1], [first[2]]
+    for event in islice(events, at, None):
         if event[0] != DATA or event[1] != number:
             break
         pieces.append(event[2])
-        ends = event[3]
-        at += 1
-    return data if len(pieces) == 1 else b"".join(pieces), ends, at
+    end = at + len(pieces) - 1
+    return b"".join(pieces), events[end - 1][3], end
 
 
 class EngineLimits(msgspec.Struct, frozen=True):

@@ -72,16 +72,18 @@ class Frames:
         kind, heads, bodies = self._cut_kind, 0, 0
         while at + _HEAD_BYTES <= end:  # so all that is read of a header lies inside
             size = octets[at] << 16 | octets[at + 1] << 8 | octets[at + 2]
-            kind, flags = octets[at + 3], octets[at + 4]
+            kind = octets[at + 3]
             if kind == _DATA:
                 bodies += 1
             elif kind == _HEADERS:
                 heads += 1
+                flags = octets[at + 4]
                 if not flags & _END_HEADERS:
                     self.block_is_open = True
                     self._pieces = 0
                     self._block = size
             else:
+                flags = octets[at + 4]
                 self._take_rare(kind, flags, size)
             at += _HEAD_BYTES + size
         self._count(heads, bodies)

@@ -178,7 +178,7 @@ class Ngh2Engine(Engine):
             return
         self._streams[stream] = _ANSWERED
         try:
-            self._session.send_response(stream, _marked(fields), end_stream=ends)
+            self._session.send_response(stream, _marked_if_any(fields), end_stream=ends)
         except NGH2Error:
             return
 
@@ -371,6 +371,9 @@ class Ngh2Engine(Engine):
 
 def _marked(fields: Fields) -> Sequence[Header]:
     """The fields of a head as the library gets them."""
-    if NEVER_ALIKE.isdisjoint(map(_name, fields)):
-        return fields
     return [NeverIndexedHeader(*field) if field[0] in NEVER_ALIKE else field for field in fields]
+
+
+def _marked_if_any(fields: Fields) -> Sequence[Header]:
+    """The same of an answer, which seldom has a field to mark. A request has one, its id."""
+    return fields if NEVER_ALIKE.isdisjoint(map(_name, fields)) else _marked(fields)

@@ -70,7 +70,8 @@ class Windows:
         wrote = self._wrote
         self._wrote = []
         engine, waiting = self._engine, self._waiting
-        fresh = [stream for stream in wrote if engine.queued(stream.number)]
+        # Mostly all has left, and then none of them is asked.
+        fresh = [stream for stream in wrote if engine.queued(stream.number)] if engine.queued_in_all() else []
         freed = [] if is_stuck else [each for each in wrote if each.writing_paused and each not in fresh]
         if self.has_room and not is_stuck:
             self.has_room = False
