@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 from typing import TypeVar
@@ -27,9 +28,23 @@ async def dial(
     `context` is for TLS, whose handshake expects a certificate for `server_name`. Raises OSError.
     """
     if context is None and _is_numeric(address):
-        return await transports.connect(address, port, make)
+        return await _connect(transports, make, address, port)
     loop = asyncio.get_running_loop()
     return await loop.create_connection(make, address, port, ssl=context, server_hostname=server_name)
+
+
+async def _connect(
+    transports: TcpTransports, make: Callable[[], _Protocol], address: str, port: int
+) -> tuple[TcpTransport, _Protocol]:
+    connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        connection.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connection, (address, port))
+        protocol = make()
+        return transports.open(connection, protocol), protocol
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _is_numeric(address: str) -> bool:

@@ -375,5 +375,5 @@ def _marked(fields: Fields) -> Sequence[Header]:
 
 
 def _marked_if_any(fields: Fields) -> Sequence[Header]:
-    """The same of an answer, which seldom has a field to mark. A request has one, its id."""
+    """`_marked` for the head of an answer, which seldom has a field to mark. A request has one, its id."""
     return fields if NEVER_ALIKE.isdisjoint(map(_name, fields)) else _marked(fields)

@@ -13,9 +13,8 @@ import errno
 import os
 import select
 import socket
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
@@ -32,8 +31,6 @@ _ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
 _NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
 _JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
-
-_Protocol = TypeVar("_Protocol", bound=ReadsPieces)
 
 
 class TcpTransports:
@@ -68,18 +65,6 @@ class TcpTransports:
         opened[descriptor] = transport
         protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
         return transport
-
-    async def connect(self, address: str, port: int, make: Callable[[], _Protocol]) -> tuple[TcpTransport, _Protocol]:
-        """Connects to an IP address. Raises OSError."""
-        connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            connection.setblocking(False)
-            await self._loop.sock_connect(connection, (address, port))
-            protocol = make()
-            return self.open(connection, protocol), protocol
-        except BaseException:
-            connection.close()
-            raise
 
     def forget(self, descriptor: int) -> None:
         """The transport with this descriptor has ended."""

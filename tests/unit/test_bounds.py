@@ -21,6 +21,7 @@ ROWS = {
     "balancer.connections.endpoint_contexts": "authorities and certificates for endpoints",
     "balancer.connections.hook_hosts": "calls of isolated hooks under way",
     "balancer.connections.kept": "connections to endpoints",
+    "balancer.connections.limit_stores": "questions to the store of limits",
     "balancer.connections.names": "look-ups of names for auth services",
     "balancer.connections.shown_contexts": "contexts that show a certificate",
     "balancer.logs.accesslog": "access log",
@@ -62,6 +63,8 @@ OF_ONE = {
 
 NUMBERS = (
     ("calls of isolated hooks under way", "balancer.connections.hook_hosts", "_PENDING_MOST"),
+    ("questions to the store of limits", "balancer.connections.limit_stores", "_ASKED_MOST"),
+    ("questions to the store of limits", "balancer.connections.limit_stores", "_CONNECTIONS_MOST"),
     ("contexts that show a certificate", "balancer.connections.shown_contexts", "_BYTES_MOST"),
     ("contexts that ask for client certificates", "balancer.connections.asking_contexts", "_CONTEXTS_BYTES"),
     ("authorities and revocation lists", "ingress.translation.secrets.material.bounds", "AUTHORITIES_TOGETHER_BYTES"),

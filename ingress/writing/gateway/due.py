@@ -134,7 +134,8 @@ class _ObjectMemory(msgspec.Struct):
     def became_due(self, turn: int, generation: int) -> None:
         """Notes since which turn the object may be due. One that is changed while it waits is as fresh as any other."""
         if not self.turn or self.generation != generation:
-            self.turn, self.generation = turn, generation
+            self.turn = turn
+            self.generation = generation
 
     def is_quiet(self, item: KubernetesObject, status: Status | None) -> bool:
         """Whether nothing is due because these are the same objects as at the last look."""

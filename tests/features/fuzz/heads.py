@@ -42,7 +42,8 @@ _RESPONSE_LIMIT = 64 * 1024
 _ORIGIN = Origin(peer="192.0.2.1", entry_point=HTTP)
 _UPGRADES = ("websocket",)
 _OURS = frozenset(
-    b"x-real-ip x-forwarded-for x-forwarded-port x-forwarded-proto x-forwarded-scheme x-scheme x-forwarded-host".split()
+    b"x-real-ip x-forwarded-for x-forwarded-port x-forwarded-proto x-forwarded-scheme x-scheme x-forwarded-host "
+    b"cdn-loop".split()
 )
 _RENAMED = {b"x-forwarded-for": b"x-original-forwarded-for", b"x-forwarded-host": b"x-original-forwarded-host"}
 _COUNTED = b"max-forwards"  # counts down at each reading of an OPTIONS, so also at ours

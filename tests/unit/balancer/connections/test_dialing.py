@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 
 import pytest
@@ -38,7 +39,11 @@ async def test_a_name_is_looked_up_by_the_loop() -> None:
     assert not await dialled("localhost", TcpTransports(asyncio.get_running_loop()))
 
 
-async def test_a_refused_connection_is_an_error() -> None:
+async def test_an_address_that_refuses_leaves_no_socket() -> None:
+    """A socket that nobody closes is a warning, and so an error of the test."""
     transports = TcpTransports(asyncio.get_running_loop())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):
-        await dial(transports, Silent, "127.0.0.1", 1, context=None, server_name=None)
+        await dial(transports, Silent, "127.0.0.1", port, context=None, server_name=None)
+    gc.collect()

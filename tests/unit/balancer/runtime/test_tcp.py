@@ -324,18 +324,6 @@ async def test_the_socket_and_the_address_of_the_peer_are_told() -> None:
         assert it.transport.can_write_eof()
 
 
-async def test_connecting_calls_the_protocol_and_a_refusal_leaves_no_socket() -> None:
-    transports = TcpTransports(asyncio.get_running_loop())
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        transport, protocol = await transports.connect("127.0.0.1", port, Noting)
-        assert protocol.calls == ["made"]
-        transport.abort()
-        await protocol.until_called("lost")
-    with pytest.raises(ConnectionRefusedError):
-        await transports.connect("127.0.0.1", port, Noting)
-
-
 class Peeking:
     """Notes what it sees on a connection of which nothing is taken."""
 

@@ -34,9 +34,9 @@ def test_replicas_that_learn_together_in_a_queue_how_slow_their_zone_is_learn_it
 
 
 @pytest.mark.large
-def test_sixty_replicas_come_within_two_points_of_the_least_share_in_twenty_seconds() -> None:
+def test_sixty_replicas_come_within_two_points_of_the_least_share_in_half_a_minute() -> None:
     """Each of them gets 29 to 87 requests a second. The start at full load counts, but for the first 5 s of p99."""
-    scenario = replace(SCENARIOS[-1], seconds=20.0)
+    scenario = replace(SCENARIOS[-1], seconds=30.0)
     asked = requests(scenario)
     found, blind = (measure(scenario, replay(scenario, asked, make)) for make in (together(), TwoChoices))
     assert scenario.proxies == (20, 20, 20)
