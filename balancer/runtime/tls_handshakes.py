@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
-from balancer.runtime.reading import PIECE
+from balancer.runtime.reading import PIECE, ReadsPieces
 from balancer.runtime.tcp import TcpTransport
 from balancer.runtime.tls import GOODBYE_SECONDS, Secured, TlsTransport
 from balancer.runtime.tls_sessions import TlsSession, make_session
+
+_NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost, or goes on without the handshake
 
 
 class TlsHandshake:
@@ -135,14 +137,15 @@ class TlsHandshake:
 
     def _give_place(self) -> None:
         """The handshake is over, and the connection goes on with its transport."""
-        tcp, deadlines = self._tcp, self._deadlines
-        transport = TlsTransport(self._protocol, self._tls, tcp, deadlines, self._is_full, self._goodbye_seconds)
+        protocol, tcp, deadlines = self._protocol, self._tcp, self._deadlines
+        transport = TlsTransport(protocol, self._tls, tcp, deadlines, self._is_full, self._goodbye_seconds)
         tcp.set_protocol(transport)  # type: ignore[arg-type]  # as in `begin`
         self._end(False)
         transport.open()
 
     def _end(self, failed: bool) -> None:
         self.closed = True
+        self._protocol = _NOBODY  # the former one may know who has the connection, and so this object
         deadlines, over = self._deadlines, self._over
         deadlines.forget(self)
         over(self, failed)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
+from balancer.connections.arrivals import Arrival
 from balancer.connections.hellos import AwaitedHello
+from balancer.runtime.tcp import TcpTransport
+from balancer.runtime.tls import TlsTransport
 from balancer.runtime.tls_handshakes import TlsHandshake
+from balancer.runtime.tls_sessions import TlsSession
 from tests.fakes.sockets import PATIENCE_SECONDS, until
+from tests.integration.wire import trusting
 from tests.unit.balancer.connections.desk import desk
 from tests.unit.balancer.connections.test_clienthello import hello
 
@@ -58,3 +67,41 @@ async def test_who_only_looks_whether_a_port_is_open_is_noted_once() -> None:
                 await until(lambda: len(at.reception.arriving) == 1)
             await until(lambda: not at.reception.arriving)
         assert (at.notes, len(at.places)) == (["tls_handshake"] * 3, 0)
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """What is garbage in a cycle stays: a worker looks for it everywhere only once in ten minutes."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def held(*kinds: type) -> int:
+    return sum(isinstance(each, kinds) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("way", ["no TLS", "a part", "a hello alone", "all"])
+async def test_a_connection_that_has_ended_is_no_garbage(way: str) -> None:
+    kinds = (AwaitedHello, TlsHandshake, TlsTransport, TlsSession, TcpTransport, Arrival)
+    said = {"no TLS": b"\x16\x03\x01\x00\x01\x05", "a part": hello()[:-1], "a hello alone": hello("http/1.1")}
+    async with desk(handshake_seconds=PATIENCE_SECONDS) as at:
+        with without_collector():
+            before = held(*kinds)
+            for _ in range(3):
+                if way == "all":
+                    _, writer = await asyncio.open_connection("127.0.0.1", at.ports[True], ssl=trusting())
+                    await until(lambda: len(at.clients) == 1)
+                    writer.transport.abort()
+                    await until(lambda: at.clients[0].closed)
+                    at.clients.clear()
+                    at.all_clients.clear()
+                    continue
+                with socket.create_connection(("127.0.0.1", at.ports[True])) as client:
+                    client.sendall(said[way])
+                    await until(lambda: bool(at.reception.arriving) or bool(at.notes))
+                await until(lambda: not at.reception.arriving)
+            await until(lambda: held(*kinds) == before)
