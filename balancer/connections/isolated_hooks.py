@@ -144,7 +144,8 @@ class IsolatedHooks:
         for hosts in (self._old, self._hosts):
             if hosts is not None:
                 hosts.close()
-        self._old = self._hosts = None
+        self._old = None
+        self._hosts = None
         self._serving = {}
 
 
