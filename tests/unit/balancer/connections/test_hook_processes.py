@@ -27,6 +27,8 @@ def test_the_process_has_its_socket_and_nothing_of_our_environment(monkeypatch: 
             with pytest.raises(OSError, match="Bad file descriptor"):
                 os.fstat(note)
             assert os.getpgid(process.pid) == process.pid, "no signal of our terminal reaches it"
+            own = os.getpriority(os.PRIO_PROCESS, 0)
+            assert os.getpriority(os.PRIO_PROCESS, process.pid) == min(own + 5, 19), "workers go first"
             known = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
             assert {each.partition(b"=")[0] for each in known if each} <= {b"PYTHONPATH", b"PYTHONSAFEPATH", b"PATH"}
         finally:
