@@ -36,7 +36,7 @@ from balancer.http1.states import (
     WAITING,
 )
 from balancer.runtime import calls
-from balancer.runtime.deadlines import NEVER, Deadlines, Watched
+from balancer.runtime.deadlines import NEVER, Watched
 from balancer.runtime.reading import MEMORY, ReadsPieces
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
 
@@ -82,8 +82,8 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
     ) -> None:
         """Takes limits and times from the settings once. The limit of requests is read again for each request.
 
-        `server_name` is the name of the handshake if it decided which listener the connection belongs to. `arrival` says
-        the address of the client if a PROXY header stated it. Else the socket says it.
+        `server_name` is the name of the handshake if it decided which listener the connection belongs to. `arrival`
+        says the address of the client if a PROXY header stated it. Else the socket says it.
         """
         Inflow.__init__(self)  # `super` costs every connection a look-up
         self._context = context  # compiled, the attribute has a type and the argument has none
