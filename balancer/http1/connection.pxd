@@ -1,6 +1,5 @@
 cimport cython
 
-from balancer.connections.arrivals cimport Arrival
 from balancer.http.current cimport CurrentSettings
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer
@@ -23,11 +22,11 @@ cdef tuple NEXT
 
 
 cdef class ClientConnection(Inflow):
-    cdef public Arrival _arrival
     cdef public HeadCollector _collector
     cdef public ClientContext _context
     cdef public CurrentSettings _current
-    cdef public object _loop, _on_open, entry_point, place
+    # Typed, `_arrival` would make Cython 3.3.1 declare the function of `calls` that is used here, and leave it out.
+    cdef public object _arrival, _loop, _on_open, entry_point, place
     cdef public Deadlines _deadlines
     cdef public bint _is_looking, closed, secure
     cdef public double deadline, idle_since, next_look
