@@ -25,7 +25,6 @@ cdef class ClientConnection(Inflow):
     cdef public HeadCollector _collector
     cdef public ClientContext _context
     cdef public CurrentSettings _current
-    # Typed, `_arrival` would make Cython 3.3.1 declare the function of `calls` that is used here, and leave it out.
     cdef public object _arrival, _loop, _on_open, entry_point, place
     cdef public Deadlines _deadlines
     cdef public bint _is_looking, closed, secure

@@ -15,6 +15,7 @@ CORE = (
     "balancer.connections.clienthello",
     "balancer.connections.handshake_costs",
     "balancer.connections.handshaking",
+    "balancer.connections.hook_housing",
     "balancer.connections.idle_shares",
     "balancer.connections.places",
     "balancer.connections.proxyprotocol",
