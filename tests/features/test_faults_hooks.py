@@ -22,6 +22,7 @@ NAMES = ("endless", "exit", "gigabytes-of-list", "raise")
 ROUNDS = 7
 SECONDS = 3.0
 RATE = 50
+OPENS = 2  # of a process of hooks, which starts at the first request: its socket, and its note
 PAUSE_SECONDS = 0.05  # between two requests that ask the hook
 TIMES_MOST = 1.1
 NOTICED_SECONDS = 0.0005  # below that, a difference of two 99th percentiles is that of two runs of the same
@@ -62,7 +63,9 @@ async def test_p99_of_other_routes_stays(name: str, tmp_path: Path, record_prope
     (tmp_path / "hostile.py").write_text(START + text_of(BODIES[name], "request"))
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(tmp_path, {"app": [endpoint], "other": [endpoint]}, ledger=ledger, options=options) as stage,
+        staged(
+            tmp_path, {"app": [endpoint], "other": [endpoint]}, ledger=ledger, options=options, opens=OPENS
+        ) as stage,
     ):
         generation = await stage.zonal.generation()
         annotations = {"zonal-ingress.io/hooks": "hostile"}
