@@ -24,7 +24,7 @@ cdef tuple NEXT
 cdef class ClientConnection(Inflow):
     cdef public HeadCollector _collector
     cdef public CurrentSettings _current
-    cdef public object _loop, _on_open, _port, entry_point, place
+    cdef public object _now, _on_open, _port, entry_point, place
     cdef public Deadlines _deadlines
     cdef public FirstHeads _first_heads
     cdef public bint _is_looking, closed, secure

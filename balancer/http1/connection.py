@@ -62,7 +62,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         "_first_heads",
         "_is_looking",
         "_linger_seconds",
-        "_loop",
+        "_now",
         "_on_open",
         "_peer",
         "_port",
@@ -106,7 +106,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         self._server_name = server_name
         self._peer = peer
         self._port = port
-        self._loop = deadlines.loop
+        self._now = deadlines.now
         self._linger_seconds = linger_seconds
         limits = settings.proxy
         self._settings = limits
@@ -137,7 +137,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             server.connection_closed()
             return
         self._server = server
-        now = self._loop.time()
+        now = self._now()
         self.idle_since = now
         seconds, linger_seconds = self._settings.client_header_timeout_seconds, self._linger_seconds
         # The wheel looks before that, so a connection of one short request needs no second place in it for its end.
@@ -196,7 +196,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             return
         # Answers must not pile up for a client that does not read them, so its next request waits.
         self._state = NEXT[SERVING][STALLED if self.stream.writing_paused else ANSWERED]
-        now = self._loop.time()
+        now = self._now()
         self.idle_since = now
         self.deadline = now + self._settings.keep_alive_seconds
         if self.deadline < self.next_look:
@@ -292,7 +292,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             self._arm(self._linger_seconds)
         elif self._state == UNREAD:
             self._state = NEXT[UNREAD][TAKEN]
-            self.idle_since = self._loop.time()
+            self.idle_since = self._now()
             self._look()
 
     def expire(self) -> None:
@@ -308,7 +308,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
 
     def _arm(self, seconds: float) -> None:
         deadlines = self._deadlines
-        deadlines.arm(self, self._loop.time() + seconds)
+        deadlines.arm(self, self._now() + seconds)
 
     def _look(self) -> None:
         """Hands over requests that have arrived. Loops, because a request may be answered at once."""

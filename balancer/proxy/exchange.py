@@ -16,9 +16,10 @@ from balancer.http.consumers import ResponseConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
-from balancer.http.streams import EndpointStream
+from balancer.http.streams import EndpointStream, RequestStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.picking.outcomes import pause_asked
+from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody, sent_of
 from balancer.proxy.context import RequestContext
 from balancer.proxy.exchange_owner import ExchangeOwner
@@ -50,24 +51,32 @@ class Exchange(ResponseConsumer):
         "endpoint",
     )
 
+    _account: Account
+    _client: RequestStream
+    _context: RequestContext
+    _filter: BodyFilter | None
     _hidden: frozenset[bytes]  # names in the head of a response whose body goes on
+    _owner: ExchangeOwner
+    _source: Iterator[bytes] | None
+    endpoint: EndpointStream
 
-    def __init__(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
+    def begin(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
+        """Sends the request with its body and relays the response; called once.
+
+        The arguments are not those of a constructor, because compiled code would make a tuple of them.
+        """
+        client = context.stream
         self._context = context
         self._owner = owner
         self.endpoint = endpoint
-        self._client = self._context.stream  # the typed attribute needs no look-up
-        self._account = self._context.account
+        self._client = client
+        self._account = context.account
         self._is_repeated = False
         self._ended = False
         self._tunnelled = False
         self._first_byte_at = 0.0
-        self._filter: BodyFilter | None = None
-        self._source: Iterator[bytes] | None = None
-
-    def begin(self) -> None:
-        """Sends the request with its body and relays the response."""
-        context, client = self._context, self._client
+        self._filter = None
+        self._source = None
         outgoing = context.outgoing
         is_done = outgoing.request.body_bytes == 0
         self._request_done = is_done
@@ -80,7 +89,6 @@ class Exchange(ResponseConsumer):
             alarm.set(context.policy.read_timeout_seconds)
         else:
             alarm.set(context.view.proxy.client_body_timeout_seconds)
-        endpoint = self.endpoint
         endpoint.begin(self, outgoing)
         if is_done:
             return
