@@ -29,6 +29,7 @@ async def dial(
     """
     if context is None and _is_numeric(address):
         return await _connect(transports, make, address, port)
+    _check_name(server_name or "")
     loop = asyncio.get_running_loop()
     return await loop.create_connection(make, address, port, ssl=context, server_hostname=server_name)
 
@@ -45,6 +46,14 @@ async def _connect(
     except BaseException:
         connection.close()
         raise
+
+
+def _check_name(name: str) -> None:
+    """Raises OSError for a name that no handshake can send. After the connect it would be an error of another class."""
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        raise OSError("no name that DNS can have") from None
 
 
 def _is_numeric(address: str) -> bool:

@@ -1,8 +1,8 @@
 """Says in which ways endpoints may read the path of a target, where it can be read in several. No I/O.
 
 The proxy matches one reading and forwards the target as it came. An endpoint may know another syntax: it may strip path
-parameters (Servlet 6.0, 3.5.2), take a backslash for a slash (WHATWG URL 4.4), decode twice, or never resolve dot
-segments. So a path that is matched as an open one could be served as a protected one.
+parameters (Servlet 6.0, 3.5.2), take a backslash for a slash (WHATWG URL 4.4), decode twice, decode before it parses a
+URL, or never resolve dot segments. So a path that is matched as an open one could be served as a protected one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _BYTES_MOST = 32 * 1024  # of all readings of a path, because each of them costs
 _PARAMETERS = re.compile(rb";[^/]*")
 _ENCODED_DOT = re.compile(rb"%2[eE]")
 _SLASHES = re.compile(rb"//+")
+# What parsers of URLs drop, and what they drop at the end (WHATWG URL 4.4, `urllib.parse`).
+_NOT_IN_URLS, _NOT_AT_THEIR_END = b"\t\r\n", bytes(range(0x21))
 # UTF-8 with more bytes than a character of ASCII needs, in two to six bytes. Old decoders accept it (Unicode 15, 3.9:
 # they must not), and some of them look at the low six bits of each byte only (CVE-2000-0884: %c0%2f, %c1%1c).
 _LOW, _HIGH = rb"[\x00\x40\x80\xc0]", rb"[\x01\x41\x81\xc1]"
@@ -94,6 +96,12 @@ def _with_slashes(path: bytes) -> bytes:
     return path.replace(b"\\", b"/")
 
 
+def _parsed(path: bytes) -> bytes:
+    """The path of a reader that takes what it has decoded for a URL: with a query, a fragment and an authority."""
+    plain = path.translate(None, _NOT_IN_URLS).partition(b"#")[0].partition(b"?")[0]
+    return _without_authority(plain.rstrip(_NOT_AT_THEIR_END))
+
+
 def _collapsed(path: bytes) -> bytes:
     return _SLASHES.sub(b"/", path) if b"//" in path else path
 
@@ -113,7 +121,7 @@ def _resolved(path: bytes) -> bytes:
     return b"/" + b"/".join(segments)
 
 
-_DECODING = (_decoded, _shortened, _with_slashes, _collapsed, _resolved)
+_DECODING = (_decoded, _shortened, _with_slashes, _parsed, _collapsed, _resolved)
 _STEPS_WITH_PARAMETERS: tuple[Callable[[bytes], bytes], ...] = (
     _without_authority,
     _with_dots,

@@ -32,7 +32,7 @@ class Place:
         return all(listener.fileno() >= 0 for listener in self.sockets.values())
 
     def was_tried(self, _: object) -> None:
-        """Sets `tried`: a callback for the end of the task that keeps the place, which may have failed."""
+        """Sets `tried`: a callback for a failure or the end of the task that keeps the place."""
         self.tried.set()
 
     def close(self) -> None:

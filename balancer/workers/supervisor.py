@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -27,6 +28,7 @@ from balancer.model.publication import Publication
 from balancer.picking.failing import EndpointPlace, FailingRow
 from balancer.runtime.lag import LoopLag
 from balancer.runtime.priority import give_way
+from balancer.runtime.supervising import kept_at_work
 from balancer.sharing.memory import SharedMemory
 from balancer.workers.crew import Crew, tell_not_started
 from balancer.workers.fleet import NoAnswer
@@ -113,11 +115,9 @@ class ProcessFleet:
             self.ports = self.ports or ports_of(sockets)
             place = Place(number, sockets, Slot(self._times))
             self._places.append(place)
-            self._keeping.append(self._loop.create_task(self._keep(place)))
+            self._keeping.append(self._kept(partial(self._keep, place), f"keeping worker {number}", place.was_tried))
             self._keeping[-1].add_done_callback(place.was_tried)
-        self._watching = self._loop.create_task(self._crew.watch())
-        for task in (*self._keeping, self._watching):
-            task.add_done_callback(_tell_failure)
+        self._watching = self._kept(self._crew.watch, "watching workers")
 
     async def start(self) -> None:
         """Waits until every worker accepts, or its first start has failed."""
@@ -129,8 +129,7 @@ class ProcessFleet:
         is_first = not self._dispatch.newest.generation
         self._dispatch.newest = publication
         if is_first and self._standby is not None:  # which starts with a publication only
-            self._keeping.append(self._loop.create_task(self._standby.keep()))
-            self._keeping[-1].add_done_callback(_tell_failure)
+            self._keeping.append(self._kept(self._standby.keep, "keeping a process ready"))
         for worker in self._crew.placed():  # `Standby` feeds the other one
             worker.feed()
 
@@ -223,6 +222,13 @@ class ProcessFleet:
                 await self._crew.all_ended()
         self._close_listeners()
         self._crew.close()
+
+    def _kept(
+        self, work: Callable[[], Awaitable[None]], what: str, told: Callable[[str], None] = lambda _: None
+    ) -> asyncio.Task[None]:
+        """Work without an end, which begins again after an unexpected exception: nobody else would do it."""
+        kept = kept_at_work(work, what=what, told=told, pause_seconds=self._times.longest_pause)
+        return self._loop.create_task(kept)
 
     # One place among the workers.
 
@@ -343,12 +349,6 @@ class ProcessFleet:
         """No worker is started any more. The remaining workers take all connections."""
         for place in self._places:
             self._step_aside(place)
-
-
-def _tell_failure(task: asyncio.Task[None]) -> None:
-    """These tasks never end on their own, so an end is a bug and must be logged."""
-    if not task.cancelled() and (failure := task.exception()) is not None:
-        _LOG.critical("the supervision of workers has failed", exc_info=failure)
 
 
 async def _ended(tasks: Sequence[asyncio.Task[None]]) -> None:

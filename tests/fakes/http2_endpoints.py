@@ -17,7 +17,7 @@ class Call:
     """One request as the endpoint sees it. `resets` are the codes of the client's RST_STREAM."""
 
     def __init__(self, connection: Served, stream: int, fields: Fields) -> None:
-        self.connection, self.stream, self.fields = connection, stream, dict(fields)
+        self.connection, self.stream, self.fields = connection, stream, _joined(fields)
         self.body = b""
         self.trailers: Fields = ()
         self.is_whole = self.is_closed = False
@@ -145,3 +145,11 @@ class Http2Endpoint:
     @property
     def open_connections(self) -> int:
         return sum(not connection.is_closed for connection in self.connections)
+
+
+def _joined(fields: Fields) -> dict[bytes, bytes]:
+    """The fields by name, the values of one name as one list."""
+    found: dict[bytes, bytes] = {}
+    for name, value in fields:
+        found[name] = b", ".join((found[name], value)) if name in found else value
+    return found

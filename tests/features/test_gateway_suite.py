@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from ingress.translation.gateway.features import FEATURES
 from tests.features.gateway.api_stage import staged_api
 from tests.features.gateway.cases import Case, all_cases
 from tests.features.gateway.playing import Problems, play_all
-from tests.features.gateway.suite import SUITE, cases_by_test
+from tests.features.gateway.suite import DIFFERS, SUITE, cases_by_test, extended_features
 
 _CASES = all_cases("gateway_suite")
 
@@ -37,6 +38,19 @@ def test_each_case_occurs_once() -> None:
 
 
 def test_every_test_of_the_suite_has_a_case() -> None:
-    named = [name for group in SUITE.values() for name in group.split()]
+    named = _named()
     assert len(named) == len(set(named))
     assert set(named) == set(cases_by_test())
+    assert set(DIFFERS) <= set(named)
+
+
+def test_every_extended_feature_that_is_claimed_is_asked_for() -> None:
+    asked = {feature for name in _named() for feature in extended_features(name)}
+    assert asked == {each.name for each in FEATURES} - _CORE
+
+
+_CORE = {"GRPCRoute", "Gateway", "HTTPRoute", "ReferenceGrant", "TCPRoute", "TLSRoute"}
+
+
+def _named() -> list[str]:
+    return [name for group in SUITE.values() for name in group.split()]

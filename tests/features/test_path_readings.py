@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from balancer.errors import Refusal
 from balancer.http1.heads import RequestHeadReader
@@ -23,7 +25,7 @@ from tests import builders as build
 from tests.fakes.backends import EchoEndpoint, echoing
 from tests.features.faults.http2_clients import Http2Client
 from tests.features.paths.readers import READERS, Reader
-from tests.features.paths.targets import HONEST, TARGETS
+from tests.features.paths.targets import HONEST, PIECES, TARGETS
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
 from tests.integration.test_sign_in import OF_BAR, users
@@ -59,6 +61,13 @@ def table(routes: tuple[Route, ...], parameters: PathParameters = PathParameters
     return compile_routes(build.model(hosts=[host], default_route=build.route("/", "ops/pages:80")))
 
 
+TABLES = {
+    (name, each): table(routes, each)
+    for name, routes in HOSTS.items()
+    for each in (PathParameters.REFUSE, PathParameters.STRIP)
+}
+
+
 def over_http1(target: str) -> tuple[bytes, bytes]:
     method = "OPTIONS" if target == "*" else "GET"
     head = f"{method} {target} HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode("latin-1")
@@ -92,9 +101,9 @@ def is_protected(route: Route | None) -> bool:
     return route is not None and (route.closed or bool(route.gates))
 
 
-def leads_to_protected(reader: Reader, sent: bytes) -> bool:
+def leads_to_protected(reader: Reader, sent: bytes, names: tuple[bytes, ...] = PROTECTED) -> bool:
     served = reader(sent)
-    return served is not None and served.lstrip(b"/").partition(b"/")[0].lower() in PROTECTED
+    return served is not None and served.lstrip(b"/").partition(b"/")[0].lower() in names
 
 
 @pytest.mark.parametrize("version", ["http1", "http2"])
@@ -114,6 +123,15 @@ def test_no_reader_gets_from_an_open_path_to_a_protected_one(
                 if found[0] is not None and leads_to_protected(reader, found[1])
             ]
     assert passed == []
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map("".join), st.sampled_from(sorted(HOSTS)))
+@pytest.mark.parametrize("parameters", [PathParameters.REFUSE, PathParameters.STRIP], ids=lambda each: each.value)
+def test_no_reader_gets_there_by_any_other_target(parameters: PathParameters, pieces: str, host: str) -> None:
+    found = outcome(TABLES[host, parameters], f"/{pieces}", "http1")
+    if found is not None and found[0] is not None and not is_protected(found[0]):
+        names = tuple(route.path.strip("/").encode() for route in HOSTS[host] if is_protected(route))
+        assert [reader.__name__ for reader in READERS if leads_to_protected(reader, found[1], names)] == []
 
 
 def test_the_table_is_long_and_has_every_outcome() -> None:

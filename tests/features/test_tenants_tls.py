@@ -35,6 +35,7 @@ from tests.unit.ingress.translation.secrets.material.hostile import (
 AUTHORITY = trustme.CA(key_type=trustme.KeyType.ECDSA)
 GREEDY, MODEST = "greedy.test", "modest.test"
 GREEDY_CLIENT = "127.0.0.2"
+SHOWN_TO_ENDPOINTS = {"backend-protocol": "HTTPS", "proxy-ssl-secret": "t"}
 MIB = 1024 * 1024
 
 
@@ -98,6 +99,20 @@ async def test_a_hostile_key_is_a_finding_and_costs_no_handshake_anything(tmp_pa
             watch = Stopwatch()
             assert await shakes_hands(zonal, MODEST) == {MODEST}
             assert watch.within(10)  # one use of such a key took seconds, and 20 uses a minute
+
+
+async def test_a_hostile_key_for_endpoints_closes_the_paths_of_its_own_tenant(tmp_path: Path) -> None:
+    owner = certificates(certificate(rsa_info(honest().n)))
+    said = {f"nginx.ingress.kubernetes.io/{name}": text for name, text in SHOWN_TO_ENDPOINTS.items()}
+    greedy: list[Document] = []
+    for number, key in enumerate(map(rsa_text, hostile_keys())):
+        name = f"g{number}"
+        web = ingress("web", rule(f"{name}.test", path("/", "app")), namespace=name, annotations=said)
+        greedy += [tls_secret("t", chain=owner, key=key, namespace=name), service("app", namespace=name), web]
+    async with running(folder_of(tmp_path, *greedy), anew=True) as zonal:
+        denied = [each["namespace"] for each in await zonal.findings() if each["reason"] == "EndpointTlsDenied"]
+        assert sorted(denied) == ["g0", "g1", "g2"]
+        assert await shakes_hands(zonal, MODEST) == {MODEST}
 
 
 async def test_many_hellos_for_a_long_chain_hold_bounded_memory(tmp_path: Path) -> None:

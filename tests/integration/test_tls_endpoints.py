@@ -211,6 +211,19 @@ async def test_the_virtual_host_is_what_the_endpoint_gets_as_host() -> None:
         assert (fields["host"], fields["x-forwarded-host"]) == ("inner.test:8080", HOST)
 
 
+@pytest.mark.parametrize(("verify", "status"), [("on", 502), ("off", 200)])
+async def test_a_name_that_dns_cannot_have_is_a_finding_and_every_request_has_its_answer(
+    verify: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The codec for host names raises an error of its own for a label of 64 letters."""
+    said = {**VERIFIED, "proxy-ssl-verify": verify, "proxy-ssl-server-name": "on", "proxy-ssl-name": "a" * 64 + ".test"}
+    async with scene(shown()) as at:
+        (finding,) = at.annotate(**underscored(said))
+        assert "proxy-ssl-name" in finding.message
+        assert [(await at.get()).status for _ in range(3)] == [status] * 3
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("where", ["annotation", "setting"])
 async def test_the_service_itself_may_be_the_endpoint(where: str) -> None:
     async with scene(None) as at:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,6 +10,7 @@ import pytest
 
 from ingress.settings.context import TranslationContext
 from tests.fakes.backends import echoing
+from tests.features.faults.http2_clients import Http2Client
 from tests.integration.in_process import DataPlane, data_plane
 from tests.integration.manifests import config_map, endpoint_slice, ingress, ingress_class, path, rule, service
 from tests.integration.wire import Connection, Response, request_bytes
@@ -153,6 +155,15 @@ FAMILY_NAMES = {line.partition(":")[0].lower() for line in FAMILY}
 async def test_a_client_says_nothing_that_only_proxies_can_know(config: dict[str, str]) -> None:
     async with serving(None, **config) as plane:
         got = told(await ask(plane, *FAMILY, "X-Other: 1"))
+    assert not FAMILY_NAMES & got.keys()
+    assert got["x-other"] == "1"
+
+
+async def test_nor_does_a_client_over_http2() -> None:
+    lines = ("GET / HTTP/1.1", f"host: {HOST}", *(line.lower() for line in FAMILY), "x-other: 1", "", "")
+    async with serving(None, http2_cleartext="true") as plane, Http2Client.to(plane.http_port) as client:
+        answer = await client.ask("\r\n".join(lines).encode())
+    got = {name.lower(): value for name, value in json.loads(answer.body)["headers"]}
     assert not FAMILY_NAMES & got.keys()
     assert got["x-other"] == "1"
 

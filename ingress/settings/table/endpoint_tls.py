@@ -10,7 +10,7 @@ from enum import Enum
 import msgspec
 
 from ingress.findings import Severity
-from ingress.objects.names import SUBDOMAIN
+from ingress.objects.names import HOST
 from ingress.settings.near_names import near
 from ingress.settings.table.listener_tls import CIPHERS, versions
 from ingress.settings.table.option import INGRESS, Option
@@ -78,8 +78,8 @@ on_off = Word({"on": True, "off": False})
 
 
 def dns_name(text: str) -> str:
-    """A host name without port, in lower case."""
-    if not SUBDOMAIN.fullmatch(text.lower()):
+    """A host name without port, in lower case. No handshake can send one that DNS cannot have."""
+    if not HOST.fullmatch(text.lower()):
         raise InvalidValue("use a DNS name")
     return text.lower()
 

@@ -14,7 +14,7 @@ from balancer.model.routes import Owner
 from ingress.objects.gateway import BackendTlsPolicy, BackendTlsValidation
 from ingress.objects.gateway_references import GATEWAY_GROUP, ObjectReference
 from ingress.objects.kinds import key_of
-from ingress.objects.names import SUBDOMAIN
+from ingress.objects.names import HOST
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claims, created_epoch_seconds
 from ingress.translation.gateway.references import kind_problem
@@ -158,7 +158,7 @@ def _invalid(said: BackendTlsValidation) -> Problem | None:
         return Problem("Invalid", message)
     if bool(said.well_known_ca_certificates) == bool(said.ca_certificate_refs):
         return Problem("Invalid", "Either caCertificateRefs or wellKnownCACertificates is needed: name one of the two.")
-    if not SUBDOMAIN.fullmatch(said.hostname):
+    if not HOST.fullmatch(said.hostname):  # no handshake can send a name that DNS cannot have
         return Problem("Invalid", f"hostname {said.hostname!r} is none: correct it.")
     for each in said.subject_alt_names:
         if not (each.hostname if each.type == "Hostname" else each.uri if each.type == "URI" else ""):

@@ -48,6 +48,8 @@ OWN_TYPES: Final = frozenset(
 """The types of conditions that are ours, in whatever object of ours they stand."""
 
 _ENTRIES_MOST: Final = {"parents": 32, "ancestors": 16}  # what the API stores
+_ADDRESSES_MOST: Final = 16
+_MESSAGE_MOST: Final = 32_768
 
 Patch = dict[str, object]
 """The fields of a status that have to be written, each whole."""
@@ -152,8 +154,9 @@ def _due_owner(
     if differs:
         patch["listeners"] = listeners
     if isinstance(wanted, GatewayStatus):
-        if set(owner.addresses or ()) != set(wanted.addresses):
-            patch["addresses"] = wanted.addresses
+        addresses = wanted.addresses[:_ADDRESSES_MOST]
+        if set(owner.addresses or ()) != set(addresses):
+            patch["addresses"] = addresses
         if owner.attached_listener_sets != wanted.attached_listener_sets:
             patch["attachedListenerSets"] = wanted.attached_listener_sets
     return patch or None
@@ -219,7 +222,7 @@ def _merged(
     present: Sequence[msgspec.Raw] | None, wanted: Sequence[StatusCondition], now: str
 ) -> tuple[list[msgspec.Raw], bool]:
     """Conditions with ours in their places, and whether they differ from those that are there."""
-    left = {each.type: each for each in wanted}
+    left = {each.type: _bounded(each) for each in wanted}
     found: list[msgspec.Raw] = []
     differs = False
     for raw in present or ():
@@ -235,6 +238,13 @@ def _merged(
             differs = True
     found += [_written(each, now) for each in left.values()]
     return found, differs or bool(left)
+
+
+def _bounded(item: StatusCondition) -> StatusCondition:
+    """The condition with a message that the API stores: one over many long names and values is cut."""
+    if len(item.message) <= _MESSAGE_MOST:
+        return item
+    return msgspec.structs.replace(item, message=f"{item.message[: _MESSAGE_MOST - 1]}…")
 
 
 def _says(item: _WrittenCondition | StatusCondition) -> tuple[object, ...]:

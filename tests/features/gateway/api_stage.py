@@ -226,7 +226,7 @@ class ApiGatewayStage(GatewayStage):
             if set(found) & {each["value"] for each in others}:
                 yield f"{place} and {other} share {found}"
         types = {each["type"] for each in status.get("conditions", ())}
-        types |= {each["controllerName"] for each in status.get("ancestors", ())}
+        types |= {each["controllerName"] for name in ("parents", "ancestors") for each in status.get(name, ())}
         yield from (f"{place}: {each} is gone" for each in expected.get("foreign", ()) if each not in types)
 
     def _service_problems(self, expected: Json) -> Iterator[str]:

@@ -47,6 +47,16 @@ def node_url_decoded(target: bytes) -> bytes | None:
     return decoded
 
 
+def node_decoded_url(target: bytes) -> bytes | None:
+    """`new URL(decodeURIComponent(request.url), "http://host").pathname`, a mistake that many make."""
+    return node_url(unquote_to_bytes(target).strip(bytes(range(0x21))))
+
+
+def python_decoded_urlsplit(target: bytes) -> bytes | None:
+    """`urlsplit(unquote(target)).path`, the same mistake."""
+    return urlsplit(unquote_to_bytes(target).decode("latin-1")).path.encode("latin-1") or b"/"
+
+
 def express(target: bytes) -> bytes | None:
     """Routers that take `request.url` up to the query, and resolve nothing (npm parseurl)."""
     return target.partition(b"?")[0]
@@ -164,6 +174,8 @@ def _without_dots(segments: list[bytes]) -> bytes:
 READERS: tuple[Reader, ...] = (
     node_url,
     node_url_decoded,
+    node_decoded_url,
+    python_decoded_urlsplit,
     express,
     servlet,
     servlet_of_spring,

@@ -114,6 +114,19 @@ _PICKED = (
     "http://shop.test\\secret",
     "/secret%09",
     "/sec%0aret",
+    "/secret%3fx",
+    "/secret%23x",
+    "/secret%253fx",
+    "/secret%3f/../public",
+    "/public%3f/../../secret",
+    "/%2fpublic/secret?x",
+    "/%5cpublic/secret?x",
+    "/%2f%2fpublic/secret",
+    "/%09/public/secret",
+    "/s%0decret/x",
+    "/secret%20",
+    "/secret%1f%20",
+    "//x%3f/secret",
     "*",
 )
 
@@ -133,6 +146,7 @@ HONEST = (
     ("/public/a%3Bb", "/public"),
     ("/public/a%5Cb", "/public"),
     ("/public/a.b..c/...", "/public"),
+    ("/public/who%3F/%23one", "/public"),
     ("/public/?a=../../secret;b\\c", "/public"),
     ("/secret/x;jsessionid=1", "/secret"),
     ("/secret/%41?b", "/secret"),
@@ -140,3 +154,11 @@ HONEST = (
     ("/other/a%20b;c", "/"),
 )
 """What honest clients ask for, with the path of the route that serves it beside the open path `/`."""
+
+PIECES = (
+    *("/", "/", "//", ".", "..", "%2e", "%2E%2e", "%252e", "%2f", "%252f", "%5c", "%255c", "\\", ";", ";a=b", "%3b"),
+    *("..;", "%3f", "%23", "?", "%09", "%0a", "%0d", "%20", "%25", "%2525", "%00", "%c0%ae", "%c0%af", "%c1%9c"),
+    *("%e0%80%af", "%c0%2f", "\xc0\xaf", "secret", "%73ecret", "s", "ecret", "admin", "public", "a", "x", ":", "@"),
+    *("http:", "%3a", "*"),
+)
+"""What other targets may be made of."""

@@ -38,7 +38,7 @@ def _only_ours() -> None:
     note_children_of_others()
 
 
-@pytest.mark.parametrize("error", [OSError("no more"), MemoryError()], ids=type)
+@pytest.mark.parametrize("error", [OSError("no more"), MemoryError(), RuntimeError("a bug of ours")], ids=type)
 async def test_a_start_that_fails_in_the_parent_is_tried_again(error: Exception) -> None:
     failing = [error]
 
@@ -47,7 +47,7 @@ async def test_a_start_that_fails_in_the_parent_is_tried_again(error: Exception)
             raise failing.pop()
         return standin(Accepting())(start)
 
-    async with fleet_of(1, command=command) as fleet:
+    async with fleet_of(1, command=command, times=QUICK) as fleet:
         await fleet.start()
         await until(lambda: len(children()) == 1)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import socket
+import ssl
 
 import pytest
 
@@ -47,3 +48,12 @@ async def test_an_address_that_refuses_leaves_no_socket() -> None:
     with pytest.raises(ConnectionRefusedError):
         await dial(transports, Silent, "127.0.0.1", port, context=None, server_name=None)
     gc.collect()
+
+
+async def test_a_name_that_no_handshake_can_send_is_an_error_of_the_connection() -> None:
+    """Whoever waits for a connection waits for OSError, and would hear nothing of another error."""
+    transports, context = TcpTransports(asyncio.get_running_loop()), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(OSError, match="DNS"):
+            await dial(transports, Silent, "127.0.0.1", port, context=context, server_name="a" * 64 + ".test")

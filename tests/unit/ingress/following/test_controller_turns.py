@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+import threading
+import traceback
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +15,7 @@ import trustme
 from ingress.findings import Finding, Severity
 from ingress.objects.kinds import IngressTls
 from ingress.sources.events import Upserted
+from ingress.translation.secrets.key_pairs import read_pair
 from tests.fakes.sockets import until
 from tests.unit.ingress.cluster import (
     config_map,
@@ -20,6 +24,13 @@ from tests.unit.ingress.cluster import (
     tls_secret,
 )
 from tests.unit.ingress.following.scene import Scene, hosts, lists, start_and_run
+from tests.unit.ingress.translation.secrets.material.hostile import (
+    certificate,
+    certificates,
+    honest,
+    rsa_info,
+    rsa_text,
+)
 
 
 def _pair(host: str) -> tuple[bytes, bytes]:
@@ -60,6 +71,35 @@ async def test_a_new_key_of_a_modest_namespace_waits_for_no_thousand_of_another(
     assert first.count(renewed[0]) <= 4
     assert shown()[-1] == [renewed[0]] * 20 + [own[0]]
     assert all(len(chains) == 21 for chains in shown())
+
+
+def _judges_elsewhere() -> bool:
+    """Whether another thread than this one reads a pair now."""
+    others = (frame for thread, frame in sys._current_frames().items() if thread != threading.get_ident())
+    return any(each.f_code is read_pair.__code__ for frame in others for each, _ in traceback.walk_stack(frame))
+
+
+@pytest.mark.large
+async def test_the_loop_goes_on_while_keys_are_judged() -> None:
+    key, names = honest(), [f"t{number:03}" for number in range(200)]
+    tls = [IngressTls((f"{name}.test",), name) for name in names]
+    scene = Scene(
+        *lists(
+            ingress("web", *(rule(f"{name}.test") for name in names), tls=tls),
+            *(
+                tls_secret(name, certificates(certificate(rsa_info(key.n), filling=number)), rsa_text(key))
+                for number, name in enumerate(names)
+            ),
+        )
+    )
+    running, turns = asyncio.create_task(start_and_run(scene)), 0
+    async with asyncio.timeout(30):
+        while not scene.served:
+            turns += _judges_elsewhere()
+            await asyncio.sleep(0)
+    scene.tell(None)
+    await running
+    assert turns > 0
 
 
 async def test_a_modest_namespace_is_served_while_workers_take_the_change_of_a_greedy_one() -> None:

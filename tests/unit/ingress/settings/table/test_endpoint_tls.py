@@ -59,6 +59,7 @@ def test_a_word_that_is_no_protocol_is_harmless_unless_somebody_means_tls(text: 
         (dns_name, "*.cart.test"),
         (dns_name, "cart.test:80"),
         (dns_name, ""),
+        (dns_name, "a" * 64 + ".test"),
     ],
 )
 def test_values_that_do_not_parse(parse: Callable[[str], object], text: str) -> None:

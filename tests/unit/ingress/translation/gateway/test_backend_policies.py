@@ -56,6 +56,7 @@ def test_the_older_one_then_the_first_name_wins() -> None:
         ({"caCertificateRefs": [], "wellKnownCACertificates": "x/y"}, "Invalid", ("True", "ResolvedRefs")),
         ({"caCertificateRefs": []}, "Invalid", ("True", "ResolvedRefs")),
         ({"hostname": "a b"}, "Invalid", ("True", "ResolvedRefs")),
+        ({"hostname": "a" * 64 + ".test"}, "Invalid", ("True", "ResolvedRefs")),
         ({"subjectAltNames": [{"type": "URI"}]}, "Invalid", ("True", "ResolvedRefs")),
     ],
 )

@@ -94,6 +94,21 @@ def test_nothing_is_due_where_only_times_and_the_order_of_words_differ() -> None
     assert due(current | {"attachedListenerSets": 0}, status) is None
 
 
+def test_no_more_addresses_are_written_than_the_api_stores() -> None:
+    status = GatewayStatus((), (), 0, tuple(Address("IPAddress", f"203.0.113.{each}") for each in range(17)))
+    found = due(None, status)
+    assert [each["value"] for each in found["addresses"]] == [f"203.0.113.{each}" for each in range(16)]
+    assert due(found, status) is None
+
+
+def test_a_message_is_cut_to_what_the_api_stores() -> None:
+    status = ListenerSetStatus((condition(said="é" * 32_768), condition("Programmed", said="é" * 32_769)))
+    found = due(None, status)
+    whole, cut = (each["message"] for each in found["conditions"])
+    assert (whole, cut) == ("é" * 32_768, "é" * 32_767 + "…")
+    assert due(found, status) is None
+
+
 def test_foreign_conditions_stay_where_they_are_byte_for_byte() -> None:
     foreign = b'{"type": "example.net/Checked","status":"True", "x":1.50}'
     ours = msgspec.json.encode(written(condition()))

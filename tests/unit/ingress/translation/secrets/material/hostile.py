@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from math import gcd, lcm
 from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -42,6 +43,14 @@ def honest(bits: int = 2048) -> Numbers:
     made = rsa.generate_private_key(public_exponent=65537, key_size=bits).private_numbers()
     public = made.public_numbers
     return Numbers(public.n, public.e, made.d, made.p, made.q, made.dmp1, made.dmq1, made.iqmp)
+
+
+def lopsided() -> Numbers:
+    """A key whose numbers fit each other, and whose first factor is tiny: one use costs as much as a large exponent."""
+    q, e = honest().n, 65537
+    p = next(p for p in (65539, 65543, 65551, 65557) if gcd(e, (p - 1) * (q - 1)) == 1)
+    d = pow(e, -1, lcm(p - 1, q - 1))
+    return Numbers(p * q, e, d, p, q, d % (p - 1), d % (q - 1), pow(q, -1, p))
 
 
 def tlv(tag: int, *parts: bytes) -> bytes:

@@ -26,6 +26,7 @@ from tests.unit.ingress.translation.secrets.material.hostile import (
     edwards,
     edwards_info,
     honest,
+    lopsided,
     number,
     pkcs1,
     pkcs8,
@@ -103,6 +104,7 @@ def test_the_key_stands_behind_its_curve_as_openssl_writes_it() -> None:
         (GOOD._replace(n=(1 << 8191) + 1), "more than 4096 bits"),
         (GOOD._replace(n=(1 << 4096) + 1), "more than 4096 bits"),
         (honest(1024), "less than 2048 bits"),
+        (lopsided(), "factors differ in size"),
     ],
 )
 @pytest.mark.parametrize("as_pkcs8", [False, True])
