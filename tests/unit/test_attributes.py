@@ -29,7 +29,7 @@ WITH_MORE = {
     ("balancer.picking.backend", "BackendRuntime"): "what a pick needs of its backend, without a step more",
     ("balancer.proxy.account", "Account"): _REQUEST,
     ("balancer.relays.relay", "Relay"): _CONNECTION,
-    ("balancer.runtime.tcp", "TcpTransport"): _CONNECTION,
+    ("balancer.runtime.outlets", "Outlet"): _CONNECTION,
     ("balancer.runtime.tls", "TlsTransport"): _CONNECTION,
     ("balancer.workers.process", "WorkerProcess"): _PROCESS,
     ("balancer.workers.supervised", "Supervised"): _PROCESS,
