@@ -16,10 +16,9 @@ from balancer.http.consumers import ResponseConsumer
 from balancer.http.edits import HeadEdit
 from balancer.http.filters import BodyFilter
 from balancer.http.messages import ResponseHead, Trailers
-from balancer.http.streams import EndpointStream, RequestStream
+from balancer.http.streams import EndpointStream
 from balancer.http.trailers import trailers_for_client, trailers_for_endpoint
 from balancer.picking.outcomes import pause_asked
-from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody, sent_of
 from balancer.proxy.context import RequestContext
 from balancer.proxy.exchange_owner import ExchangeOwner
@@ -51,14 +50,7 @@ class Exchange(ResponseConsumer):
         "endpoint",
     )
 
-    _account: Account
-    _client: RequestStream
-    _context: RequestContext
-    _filter: BodyFilter | None
     _hidden: frozenset[bytes]  # names in the head of a response whose body goes on
-    _owner: ExchangeOwner
-    _source: Iterator[bytes] | None
-    endpoint: EndpointStream
 
     def begin(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
         """Sends the request with its body and relays the response; called once.
@@ -75,8 +67,8 @@ class Exchange(ResponseConsumer):
         self._ended = False
         self._tunnelled = False
         self._first_byte_at = 0.0
-        self._filter = None
-        self._source = None
+        self._filter: BodyFilter | None = None
+        self._source: Iterator[bytes] | None = None
         outgoing = context.outgoing
         is_done = outgoing.request.body_bytes == 0
         self._request_done = is_done
