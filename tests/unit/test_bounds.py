@@ -113,7 +113,7 @@ NUMBERS = (
     ("reviews that the webhook judges", "ingress.webhook.port", "_ALL_REVIEWS"),
     ("ConfigMaps that Ingresses", "ingress.translation.needs", "_CONFIG_MAPS_MOST"),
     ("watches of Secrets", "ingress.translation.needs", "_SECRETS_MOST"),
-    ("judging new keys", "ingress.following.controller", "_JUDGED_MOST"),
+    ("judging new keys", "ingress.following.translating", "JUDGED_MOST"),
     ("connections of the admin port", "ingress.admin.doors", "PORT_MOST"),
     ("pages of metrics", "ingress.admin.pages", "_SCRAPES_MOST"),
     ("pages of `/ui`", "ingress.admin.overview.viewers", "_VIEWERS_MOST"),
