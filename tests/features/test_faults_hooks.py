@@ -63,10 +63,9 @@ async def test_p99_of_other_routes_stays(name: str, tmp_path: Path, record_prope
     (tmp_path / "hostile.py").write_text(START + text_of(BODIES[name], "request"))
     async with (
         ScriptedEndpoint(honest(ledger)) as endpoint,
-        staged(
-            tmp_path, {"app": [endpoint], "other": [endpoint]}, ledger=ledger, options=options, opens=OPENS
-        ) as stage,
+        staged(tmp_path, {"app": [endpoint], "other": [endpoint]}, ledger=ledger, options=options) as stage,
     ):
+        stage.opens = OPENS
         generation = await stage.zonal.generation()
         annotations = {"zonal-ingress.io/hooks": "hostile"}
         stage.folder.write(

@@ -54,12 +54,16 @@ Record = Callable[[str, object], None]
 
 
 class Stage:
-    """The process, the folder it follows and the ledger of its endpoints."""
+    """The process, the folder it follows and the ledger of its endpoints.
+
+    `opens` descriptors may stay open beside those of the start.
+    """
 
     def __init__(self, zonal: Zonal, folder: ManifestFolder, ledger: Ledger) -> None:
         self.zonal = zonal
         self.folder = folder
         self.ledger = ledger
+        self.opens = 0
 
     @property
     def port(self) -> int:
@@ -118,22 +122,21 @@ async def staged(
     ledger: Ledger,
     options: Sequence[str] = (),
     protocol: str = "",
-    opens: int = 0,
     **settings: str,
 ) -> AsyncIterator[Stage]:
     """A process that serves the Service `app` at `/`, and each other one at a path of its name.
 
-    `protocol` is what endpoints are spoken to in (the annotation `backend-protocol`). `opens` descriptors may stay open
-    beside those of the start. A test may end the process itself; then its descriptors are not looked at.
+    `protocol` is what endpoints are spoken to in (the annotation `backend-protocol`). A test may end the process
+    itself; then its descriptors are not looked at.
     """
     folder = manifests(place, services, protocol=protocol, **settings)
     async with running(folder.place, *options, anew=True) as zonal:
         stage = Stage(zonal, folder, ledger)
         await zonal.admin("/metrics")
-        baseline = stage.descriptors() + opens
+        baseline = stage.descriptors()
         yield stage
         if zonal.exit_status is None:
-            await until(lambda: stage.descriptors() <= baseline, seconds=_SETTLE_SECONDS)
+            await until(lambda: stage.descriptors() <= baseline + stage.opens, seconds=_SETTLE_SECONDS)
     assert ledger.doubled_posts == []
     assert ledger.wrong_bodies == []
 
