@@ -83,6 +83,7 @@ def confine(limits: Limits) -> tuple[str, ...]:
         _, hardest = resource.getrlimit(number)
         bound = most if hardest == resource.RLIM_INFINITY else min(most, hardest)
         resource.setrlimit(number, (bound, bound))
+    refuse_tracing()  # by other processes of hooks: they have the same user and no fewer capabilities
     grant_cpu(limits.cpu_seconds)
     return (*_drop_capabilities(), *_refuse_calls())
 

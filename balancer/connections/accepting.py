@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import cast
 
-from balancer.connections.arrivals import Arrival, Arriving, cut, is_idle
+from balancer.connections.arrivals import Arrival, Arriving
 from balancer.connections.arriving import ArrivingConnections
 from balancer.connections.client_making import ClientMaker
 from balancer.connections.entrances import PAUSE_SECONDS, Accepted, Entrances
@@ -56,7 +56,6 @@ class Reception:
         "_handshakes",
         "_loop",
         "_note",
-        "_places",
         "_relays",
         "_settings",
         "_transports",
@@ -81,7 +80,6 @@ class Reception:
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._settings = settings
-        self._places = places
         self._bound = bound
         self._hand_over = hand_over
         self._note = note
@@ -134,9 +132,9 @@ class Reception:
         is_http = entry_point.protocol is entry_points.Protocol.HTTP
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
         is_announced = entry_point.is_announced(settings.proxy_protocol)
-        most, places, handshakes = min(settings.client_connections, self._bound), self._places, self._handshakes
+        most, arriving, handshakes = self._most(settings), self._arriving, self._handshakes
         for connection, peer in accepted:
-            if len(places) >= most and not self._makes_room(peer):
+            if arriving.is_full(most) and not arriving.makes_room(peer_key(peer), self._loop.time()):
                 connection.close()
             elif is_announced or (may_be_http2 and not reads_hello):
                 self._welcome_later(connection, peer, entry_point)
@@ -145,14 +143,9 @@ class Reception:
             else:
                 self._open(connection, self._plain(Arrival(peer, None, entry_point)))
 
-    def _makes_room(self, peer: str) -> bool:
-        """Ends a connection for a new one of `peer`, unless the new one has to end for others."""
-        places = self._places
-        self._note("connection_limit")
-        gone = places.displaced_by(peer_key(peer), partial(is_idle, now=self._loop.time()))
-        if gone is not None:
-            cut(gone)
-        return gone is not None
+    def _most(self, settings: ProxySettings) -> int:
+        """How many connections may be open."""
+        return min(settings.client_connections, self._bound)
 
     def _welcome_later(self, connection: AcceptedSocket, peer: str, entry_point: EntryPoint) -> None:
         task = self._loop.create_task(self._welcome(connection, peer, entry_point))
@@ -201,13 +194,9 @@ class Reception:
             await self._take_in_plain(connection, arrival)
 
     def _moves(self, peer: str, settings: ProxySettings) -> bool:
-        """Whether there is a place for the client that a PROXY header names. The one of who sent the header is free."""
-        client, task, places = peer_key(peer), cast("asyncio.Task[None]", asyncio.current_task()), self._places
-        places.leave(task)
-        if len(places) >= min(settings.client_connections, self._bound) and not self._makes_room(peer):
-            return False
-        places.enter(task, client)
-        return True
+        """Whether there is a place for the client that a PROXY header names."""
+        task, arriving = cast("asyncio.Task[None]", asyncio.current_task()), self._arriving
+        return arriving.moves(task, peer_key(peer), self._most(settings), self._loop.time())
 
     async def _take_in_plain(self, connection: AcceptedSocket, arrival: Arrival) -> None:
         http2, settings = False, self._settings.proxy
@@ -233,11 +222,11 @@ class Reception:
         return self._relays.make(arrival, partial(self._arrived, arrival))
 
     def _arrived(self, arrival: Arrival, client: Connection) -> None:
-        arriving, places = self._arriving, self._places
+        arriving = self._arriving
         if arrival.arriving is not None:
             arriving.leave(arrival.arriving)  # from here on it is held
             arrival.arriving = None
-        places.enter(client, peer_key(arrival.peer))
+        arriving.hand_over(client, peer_key(arrival.peer))
         self._hand_over(client)
 
     async def _announced(self, connection: socket.socket, settings: ProxySettings) -> ProxyHeader:

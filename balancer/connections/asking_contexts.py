@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from balancer.connections.trust import Trust
 
 Terms = tuple[str, str, int, bool, str]
-"""Of a host: its ciphers, the digest of what is trusted, how many intermediate certificates are allowed, whether
-handshakes fail without one that verifies, and the oldest version of TLS, empty for that of the settings.
+"""What a host asks of handshakes: its ciphers, the digest of what is trusted, how many intermediate certificates are
+allowed, whether handshakes fail without one that verifies, and the oldest version of TLS, empty for that of the
+settings.
 """
 ContextKey = tuple[Certificate, Terms]
 """What makes a context."""

@@ -10,8 +10,8 @@ from typing import Protocol
 from balancer.connections.arrivals import Arrival
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
+from balancer.http1.client_context import ClientContext
 from balancer.http1.connection import ClientConnection
-from balancer.http1.first_heads import FirstHeads
 from balancer.http2.client import Http2Connection
 from balancer.http2.engines import shortfall
 from balancer.http2.flushing import Flusher
@@ -40,7 +40,7 @@ class ClientMaker:
     for connections in HTTP/2, and `tally` counts what goes wrong on them.
     """
 
-    __slots__ = ("_deadlines", "_first_heads", "_flusher", "_names", "_settings", "_tally", "_unread")
+    __slots__ = ("_context", "_deadlines", "_flusher", "_names", "_settings", "_tally")
 
     def __init__(
         self,
@@ -55,26 +55,15 @@ class ClientMaker:
         self._deadlines = deadlines
         self._names = names
         self._flusher = flusher
-        self._unread = flusher.unread
         self._tally = tally
-        self._first_heads = FirstHeads()
+        self._context = ClientContext(settings, deadlines, flusher.unread)
 
     def make(
         self, arrival: Arrival, http2: bool, on_open: Callable[[Connection], None]
     ) -> ClientConnection | Http2Connection:
         """The protocol of a connection that is ready for requests. `on_open` gets it once it has a transport."""
         if not http2:
-            return ClientConnection(
-                self._settings,
-                self._deadlines,
-                self._first_heads,
-                self._unread,
-                arrival.entry_point,
-                on_open,
-                arrival.peer,
-                arrival.port,
-                self._deciding_name(arrival),
-            )
+            return ClientConnection(self._context, arrival, self._deciding_name(arrival), on_open)
         tell_shortfall()
         serves = None
         name, entry_point = self._deciding_name(arrival), arrival.entry_point

@@ -166,10 +166,10 @@ class Entrances:
             self._loop.remove_reader(entrance.listener)  # until one that waits has gone
 
     def _accepted(self, entrance: _Entrance) -> Accepted:
-        """Some of the connections that have come."""
+        """Some of the connections that have come. To ask for one too many would cost as much as to accept it."""
         accepted: Accepted = []
         listener, room, family = entrance.listener, self._room, entrance.family
-        for _ in range(_most_at_once(entrance.entry_point)):
+        for _ in range(min(_most_at_once(entrance.entry_point), calls.waiting(listener))):
             descriptor = calls.accept(listener, room)
             if descriptor < 0:  # nobody waits, or the waiting client has left
                 if -descriptor in _EXHAUSTED:

@@ -1,8 +1,7 @@
-"""Runs the isolated hooks of a worker: one process, asked over a Unix socket, killed and replaced when it overruns.
+"""Runs isolated hooks in one process, asked over a Unix socket, killed and replaced when it overruns.
 
-The call at which a lost process worked fails, and all others are asked again. If one process after the other is lost,
-calls fail at once, and hooks say by `on_error` what becomes of their requests. What the process says is checked as what
-a client sends is: the code in it may have taken it over.
+The call at which a lost process worked fails, as do all of its namespace, and those of others are asked again. If one
+process after the other is lost, calls fail at once, and hooks say by `on_error` what becomes of their requests.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ import asyncio
 import logging
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Final, NamedTuple
 
 import msgspec
 
+from balancer.connections.hook_channels import HookChannel
 from balancer.connections.hook_processes import reap, started
 from balancer.connections.isolated_calls import CallEnded, IsolatedCall, tenant_of
 from balancer.model.hooks import HookCode
@@ -25,22 +25,21 @@ from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
 from balancer.runtime.shares import FairShares
 from zonal_hooks.limits import Limits
 from zonal_hooks.manifests import Asked
-from zonal_hooks.talking import FROM_HOST, Answer, Begin, Begun, Call, Frames, Garbled, framed
+from zonal_hooks.talking import Answer, Begin, Begun, Call, Garbled, framed
 from zonal_hooks.verdicts import Failed, InvalidAnswer, Verdict, check
 from zonal_hooks.work_notes import Work, WorkNote, note_file
 
 _LOG = logging.getLogger(__name__)
 
-_READ_BYTES: Final = 256 * 1024
 USUAL_LIMITS: Final = Limits()
 """What a process of isolated hooks may take."""
 
-_PENDING_MOST: Final = 1024  # calls under way, divided among namespaces; beyond its share a call fails at once
-_START_SECONDS: Final = 20.0  # to load the hooks; a call waits for a process so long, from its beginning on
+UNAVAILABLE: Final = Failed("unavailable", "its process does not run")
+
+START_SECONDS: Final = 20.0  # to load the hooks; a call waits for a process so long, from its beginning on
 _LOSSES_MOST: Final = 4  # processes without an answer; after that, calls wait for no further one
 _GRACE_SECONDS: Final = 0.25  # beyond the timeout of a call, for the process to say so itself
 _PAUSE_SECONDS: Final = (0.1, 5.0)  # before another start, when one after the other fails
-_UNAVAILABLE: Final = Failed("unavailable", "its process does not run")
 _OVERRUN: Final = Failed("overrun", "its process held on for too long and was killed")
 _NO_WORK: Final = Work(0, 0.0)
 
@@ -52,64 +51,54 @@ def _accuse_nobody(_: str) -> None:
     """Nobody wants to know who lost the process."""
 
 
-class _Hearers(NamedTuple):
-    """Who is told of ends of calls, and of lost processes."""
+class HookTerms(NamedTuple):
+    """What the processes of one set of isolated hooks have in common.
 
+    `begin` is what each is told first (`beginning`), `ended` is told of ends of calls, and `room` is that of all calls
+    under way in a worker, by namespace. `absences` are those of the loop: what a process says during one is read before
+    it counts as overrun.
+    """
+
+    begin: bytes
     ended: CallEnded
-    lost: ProcessLost
+    room: FairShares
+    absences: Absences = NEVER_ABSENT
 
 
 class HookHost:
-    """One set of isolated hooks, and the process that runs them. Made inside a running loop."""
+    """One process of isolated hooks, and the ones that replace it. Made inside a running loop."""
 
     __slots__ = (
-        "_absences",
-        "_begin",
         "_blind",
         "_calls",
+        "_channel",
         "_fails",
-        "_frames",
         "_heard",
-        "_hearers",
         "_is_closed",
         "_is_open",
         "_launch",
         "_loop",
+        "_lost",
         "_next",
         "_note",
-        "_room",
-        "_socket",
         "_start_at",
         "_starting",
-        "_unsent",
+        "_terms",
         "_waits",
     )
 
-    def __init__(
-        self,
-        codes: tuple[HookCode, ...],
-        ended: CallEnded,
-        limits: Limits = USUAL_LIMITS,
-        absences: Absences = NEVER_ABSENT,
-        lost: ProcessLost = _accuse_nobody,
-    ) -> None:
-        """`absences` are those of the loop: what the process says during one is read before it counts as overrun."""
-        self._absences = absences
-        self._hearers = _Hearers(ended, lost)
+    def __init__(self, terms: HookTerms, lost: ProcessLost = _accuse_nobody) -> None:
+        self._terms = terms
+        self._lost = lost
         self._loop = asyncio.get_running_loop()
-        asked = tuple(Asked(code.key, code.path, code.text, code.module) for code in codes)
-        self._begin = framed(Begin(asked, limits))
         self._calls: dict[int, IsolatedCall] = {}
-        self._room = FairShares(_PENDING_MOST)
         self._waits = True  # calls wait for the next process
         self._blind = 0  # processes that were lost without an answer while nobody's call was worked at
-        self._unsent = bytearray()
         self._next = 0
         self._fails = 0
         self._heard = 0
-        self._frames = Frames()
         self._launch: Future[subprocess.Popen[bytes]] | None = None
-        self._socket: socket.socket | None = None
+        self._channel: HookChannel | None = None
         self._start_at = 0.0
         self._note: WorkNote | None = None
         self._is_open = False
@@ -126,32 +115,32 @@ class HookHost:
     def call(self, name: str, seconds: float, call: Call) -> Verdict | IsolatedCall:
         """Asks the process; `seconds` is the timeout of the hook. The number of `call` does not matter."""
         tenant = tenant_of(call)
-        if not (self._is_open or self._waits) or not self._room.has_room(tenant):
-            self._hearers.ended(name, 0.0, _UNAVAILABLE)
-            return _UNAVAILABLE
+        if not (self._is_open or self._waits) or not self._terms.room.has_room(tenant):
+            self._terms.ended(name, 0.0, UNAVAILABLE)
+            return UNAVAILABLE
         self._next += 1
         asked = msgspec.structs.replace(call, number=self._next)
         try:
             data = framed(asked)
         except Garbled as problem:
             failed = Failed("invalid", str(problem))
-            self._hearers.ended(name, 0.0, failed)
+            self._terms.ended(name, 0.0, failed)
             return failed
-        self._room.take(tenant)
-        made = IsolatedCall(name, seconds, asked, self._loop.time(), self._hearers.ended)
+        self._terms.room.take(tenant)
+        made = IsolatedCall(name, seconds, asked, self._loop.time(), self._terms.ended)
         self._calls[asked.number] = made
         if self._is_open:
             self._ask(made, data)
         else:
-            self._expire_after(_START_SECONDS, made)
-        return _UNAVAILABLE if made.is_over else made  # its process may have ended just now, for the last time
+            self._expire_after(START_SECONDS, made)
+        return UNAVAILABLE if made.is_over else made  # its process may have ended just now, for the last time
 
     def close(self) -> None:
         """Ends the process. Calls that are under way fail."""
         self._waits = False
         self._is_closed = True
         self._end_process()
-        self._part(_UNAVAILABLE, None)
+        self._part(UNAVAILABLE, None)
         self._starting.shutdown(wait=False)
 
     # The process.
@@ -159,10 +148,7 @@ class HookHost:
     def _start(self) -> None:
         """Begins to start a process, in a thread: to start one takes milliseconds."""
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)
-        self._socket = ours
-        self._frames = Frames()
-        self._unsent = bytearray()
+        self._channel = HookChannel(ours, self._hear, self._end)
         note = note_file()
         self._note = WorkNote(note)
         self._start_at = self._loop.time()
@@ -172,22 +158,21 @@ class HookHost:
 
     def _started(self, launch: Future[subprocess.Popen[bytes]], done: asyncio.Future[subprocess.Popen[bytes]]) -> None:
         failed = done.cancelled() or done.exception() is not None
-        if launch is not self._launch or self._socket is None:  # ended meanwhile
+        channel = self._channel
+        if launch is not self._launch or channel is None:  # ended meanwhile
             return
         if failed:
-            return self._replace(_UNAVAILABLE)
-        self._loop.add_reader(self._socket, self._read)
-        self._send(self._begin)
+            return self._replace(UNAVAILABLE)
+        channel.open()
+        channel.say(self._terms.begin)
 
     def _end_process(self) -> None:
         launch = self._launch
         self._launch = None
-        channel = self._socket
-        self._socket = None
+        channel = self._channel
+        self._channel = None
         self._is_open = False
         if channel is not None:
-            self._loop.remove_reader(channel)
-            self._loop.remove_writer(channel)
             channel.close()
         if launch is not None:
             self._starting.submit(reap, launch)
@@ -199,20 +184,20 @@ class HookHost:
         kept = {
             number: call
             for number, call in calls.items()
-            if self._waits and not call.is_over and call.tenant != tenant and now < call.began + _START_SECONDS
+            if self._waits and not call.is_over and call.tenant != tenant and now < call.began + START_SECONDS
         }
         self._calls = kept
         for number, call in calls.items():
             if number not in kept:
-                self._room.give_back(call.tenant)
+                self._terms.room.give_back(call.tenant)
         for call in kept.values():
-            self._expire_after(call.began + _START_SECONDS - now, call)
+            self._expire_after(call.began + START_SECONDS - now, call)
         for number, call in calls.items():
             if number not in kept:
                 call.end(verdict)  # whoever hears of it may call again
 
     def _expire_after(self, seconds: float, call: IsolatedCall) -> None:
-        wait = AttendedWait(seconds, self._loop.time(), self._absences)
+        wait = AttendedWait(seconds, self._loop.time(), self._terms.absences)
         call.expire_with(self._loop.call_later(seconds, self._expire, call, wait, self._heard))
 
     def _expire(self, call: IsolatedCall, wait: AttendedWait, heard: int) -> None:
@@ -224,14 +209,14 @@ class HookHost:
         if left := wait.left(now):
             call.expire_with(self._loop.call_later(left, self._expire, call, wait, heard))
         elif not self._is_open:
-            self._drop(call, _UNAVAILABLE)
-            if now - self._start_at >= _START_SECONDS:
-                self._replace(_UNAVAILABLE)
+            self._drop(call, UNAVAILABLE)
+            if now - self._start_at >= START_SECONDS:
+                self._replace(UNAVAILABLE)
         elif worked := self._worked_at:
             held = worked.seconds + _GRACE_SECONDS - (now - self._work.since)
             if held <= 0:
                 self._overrun(worked)
-            elif now >= call.began + _START_SECONDS:
+            elif now >= call.began + START_SECONDS:
                 self._drop(call, _OVERRUN)
             else:
                 self._expire_after(held, call)  # it has just come to that call
@@ -242,7 +227,7 @@ class HookHost:
 
     def _drop(self, call: IsolatedCall, verdict: Failed) -> None:
         del self._calls[call.asked.number]
-        self._room.give_back(call.tenant)
+        self._terms.room.give_back(call.tenant)
         call.end(verdict)
 
     def _overrun(self, suspect: IsolatedCall) -> None:
@@ -266,63 +251,26 @@ class HookHost:
             self._blind += 1
         self._waits = self._blind <= _LOSSES_MOST and not self._is_closed
         if suspect is not None:
-            self._hearers.lost(suspect.tenant)
+            self._lost(suspect.tenant)
         self._part(verdict, suspect.tenant if suspect is not None else None)
         first, most = _PAUSE_SECONDS
         self._fails += 1
         self._loop.call_later(min(first * 2 ** min(self._fails - 1, 8), most), self._start_again)
 
     def _start_again(self) -> None:
-        if self._socket is None and not self._is_closed:
+        if self._channel is None and not self._is_closed:
             self._start()
 
     # What is said.
 
     def _ask(self, call: IsolatedCall, data: bytes) -> None:
         self._expire_after(call.seconds + _GRACE_SECONDS, call)
-        self._send(data)
+        if self._channel is not None:
+            self._channel.say(data)
 
-    def _send(self, data: bytes) -> None:
-        channel = self._socket
-        if channel is None:
-            return
-        self._unsent += data
-        self._flush()
-
-    def _flush(self) -> None:
-        channel = self._socket
-        if channel is None:
-            return
-        try:
-            sent = channel.send(self._unsent)
-        except BlockingIOError:
-            sent = 0
-        except OSError:
-            return self._replace(_UNAVAILABLE)
-        del self._unsent[:sent]
-        if self._unsent:
-            self._loop.add_writer(channel, self._flush)
-        else:
-            self._loop.remove_writer(channel)
-
-    def _read(self) -> None:
-        channel = self._socket
-        if channel is None:
-            return
-        try:
-            data = channel.recv(_READ_BYTES)
-            if not data:
-                raise EOFError
-            for body in self._frames.feed(data):
-                self._hear(FROM_HOST.decode(body))
-        except BlockingIOError:
-            return
-        except (OSError, EOFError):
-            _LOG.warning("the process of isolated hooks has ended; another one starts")
-            self._replace(_UNAVAILABLE)
-        except (Garbled, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            _LOG.warning("the process of isolated hooks says what makes no sense; another one starts")
-            self._replace(_UNAVAILABLE)
+    def _end(self, how: str) -> None:
+        _LOG.warning("the process of isolated hooks %s; another one starts", how)
+        self._replace(UNAVAILABLE)
 
     def _hear(self, message: Begun | Answer) -> None:
         if isinstance(message, Begun):
@@ -331,7 +279,7 @@ class HookHost:
         call = self._calls.pop(message.number, None)
         if call is None:
             return
-        self._room.give_back(call.tenant)
+        self._terms.room.give_back(call.tenant)
         self._fails = 0
         self._blind = 0
         call.end(_believed(message.verdict))
@@ -346,9 +294,14 @@ class HookHost:
         for number, call in tuple(self._calls.items()):
             if call.is_over:
                 del self._calls[number]
-                self._room.give_back(call.tenant)
+                self._terms.room.give_back(call.tenant)
             elif self._is_open:  # or else this process is lost already, and the next one is asked
                 self._ask(call, framed(call.asked))
+
+
+def beginning(codes: Iterable[HookCode], limits: Limits = USUAL_LIMITS) -> bytes:
+    """Lets a process load these hooks. Raises `Garbled` if they are too long together."""
+    return framed(Begin(tuple(Asked(code.key, code.path, code.text, code.module) for code in codes), limits))
 
 
 def _believed(verdict: Verdict) -> Verdict:

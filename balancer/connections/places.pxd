@@ -8,5 +8,5 @@ cdef class ClientPlaces:
     cpdef enter(self, member, client)
     @cython.locals(members=dict, left=Py_ssize_t)
     cpdef leave(self, member)
-    @cython.locals(clients=dict)
+    @cython.locals(by_count=dict, clients=dict)
     cdef _count(self, client, Py_ssize_t before, Py_ssize_t now)

@@ -34,7 +34,9 @@ class ClientPlaces:
         """`member` is a connection of `client` from now on."""
         self.leave(member)
         self._client_of[member] = client
-        members = self._members.setdefault(client, {})
+        members = self._members.get(client)
+        if members is None:
+            members = self._members[client] = {}
         members[member] = None
         count = len(members)
         self._count(client, count - 1, count)
@@ -77,10 +79,15 @@ class ClientPlaces:
         return found
 
     def _count(self, client: Hashable, before: int, now: int) -> None:
+        by_count = self._by_count
         if before:
-            clients = self._by_count[before]
-            del clients[client]
-            if not clients:
-                del self._by_count[before]
+            clients = by_count[before]
+            if len(clients) > 1:
+                del clients[client]
+            else:
+                del by_count[before]
+                if now and now not in by_count:  # as nearly always, and then no connection makes a dict of its own
+                    by_count[now] = clients
+                    return
         if now:
-            self._by_count.setdefault(now, {})[client] = None
+            by_count.setdefault(now, {})[client] = None

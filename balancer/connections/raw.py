@@ -14,7 +14,7 @@ CROWDED_PIECE = PIECE[: 4 * 1024]
 
 
 class RawOwner(Protocol):
-    """Whoever is told what happens on a connection."""
+    """The owner of a connection, which hears what happens on it."""
 
     def raw_made(self, end: RawConnection) -> None:
         """The connection can be read and written. It is not read before `resume`."""

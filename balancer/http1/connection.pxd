@@ -3,8 +3,8 @@ cimport cython
 from balancer.http.current cimport CurrentSettings
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport RequestServer
+from balancer.http1.client_context cimport ClientContext
 from balancer.http1.collecting cimport HeadCollector
-from balancer.http1.first_heads cimport FirstHeads
 from balancer.http1.heads cimport RequestHeadReader
 from balancer.http1.inflow cimport Inflow
 from balancer.http1.request_stream cimport Http1RequestStream
@@ -23,13 +23,13 @@ cdef tuple NEXT
 
 cdef class ClientConnection(Inflow):
     cdef public HeadCollector _collector
+    cdef public ClientContext _context
     cdef public CurrentSettings _current
-    cdef public object _loop, _on_open, _port, entry_point, place
+    cdef public object _arrival, _loop, _on_open, entry_point, place
     cdef public Deadlines _deadlines
-    cdef public FirstHeads _first_heads
     cdef public bint _is_looking, closed, secure
-    cdef public double _linger_seconds, deadline, idle_since, next_look
-    cdef public str _peer, _server_name
+    cdef public double deadline, idle_since, next_look
+    cdef public str _server_name
     cdef public RequestHeadReader _reader
     cdef public RequestServer _server
     cdef public ProxySettingsLayout _settings

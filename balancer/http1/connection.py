@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable
 from typing import cast
 
-from balancer.connections.unread import Unread
+from balancer.connections.arrivals import Arrival
 from balancer.errors import ErrorKind, Refusal
-from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead
 from balancer.http.origin import origin_of
 from balancer.http.streams import Connection, RequestServer
+from balancer.http1.client_context import ClientContext
 from balancer.http1.collecting import HeadCollector
-from balancer.http1.first_heads import FirstHeads
 from balancer.http1.heads import RequestHeadReader
 from balancer.http1.inflow import Inflow
 from balancer.http1.request_stream import Http1RequestStream
@@ -36,36 +35,28 @@ from balancer.http1.states import (
     UNREAD,
     WAITING,
 )
-from balancer.model.entry_points import EntryPoint
 from balancer.runtime import calls
-from balancer.runtime.deadlines import NEVER, Deadlines, Watched
+from balancer.runtime.deadlines import NEVER, Watched
 from balancer.runtime.reading import MEMORY, ReadsPieces
 from balancer.runtime.transports import client_proof, has_unread, peer_address, reset_on_close
 
 _REQUEST_LINE = re.compile(rb"[^ ]+ [^ ]+ HTTP/1\.[01]")
 _PIPELINE_BYTES = 64 * 1024  # bytes of pipelined requests; beyond this, reading from the client pauses
-LINGER_SECONDS = 2.0
-"""How long a client may go on sending after its last answer before its connection is cut."""
 _LAST_WRITE_SECONDS = 60.0  # how long a client may take to read the end of its last answer
 
 
 class ClientConnection(Inflow, ReadsPieces, Connection):
-    """One connection from a client. `deadline` is in the loop's time.
-
-    `peer` (the client's address) and `port` are given if a PROXY header stated them. Else the socket says the address.
-    """
+    """One connection from a client. `deadline` is in the loop's time."""
 
     __slots__ = (
+        "_arrival",
         "_collector",
+        "_context",
         "_current",
         "_deadlines",
-        "_first_heads",
         "_is_looking",
-        "_linger_seconds",
         "_loop",
         "_on_open",
-        "_peer",
-        "_port",
         "_reader",
         "_server",
         "_server_name",
@@ -82,38 +73,36 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         "stream",
     )
 
-    def __init__(  # noqa: PLR0917 -- by position, because names cost every connection
+    def __init__(
         self,
-        settings: CurrentSettings,
-        deadlines: Deadlines,
-        first_heads: FirstHeads,
-        unread: Unread,
-        entry_point: EntryPoint,
+        context: ClientContext,
+        arrival: Arrival,
+        server_name: str | None,
         on_open: Callable[[ClientConnection], None],
-        peer: str = "",
-        port: int | None = None,
-        server_name: str | None = None,
-        linger_seconds: float = LINGER_SECONDS,
     ) -> None:
-        """Takes limits and times from `settings` once. The limit of requests is read again for each request."""
+        """Takes limits and times from the settings once. The limit of requests is read again for each request.
+
+        `server_name` is the name of the handshake if it decided which listener the connection belongs to. `arrival`
+        says the address of the client if a PROXY header stated it. Else the socket says it.
+        """
         Inflow.__init__(self)  # `super` costs every connection a look-up
-        self._current = settings
-        self._deadlines = deadlines
-        self._first_heads = first_heads
+        self._context = context  # compiled, the attribute has a type and the argument has none
+        self._current = self._context.settings
+        self._deadlines = self._context.deadlines
         self._on_open: Callable[[ClientConnection], None] | None = on_open
-        self.entry_point = entry_point
-        self.secure = entry_point.is_secure
+        # Without a type in the .pxd file: with it Cython 3.3.1 leaves out `calls.taken`, and the module does not load.
+        self._arrival: Arrival | None = arrival
+        self.entry_point = self._arrival.entry_point
+        self.secure = self.entry_point.is_secure
         self._server_name = server_name
-        self._peer = peer
-        self._port = port
-        self._loop = deadlines.loop
-        self._linger_seconds = linger_seconds
-        limits = settings.proxy
+        self._loop = self._deadlines.loop
+        limits = self._current.proxy
         self._settings = limits
         self._collector = HeadCollector(limits.head_line_bytes, limits.head_bytes, _REQUEST_LINE)
-        self._reader: RequestHeadReader | None = None  # made for the first head that `_first_heads` do not know
+        self._reader: RequestHeadReader | None = None  # made for the first head that no other connection began with
         self._server: RequestServer | None = None
-        self.stream = Http1RequestStream(self, unread, self.secure)  # before the transport, which a handshake may pause
+        # Before the transport, which a handshake may pause.
+        self.stream = Http1RequestStream(self, self._context.unread, self.secure)
         self._state = WAITING
         self.ending = False
         self.eof = False
@@ -139,7 +128,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         self._server = server
         now = self._loop.time()
         self.idle_since = now
-        seconds, linger_seconds = self._settings.client_header_timeout_seconds, self._linger_seconds
+        seconds, linger_seconds = self._settings.client_header_timeout_seconds, self._context.linger_seconds
         # The wheel looks before that, so a connection of one short request needs no second place in it for its end.
         deadlines = self._deadlines
         deadlines.arm(self, now + (seconds if seconds < linger_seconds else linger_seconds))
@@ -168,7 +157,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             return
         is_idle = self._state == WAITING
         self._state = NEXT[self._state][LAST]
-        self._arm(_LAST_WRITE_SECONDS if self.stream.writing_paused else self._linger_seconds)
+        self._arm(_LAST_WRITE_SECONDS if self.stream.writing_paused else self._context.linger_seconds)
         is_expected = expected and not self._collector.pending
         if is_expected and self.secure and not self.eof:
             self._transport.close_at_once()  # type: ignore[attr-defined]  # of `TlsTransport`
@@ -222,9 +211,12 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
-        peer = self._peer or peer_address(transport)
+        arrival = self._arrival
+        self._arrival = None
+        assert arrival is not None
+        peer = arrival.peer or peer_address(transport)
         proof = client_proof(transport) if self.secure else None
-        origin = origin_of(peer, self.entry_point, self._port, self._server_name, proof)
+        origin = origin_of(peer, self.entry_point, arrival.port, self._server_name, proof)
         stream = self.stream
         stream.open(transport, origin)
         on_open = self._on_open  # which holds the task that accepted the connection
@@ -289,7 +281,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         stream = self.stream
         stream.resume_writing()
         if self._state == LINGERING:
-            self._arm(self._linger_seconds)
+            self._arm(self._context.linger_seconds)
         elif self._state == UNREAD:
             self._state = NEXT[UNREAD][TAKEN]
             self.idle_since = self._loop.time()
@@ -322,7 +314,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
 
     def _begins_as_another(self, data: bytes) -> bool:
         """Hands over the first request, if another connection has begun with the same bytes."""
-        first_heads = self._first_heads
+        first_heads = self._context.first_heads
         read = first_heads.find(data, self._settings)
         if read is None or self._server is None:
             return False
@@ -342,7 +334,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
                 self._reader = reader
             request = reader.read(head, collector.take_lines())
             if not self.requests:
-                first_heads = self._first_heads
+                first_heads = self._context.first_heads
                 first_heads.remember(head, self._settings, request, reader.keep_alive)
         except Refusal as refusal:
             self._refuse(refusal)

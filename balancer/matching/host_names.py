@@ -67,7 +67,7 @@ class ListenerNames:
     __slots__ = ("_by_hostname", "_found", "_wildcards")
 
     def __init__(self, listeners: Iterable[Listener], wildcards: Wildcards) -> None:
-        """Of listeners with one hostname the first counts."""
+        """Takes the first of several `listeners` with the same hostname."""
         self._by_hostname: dict[str, Listener] = {}
         for listener in listeners:
             self._by_hostname.setdefault(listener.hostname, listener)

@@ -20,7 +20,7 @@ _BRANCHES_A_STEP: Final = 100
 _NAMED_MOST: Final = 3
 
 Ways = Mapping[ZonePolicy | None, tuple[Owner, ...]]
-"""Whose routes lead to one backend, by their zone policy. None is the policy of the backend itself."""
+"""The owners of the routes to one backend, by the zone policy of the route; None: that of the backend itself."""
 
 Steering = Mapping[BackendKey, Ways]
 """The ways to each backend to which a route leads under another policy than that of the backend."""

@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 WIDTH_MAX: Final = 16
 
 NO_TENANT: Final = -1
-"""In place of the number of the label that names a tenant, where a series belongs to no tenant."""
+"""The `tenant_at` of a series that belongs to no tenant."""
 
 # By measurement a route with endpoints in three zones and four statuses takes 90 slots and 2.2 KB of keys. So there is
 # room for about 56,000 routes, 28,000 of them in one namespace. Pages of a buffer that were never touched are free.

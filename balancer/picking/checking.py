@@ -23,9 +23,9 @@ from balancer.runtime.supervising import kept_at_work
 # Share of the interval by which checks vary, so that workers and replicas do not probe in step, and the operator's
 # interval stays recognisable.
 _JITTER = 0.2
-# The most concurrent check connections of a backend, so that a thousand endpoints are not probed in one burst. Those of
-# all backends of a namespace, so that no tenant fills the worker with checks that get no answer.
+# The most concurrent checks of a backend, so that a thousand endpoints are not probed in one burst.
 _AT_ONCE = 50
+# The most of all backends of a namespace, so that no tenant fills the worker with checks that get no answer.
 _OF_NAMESPACE = 200
 
 OnChange: TypeAlias = Callable[[BackendRuntime, Member, Change], None]

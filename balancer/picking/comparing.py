@@ -10,10 +10,10 @@ import math
 from typing import Final, NamedTuple
 
 ANSWERS_LEAST: Final = 5.0
-"""So many answers of the endpoint, and of the others together, are needed before they are compared."""
+"""The fewest answers of the endpoint, and of the others together, with which the two are compared."""
 
 ERRORS: Final = 5.0
-"""The difference of two shares must be so many standard errors. Endpoints are compared many times a minute, so chance
+"""How many standard errors two shares must differ. Endpoints are compared many times a minute, so chance
 gets many tries.
 """
 

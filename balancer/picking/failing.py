@@ -23,7 +23,7 @@ WATCHED_SECONDS: Final = 10.0
 """An endpoint is watched for so long after its last failure or suspicion."""
 
 WEIGHED_SECONDS: Final = 0.2
-"""So long after the others heard of failures, they hear what follows, and can compare that with what they met."""
+"""After the others have heard of failures of an endpoint, they hear so much later what it has answered since."""
 
 
 class FailingRow(NamedTuple):

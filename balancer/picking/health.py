@@ -161,8 +161,8 @@ class BackendHealth:
     def hear(self, endpoint: EndpointHealth, step: EjectionStep | None, now: float, *, fails: bool) -> bool:
         """Another worker of this replica tells its last step, and whether the endpoint `fails` there without one.
 
-        The latest step of all is taken over. An endpoint that is well here is ejected only if what was met here since
-        it fails elsewhere bears the other worker out. Returns whether a step was taken over.
+        The latest step of all workers is taken over. An endpoint that is well here is ejected only if what this
+        worker has seen since it first heard of those failures agrees. Returns whether a step was taken over.
         """
         if endpoint not in self._endpoints:
             return False
@@ -260,7 +260,7 @@ class BackendHealth:
     def _borne_out(
         self, endpoint: EndpointHealth, trouble: TroubleRecord, step: EjectionStep, now: float
     ) -> Ejected | None:
-        """Why the endpoint is ejected for what another worker has seen; None if that would not be right here (yet)."""
+        """Why the endpoint is ejected here as well; None unless what was seen here agrees with the other worker."""
         if not self._may_eject():
             return None
         if step.cause not in _BY_COMPARISON:

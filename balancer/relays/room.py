@@ -10,7 +10,7 @@ PIECE_BYTES: Final = 128 * 1024
 """The most bytes that wait in one direction of a connection (`runtime.reading`)."""
 
 UNREAD_BYTES: Final = 64 * 1024 * 1024
-"""As much may wait in whole pieces. Beyond that a connection keeps a few kilobytes for each direction."""
+"""The most bytes that wait in whole pieces. Beyond it each connection keeps a few kilobytes in each direction."""
 
 
 class UnreadRoom:

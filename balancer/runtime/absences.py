@@ -67,7 +67,7 @@ class Absences:
 
 
 NEVER_ABSENT: Final = Absences()
-"""Of a loop that nobody asks."""
+"""The absences of a loop whose turns nobody watches: none."""
 
 
 class AttendedWait:

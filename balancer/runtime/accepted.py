@@ -1,4 +1,4 @@
-"""Holds a connection that came, with few objects and system calls. Does not know what becomes of it."""
+"""Holds an accepted connection with few objects and system calls. Does not know what becomes of it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from balancer.runtime import calls
 
 
 class AcceptedSocket:
-    """A connection that came, not blocking. It has no object of `socket` before somebody asks for one.
+    """The non-blocking descriptor of an accepted connection. `whole` makes the object of `socket` when it is asked for.
 
-    Nearly nobody does, and to make one takes two system calls and as much time as to accept.
+    Few connections need that object, and making it takes two system calls and as much time as the accept.
     """
 
     __slots__ = ("_descriptor", "_family", "_whole")
@@ -29,7 +29,7 @@ class AcceptedSocket:
         return self._descriptor
 
     def whole(self) -> socket.socket:
-        """An object of `socket` for this connection. `close` closes that, too. Raises OSError after `close`."""
+        """The object of `socket` for this connection. `close` closes it, too. Raises OSError after `close`."""
         whole = self._whole
         if whole is None:
             if self._descriptor < 0:
@@ -58,5 +58,5 @@ AnySocket: TypeAlias = "socket.socket | AcceptedSocket"
 
 
 def whole(connection: AnySocket) -> socket.socket:
-    """A connection as `socket` has it."""
+    """The object of `socket` of a connection."""
     return connection.whole() if isinstance(connection, AcceptedSocket) else connection

@@ -1,5 +1,5 @@
 cdef extern from "<sys/socket.h>" nogil:
-    enum: MSG_NOSIGNAL, MSG_DONTWAIT, MSG_PEEK, SOCK_NONBLOCK, SOCK_CLOEXEC, AF_INET, AF_INET6
+    enum: MSG_NOSIGNAL, MSG_DONTWAIT, MSG_MORE, MSG_PEEK, SHUT_WR, SOCK_NONBLOCK, SOCK_CLOEXEC, AF_INET, AF_INET6
     ctypedef unsigned int socklen_t
     cdef struct sockaddr:
         unsigned short sa_family
@@ -8,6 +8,8 @@ cdef extern from "<sys/socket.h>" nogil:
     int _accept4 "accept4"(int listener, sockaddr* address, socklen_t* size, int flags)
     ssize_t _receive "recv"(int descriptor, void* into, size_t size, int flags)
     ssize_t _send "send"(int descriptor, const void* data, size_t size, int flags)
+    int _shutdown "shutdown"(int descriptor, int how)
+    int getsockopt(int descriptor, int level, int name, void* value, socklen_t* size)
 
 cdef extern from "<netinet/in.h>" nogil:
     cdef struct in_addr:
@@ -19,7 +21,13 @@ cdef extern from "<netinet/in.h>" nogil:
     cdef struct sockaddr_in6:
         in6_addr sin6_addr
     enum: INET6_ADDRSTRLEN
+    enum: IPPROTO_TCP
     bint IN6_IS_ADDR_V4MAPPED(in6_addr* address)
+
+cdef extern from "<netinet/tcp.h>" nogil:
+    enum: TCP_INFO
+    cdef struct tcp_info:
+        unsigned int tcpi_unacked
 
 cdef extern from "<arpa/inet.h>" nogil:
     const char* inet_ntop(int family, const void* address, char* text, socklen_t size)
@@ -62,6 +70,17 @@ cdef inline Py_ssize_t send(int descriptor, bytes data, Py_ssize_t start) noexce
     return count if count >= 0 else -errno
 
 
+cdef inline Py_ssize_t send_last(int descriptor, bytes data, Py_ssize_t start) noexcept:
+    # The kernel keeps the last packet back, and FIN leaves with it. A close alone would drop it if the peer has said
+    # more that nobody has read.
+    cdef const char* whole = data
+    cdef Py_ssize_t size = len(data) - start
+    cdef Py_ssize_t count = _send(descriptor, whole + start, size, MSG_NOSIGNAL | MSG_MORE)
+    if count == size:
+        _shutdown(descriptor, SHUT_WR)
+    return count if count >= 0 else -errno
+
+
 cdef inline bytearray room_for(int most):
     return bytearray(most * sizeof(epoll_event))
 
@@ -75,6 +94,14 @@ cdef inline int ready(epoll, bytearray room, int most) except -1:
 cdef inline (int, unsigned int) event_at(bytearray room, int number) noexcept:
     cdef char* memory = room
     return (<epoll_event*>memory)[number].data.fd, (<epoll_event*>memory)[number].events
+
+
+cdef inline int waiting(listener) except -1:
+    cdef tcp_info info
+    cdef socklen_t size = sizeof(info)
+    info.tcpi_unacked = 0
+    getsockopt(listener.fileno(), IPPROTO_TCP, TCP_INFO, &info, &size)
+    return <int>info.tcpi_unacked or 1
 
 
 cdef inline bytearray room_for_peer():

@@ -9,11 +9,13 @@ import errno
 import os
 import select
 import socket
+import sys
 from typing import Protocol
 
 from balancer.runtime.transports import plain_address
 
 _FEW_BYTES = 1024  # up to here, two copies cost less than a view of a part
+_WAITING_IN_INFO = slice(24, 28)  # where `tcp_info` of linux/tcp.h has tcpi_unacked
 _PEEK_AT_ONCE = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 
@@ -60,6 +62,11 @@ def send(descriptor: int, data: bytes, start: int) -> int:
         return -(error.errno or 0)
 
 
+def send_last(descriptor: int, data: bytes, start: int) -> int:
+    """As `send`, before the socket is closed. If all of it was taken, the output may end with it, in one packet."""
+    return send(descriptor, data, start)
+
+
 def room_for(most: int) -> list[tuple[int, int]]:
     """Where `ready` puts at most so many sockets."""
     return []
@@ -74,6 +81,12 @@ def ready(epoll: select.epoll, room: list[tuple[int, int]], most: int) -> int:
 def event_at(room: list[tuple[int, int]], number: int) -> tuple[int, int]:
     """The descriptor of a socket that `ready` has found, and what it is ready for."""
     return room[number]
+
+
+def waiting(listener: socket.socket) -> int:
+    """How many connections wait to be accepted, at least 1 (sk_ack_backlog, as `ss` shows it)."""
+    info = listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _WAITING_IN_INFO.stop)
+    return int.from_bytes(info[_WAITING_IN_INFO], sys.byteorder) or 1
 
 
 def room_for_peer() -> list[str]:

@@ -14,9 +14,9 @@ from typing import Final
 # Beside busy workers on every processor, this process still gets a quarter of one processor.
 _NICE: Final = 5
 _OTHERS_SHARE: Final = 3
-"""Others may have so many times as much of the core as this process, over a time in which many wait."""
+"""How many times as much of a core the others may get as this process, while many wait for it."""
 _AHEAD_SECONDS: Final = 0.1
-"""Others may have had so much more than that."""
+"""How much time beyond that share the others may have had before this process stops giving way."""
 _LET_IN: Final[Callable[[], None]] = getattr(os, "sched_yield", lambda: None)
 
 

@@ -1,16 +1,14 @@
 """Carries plain TCP with less work than the transports of an event loop: all sockets are in one edge-triggered epoll.
 
 One event of the loop stands for all sockets that are ready. A socket is registered once, and once more if its peer ever
-leaves bytes waiting: room to write, which a new socket has, would be an event of every connection for nothing.
-What is written while sockets are served is sent before the loop polls again, in one piece for each socket. Reads into
-the buffer of `reading`. Does not know TLS, nor what the bytes mean.
+leaves bytes waiting: room to write, which a new socket has, would be an event of every connection for nothing. Reads
+into the buffer of `reading`, and sends as `outlets` does. Does not know TLS, nor what the bytes mean.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import select
 import socket
 from contextlib import suppress
@@ -18,6 +16,7 @@ from typing import Any
 
 from balancer.runtime import calls
 from balancer.runtime.accepted import AcceptedSocket, AnySocket, whole
+from balancer.runtime.outlets import Outlet, Outlets
 from balancer.runtime.reading import MEMORY, Peeks, ReadsPieces
 
 _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
@@ -29,23 +28,18 @@ _INCOMING = select.EPOLLIN  # nearly every event is this alone
 _READS = _READABLE | select.EPOLLET
 _ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
-_NOBODY = ReadsPieces()  # in place of the protocol of a connection that is lost
-_JOINED_BYTES = 16 * 1024  # up to here, a copy costs less than one more system call
 
 
-class TcpTransports:
+class TcpTransports(Outlets):
     """Makes the transports of one event loop, and serves those whose sockets are ready."""
 
-    __slots__ = ("_epoll", "_loop", "_open", "_ready", "is_serving", "unsent")
+    __slots__ = ("_epoll", "_open", "_ready")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        super().__init__(loop)
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
-        # The last that sends when all sockets that are ready have been served. It knows the one before, without a list.
-        self.unsent: TcpTransport | None = None
-        self.is_serving = False
         loop.add_reader(self._epoll.fileno(), self._serve)
 
     def open(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int = 0) -> TcpTransport:
@@ -67,11 +61,9 @@ class TcpTransports:
         return transport
 
     def forget(self, descriptor: int) -> None:
-        """The transport with this descriptor has ended."""
         self._open[descriptor] = None
 
     def watch_room(self, descriptor: int) -> None:
-        """From now on its transport hears when there is room to write again, also if there is by now."""
         self._epoll.modify(descriptor, _ALL)
 
     def _serve(self) -> None:
@@ -87,58 +79,14 @@ class TcpTransports:
                     else:
                         transport.serve(events)
                 except Exception as error:
-                    self._failed(transport, error)
-        self.is_serving = False
-        unsent = self.unsent
-        self.unsent = None
-        while unsent is not None:
-            before = unsent._unsent_before
-            unsent._unsent_before = None
-            unsent._is_listed = False
-            try:
-                unsent.send()
-            except Exception as error:
-                self._failed(unsent, error)
-            unsent = before
-
-    def _failed(self, transport: TcpTransport, error: Exception) -> None:
-        """A protocol has made a mistake, which must not keep others from their events: no edge comes twice."""
-        self._loop.call_exception_handler({"message": "a protocol failed", "exception": error})
-        transport.abort()
+                    self.failed(transport, error)
+        self.catch_up()
 
 
-class TcpTransport:
-    """One connection, with the methods of `asyncio.Transport` that zonal calls.
+class TcpTransport(Outlet):
+    """One connection, with the methods of `asyncio.Transport` that zonal calls."""
 
-    `connection_lost` is called once, by the loop and never during a call of a method.
-    """
-
-    __slots__ = (
-        "_descriptor",
-        "_following",
-        "_high",
-        "_is_at_end",
-        "_is_closing",
-        "_is_eof_wanted",
-        "_is_listed",
-        "_is_losing",
-        "_is_paused",
-        "_is_reading",
-        "_is_room_watched",
-        "_loop",
-        "_low",
-        "_next",
-        "_peeked_most",
-        "_protocol",
-        "_reads_on",
-        "_sent",
-        "_size",
-        "_socket",
-        "_transports",
-        "_unsent_before",
-    )
-
-    _protocol: Any  # ReadsPieces, or Peeks before `hand_to`
+    __slots__ = ("_is_at_end", "_is_reading", "_peeked_most", "_reads_on")
 
     def __init__(
         self,
@@ -148,58 +96,13 @@ class TcpTransport:
         protocol: ReadsPieces | Peeks,
         peeked_most: int,
     ) -> None:
-        self._transports = transports
-        self._loop = loop
-        self._socket = connection
-        self._protocol = protocol
+        self._set_up(transports, loop, connection, connection.fileno(), protocol)
         self._peeked_most = peeked_most  # 0: what comes is read
-        self._descriptor = connection.fileno()
-        # Mostly one piece waits. A list of it would take and free memory for each.
-        self._next = b""
-        self._following: list[bytes] = []
-        self._unsent_before: TcpTransport | None = None
-        self._sent = 0
-        self._size = 0
-        self._high = 0
-        self._low = 0
         self._is_reading = True
-        self._is_room_watched = False
         self._is_at_end = False
-        self._is_closing = False
-        self._is_eof_wanted = False
-        self._is_listed = False
-        self._is_losing = False
-        self._is_paused = False
         self._reads_on = False
 
     # What the protocol calls.
-
-    def write(self, data: bytes) -> None:
-        """Sends `data`, as soon as the kernel takes them. A transport that closes drops them."""
-        if self._is_closing or not data:
-            return
-        transports = self._transports
-        if self._next:
-            self._following.append(data)
-        else:
-            self._next = data
-        self._size += len(data)
-        if not transports.is_serving or self._size > _JOINED_BYTES:
-            self.send()
-        elif not self._is_listed:
-            self._is_listed = True
-            self._unsent_before = transports.unsent
-            transports.unsent = self
-
-    def write_eof(self) -> None:
-        """Ends the stream to the peer behind what was written."""
-        self._is_eof_wanted = True
-        if not self._next:
-            self._end_output()
-
-    def can_write_eof(self) -> bool:
-        """TCP has half-closed connections."""
-        return True
 
     def pause_reading(self) -> None:
         self._is_reading = False
@@ -209,34 +112,9 @@ class TcpTransport:
             self._is_reading = True
             self._loop.call_soon(self.read)  # what has come meanwhile is no new edge
 
-    def set_write_buffer_limits(self, high: int, low: int) -> None:
-        """`pause_writing` is called above `high` unsent bytes, and then `resume_writing` at `low`."""
-        self._high = high
-        self._low = low
-
-    def get_write_buffer_size(self) -> int:
-        """The bytes that the kernel did not take yet."""
-        return self._size
-
-    def is_closing(self) -> bool:
-        return self._is_closing
-
     def has_unread(self) -> bool:
         """Whether the peer has said anything that was not read yet, and be it its end."""
         return calls.has_unread(self._descriptor)
-
-    def close(self) -> None:
-        """Ends the connection when all was sent. Reads no more."""
-        if not self._is_closing:
-            self._is_closing = True
-            if not self._next:
-                self._lose_soon(None)
-
-    def abort(self) -> None:
-        """Ends the connection and drops what was not sent."""
-        self._is_closing = True
-        self._drop()
-        self._lose_soon(None)
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """`socket` and `peername`, as `asyncio.BaseTransport` tells them."""
@@ -305,90 +183,5 @@ class TcpTransport:
         try:
             self.read()
         except Exception as error:
-            transports = self._transports
-            transports._failed(self, error)
-
-    def send(self) -> None:
-        """Sends what was written, as far as the kernel takes it now."""
-        following = self._following
-        if not self._next:
-            return
-        while self._next:
-            if following and self._size <= _JOINED_BYTES:
-                self._next += b"".join(following)
-                following.clear()
-            data, start = self._next, self._sent
-            count = calls.send(self._descriptor, data, start)
-            if count == self._size:  # as nearly always, this was all
-                self._sent = 0
-                self._size = 0
-                self._next = b""
-            elif count >= 0:
-                self._size -= count
-                self._sent = start + count
-                if self._sent == len(data):
-                    self._sent = 0
-                    self._next = following.pop(0) if following else b""
-                else:
-                    self._watch_room()
-                    break
-            elif count == _AGAIN:
-                self._watch_room()
-                break
-            elif count != _INTERRUPTED:
-                self._fail(-count)
-                return
-        if self._next or self._is_paused or self._is_closing or self._is_eof_wanted:
-            self._tell()
-
-    def _watch_room(self) -> None:
-        if not self._is_room_watched:
-            self._is_room_watched = True
-            transports = self._transports
-            transports.watch_room(self._descriptor)
-
-    def _tell(self) -> None:
-        """Tells the protocol whether to write on, and ends what was to end behind the last byte."""
-        protocol = self._protocol
-        if self._is_paused:
-            if self._size <= self._low:
-                self._is_paused = False
-                protocol.resume_writing()
-        elif self._size > self._high:
-            self._is_paused = True
-            protocol.pause_writing()
-        if not self._next:
-            if self._is_closing:
-                self._lose_soon(None)
-            elif self._is_eof_wanted:
-                self._end_output()
-
-    def _end_output(self) -> None:
-        with suppress(OSError):  # the peer may have cut the connection
-            whole(self._socket).shutdown(socket.SHUT_WR)
-
-    def _drop(self) -> None:
-        self._next = b""
-        self._following.clear()
-        self._sent = 0
-        self._size = 0
-
-    def _fail(self, number: int) -> None:
-        self._is_closing = True
-        self._drop()
-        self._lose_soon(OSError(number, os.strerror(number)))
-
-    def _lose_soon(self, error: OSError | None) -> None:
-        if not self._is_losing:
-            self._is_losing = True
-            self._loop.call_soon(self._lose, error)
-
-    def _lose(self, error: OSError | None) -> None:
-        protocol = self._protocol  # which breaks the reference cycle
-        self._protocol = _NOBODY
-        transports = self._transports
-        transports.forget(self._descriptor)
-        try:
-            protocol.connection_lost(error)
-        finally:
-            self._socket.close()
+            outlets = self._outlets
+            outlets.failed(self, error)

@@ -170,8 +170,8 @@ class TlsTransport:
             self._fail()
             return
         self._flush()
-        tcp.send()  # with the end of the answer
         tcp.close()
+        tcp.send()  # the goodbye with the end of the answer, and FIN with both
         if tcp.get_write_buffer_size():
             self._limit_end()
 

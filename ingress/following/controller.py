@@ -16,21 +16,21 @@ from contextlib import suppress
 import msgspec
 
 from balancer.model.publication import RoutingModel
-from balancer.runtime.garbage import leave_out, not_searching
 from balancer.runtime.priority import give_way
-from balancer.runtime.turns import TURN_SECONDS, in_turns
+from balancer.runtime.turns import TURN_SECONDS
 from ingress.findings import Finding
 from ingress.following.finding_telling import FindingTelling
 from ingress.following.holdoff import ENDPOINTS_LIMIT_SECONDS, Holdoff
 from ingress.following.namespace_turns import NamespaceTurns
 from ingress.following.publishing import Published, log_publication
+from ingress.following.translating import JUDGED_MOST, Translating
 from ingress.objects.kinds import OPTIONAL_KINDS
 from ingress.settings.context import TranslationContext
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.contract import Source, Wanted
 from ingress.sources.events import Event, SourceFindings
-from ingress.sources.inventory import Changes, Inventory
-from ingress.translation.assembly import Memories, Translation, translate, with_endpoints
+from ingress.sources.inventory import Inventory
+from ingress.translation.assembly import Translation
 
 _LOG = logging.getLogger(__name__)
 
@@ -59,9 +59,6 @@ class ModelPatience(msgspec.Struct, frozen=True):
 
 _PATIENCE = ModelPatience()
 
-# A key of RSA 2048 takes 2 ms to judge and one of RSA 4096 takes 8 ms: half a second, or two at worst.
-_JUDGED_MOST = 256
-
 
 class _Held(msgspec.Struct, frozen=True):
     """An unpublished translation, how long it took, and whether more than endpoints may have changed."""
@@ -84,10 +81,8 @@ class Controller:
         "_held_at",
         "_holdoff",
         "_in_use",
-        "_judged_most",
         "_last",
         "_may_apply",
-        "_memories",
         "_news",
         "_on_findings",
         "_on_model",
@@ -97,6 +92,7 @@ class Controller:
         "_source",
         "_stale",
         "_telling",
+        "_translating",
         "_turns",
         "_wanted",
         "inventory",
@@ -112,7 +108,7 @@ class Controller:
         telling: FindingTelling | None = None,
         on_model: Callable[[RoutingModel], None] = lambda _: None,
         patience: ModelPatience = _PATIENCE,
-        judged_most: int = _JUDGED_MOST,
+        judged_most: int = JUDGED_MOST,
         in_use: Callable[[], float] = lambda: math.inf,
     ) -> None:
         """`on_findings` gets all findings after each translation, `on_model` each model that is served. `telling` says
@@ -122,17 +118,16 @@ class Controller:
         self._telling = telling or FindingTelling()
         self._on_model = on_model
         self._patience = patience
-        self._judged_most = judged_most
         self._on_findings = on_findings
         self._source = source
         self._events = source.events()
         self._context = context
         self._published = published
         self.inventory = Inventory()
+        self._translating = Translating(self.inventory, judged_most=judged_most)
         self._holdoff = Holdoff()
         self._in_use = in_use
         self._turns = NamespaceTurns()
-        self._memories = Memories()
         self._last: Translation | None = None
         self._wanted = Wanted()  # by the last translation, also if a later one has failed
         self._held: _Held | None = None
@@ -324,7 +319,11 @@ class Controller:
         is_whole = is_stale or self._last is None or self._last.is_partial or changes.take_all(self._last.services)
         is_whole = is_whole or self._seconds_until_end() == 0.0
         try:
-            translation = await self._translation(changes, last=None if is_whole else self._last)
+            if is_whole or self._last is None:
+                is_first = self._published.publication is None
+                translation = await self._translating.whole(self._context, before=self._wanted, is_first=is_first)
+            else:
+                translation = await self._translating.with_slices(self._last, changes)
         except Exception:
             _LOG.exception("a translation failed; the last model stays")  # a bug; traffic continues
             self._last = None
@@ -340,27 +339,6 @@ class Controller:
             self._held_at = time.monotonic()
         is_whole = is_whole or (self._held is not None and self._held.is_whole)
         self._held = _Held(translation, seconds, is_whole)
-
-    async def _translation(self, changes: Changes, *, last: Translation | None) -> Translation:
-        if last is not None:
-            with not_searching():  # a translation makes no cycles, and a search would walk through a large model
-                last = await in_turns(with_endpoints(last, sorted(changes.slices_of), self.inventory))
-                leave_out()  # to search through what stays would take milliseconds, five times a second
-            return last
-        # In a thread, because a large cluster takes half a second and this loop may be serving traffic. Events wait
-        # meanwhile.
-        with not_searching():
-            translation = await asyncio.to_thread(
-                translate,
-                self.inventory,
-                self._context,
-                memories=self._memories,
-                before=self._wanted,
-                judged_most=self._judged_most if self._published.publication else None,
-                now_epoch_seconds=time.time(),
-            )
-            leave_out()  # most of it stays
-            return translation
 
     def _release(self) -> None:
         """Publishes what is held, if anything."""

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable
 
 from balancer.workers.messages import ZoneReport
 from ingress.findings import Finding
-from ingress.following.crowded_fleet import finding_of_crowd
-from ingress.following.expired_replicas import findings_of_expired
+from ingress.following.fleet_findings import finding_of_crowd, findings_of_events, findings_of_expired
 from ingress.following.sick_zones import SickZones
-from ingress.following.zone_events import findings_of_events
 from ingress.replicas.others import REPLICAS_MOST
 
 

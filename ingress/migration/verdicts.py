@@ -168,27 +168,28 @@ class Review(msgspec.Struct, frozen=True, kw_only=True):
         works = sum(harm == IngressOutcome.WORKS.harm for harm in harms)
         differ = sum(IngressOutcome.WORKS.harm < harm <= IngressOutcome.DEGRADED.harm for harm in harms)
         need = len(harms) - works - differ
-        counted = f"{works} of {_ingresses(len(harms))} as they are, {differ} differ, {need} need you."
-        return " ".join([counted, *self._beside()])
+        whole = f"{works} of {_ingresses(len(harms))} as they are, {differ} differ, {need} need you."
+        return " ".join([whole, *self._beside()])
 
     def _beside(self) -> Iterator[str]:
         """What needs a decision beside the Ingresses."""
         if self.routes:
             works = sum(each.verdict is IngressOutcome.WORKS for each in self.routes)
-            yield f"{works} of {_number(len(self.routes), 'object')} of Gateway API work as they are."
+            yield f"{works} of {counted(len(self.routes), 'object')} of Gateway API work as they are."
         if self.config_map.verdict.harm >= IngressOutcome.DEGRADED.harm:
             verdict = self.config_map.verdict.value
             about = [
                 key for key in self.config_map.keys if key.standing in {NameStanding.IGNORED, NameStanding.REFUSED}
             ]
-            yield f"The ConfigMap is {verdict} ({_number(len(about), 'key')} not carried out)."
+            yield f"The ConfigMap is {verdict} ({counted(len(about), 'key')} not carried out)."
         harmful = sum(outcome_of([finding]).harm >= IngressOutcome.UNPROTECTED.harm for finding in self.others)
         if harmful:
-            yield f"{_number(harmful, 'finding')} about other objects {'needs' if harmful == 1 else 'need'} you."
+            yield f"{counted(harmful, 'finding')} about other objects {'needs' if harmful == 1 else 'need'} you."
 
 
-def _number(number: int, of: str) -> str:
-    return f"{number} {of}" if number == 1 else f"{number} {of}s"
+def counted(number: int, noun: str) -> str:
+    """Such as `1 key` and `2 keys`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _ingresses(number: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Final
 
+from balancer.runtime.token_buckets import TokenBucket
 from ingress.replicas.messages import Message, MessageRefusal
 
 # A replica tells ten times a second at most. One that was frozen finds at once what was sent to it meanwhile.
@@ -28,46 +29,22 @@ _NETWORK_BITS: Final = 64  # of IPv6: whoever has one address there has them all
 _NEWCOMERS_A_SECOND: Final = 1.0
 
 
-class Allowance:
-    """So much is allowed at once, and so much a second in the long run. What is taken last may be more than is left."""
-
-    __slots__ = ("_at", "_at_once", "_left", "_per_second")
-
-    def __init__(self, per_second: float, at_once: float, *, at_first: float | None = None) -> None:
-        """`at_first` is what is left in the beginning; None: `at_once`."""
-        self._per_second = per_second
-        self._at_once = at_once
-        self._left = at_once if at_first is None else at_first
-        self._at: float | None = None
-
-    def is_left(self, now: float, amount: float = 1.0) -> bool:
-        """Whether there is at least so much."""
-        earned = 0.0 if self._at is None else max(0.0, now - self._at) * self._per_second
-        self._left = min(self._left + earned, self._at_once)
-        self._at = now
-        return self._left >= amount
-
-    def take(self, amount: float = 1.0) -> None:
-        """Uses up so much."""
-        self._left -= amount
-
-
 class ReadingBudget:
     """How much of what another replica sends is read: messages, and work in `words_in` them. `floods`: it sent more."""
 
     __slots__ = ("_messages", "_words", "floods")
 
     def __init__(self) -> None:
-        self._messages = Allowance(_MESSAGES_A_SECOND, _MESSAGES_AT_ONCE)
+        self._messages = TokenBucket(burst=_MESSAGES_AT_ONCE, per_second=_MESSAGES_A_SECOND)
         # Who is new was not told while it was frozen.
-        self._words = Allowance(_WORDS_A_SECOND, _WORDS_AT_ONCE, at_first=_WORDS_A_SECOND)
+        self._words = TokenBucket(burst=_WORDS_AT_ONCE, per_second=_WORDS_A_SECOND, at_first=_WORDS_A_SECOND)
         self.floods = False
 
     def refusal(self, now: float) -> MessageRefusal | None:
         """Why the next message is not read; None: it is."""
-        if not self._messages.is_left(now):
+        if not self._messages.holds(now):
             return MessageRefusal.TOO_MANY
-        return None if self._words.is_left(now) else MessageRefusal.TOO_MUCH
+        return None if self._words.holds(now) else MessageRefusal.TOO_MUCH
 
     def take(self, data: bytes) -> None:
         """A message is read."""
@@ -79,9 +56,9 @@ class ReadingBudget:
         self._words.take(words_in(b"", message))
 
 
-def newcomers_allowance(at_once: int) -> Allowance:
+def newcomers_bucket(at_once: int) -> TokenBucket:
     """How many replicas that nobody knows may come."""
-    return Allowance(_NEWCOMERS_A_SECOND, float(at_once))
+    return TokenBucket(burst=at_once, per_second=_NEWCOMERS_A_SECOND)
 
 
 def words_in(data: bytes, message: Message | None = None) -> int:
@@ -95,23 +72,23 @@ def words_in(data: bytes, message: Message | None = None) -> int:
 class Callers:
     """Who may open a connection. Each costs a handshake, whoever is there."""
 
-    __slots__ = ("_addresses",)
+    __slots__ = ("_buckets",)
 
     def __init__(self) -> None:
-        self._addresses: dict[str, Allowance] = {}  # the one that called last is the last one
+        self._buckets: dict[str, TokenBucket] = {}  # the one that called last is the last one
 
     def may_call(self, address: str, now: float) -> bool:
         """Whether one more connection of an address is opened."""
         network = _network_of(address)
-        allowance = self._addresses.pop(network, None)
-        if allowance is None:
-            allowance = Allowance(_CONNECTIONS_A_SECOND, _CONNECTIONS_AT_ONCE)
-            if len(self._addresses) >= _ADDRESSES_MOST:
-                del self._addresses[next(iter(self._addresses))]
-        self._addresses[network] = allowance
-        if not allowance.is_left(now):
+        bucket = self._buckets.pop(network, None)
+        if bucket is None:
+            bucket = TokenBucket(burst=_CONNECTIONS_AT_ONCE, per_second=_CONNECTIONS_A_SECOND)
+            if len(self._buckets) >= _ADDRESSES_MOST:
+                del self._buckets[next(iter(self._buckets))]
+        self._buckets[network] = bucket
+        if not bucket.holds(now):
             return False
-        allowance.take()
+        bucket.take()
         return True
 
 

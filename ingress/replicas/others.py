@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ingress.replicas.allowances import newcomers_allowance
+from ingress.replicas.allowances import newcomers_bucket
 from ingress.replicas.facts import ReplicaSeen
 from ingress.replicas.messages import MessageRefusal, MessageRefused, decode
 from ingress.replicas.other_replica import OtherReplica, ReplicaState
@@ -34,7 +34,7 @@ class OtherReplicas:
         self._own = own
         self._on_flood = on_flood
         self._members: dict[str, OtherReplica] = {}
-        self._newcomers = newcomers_allowance(2 * REPLICAS_MOST)  # all may come, and start anew at once
+        self._newcomers = newcomers_bucket(2 * REPLICAS_MOST)  # all may come, and start anew at once
         self.refused: Counter[MessageRefusal] = Counter()
 
     def hear(self, identity: str, data: bytes, now: float) -> OtherReplica:
@@ -114,7 +114,7 @@ class OtherReplicas:
         Of those that are silent, the one that was heard longest ago gives way: where many replicas start anew at once,
         each of them is another one from then on.
         """
-        if not self._newcomers.is_left(now):
+        if not self._newcomers.holds(now):
             raise MessageRefused(MessageRefusal.CROWDED)
         self.forget(now)
         if len(self._members) < REPLICAS_MOST:

@@ -25,9 +25,9 @@ _HIGHER, _LOWER, _ERRORS = 1 / 4, 1 / 6, 4.0
 
 
 class Rates:
-    """The requests a second at one replica of each of `services`, which are sorted: `column` has them in that order.
+    """The requests a second at one replica, by Service: those of `services`, which are sorted, stand in `column`.
 
-    `edition` is another number whenever one of them has moved since the edition before, or another Service is known.
+    `edition` grows whenever a rate has moved since the edition before, or another Service is known.
     """
 
     __slots__ = ("_at", "_seconds", "_totals", "_unmoved", "_young_seconds", "column", "edition", "services")
@@ -61,7 +61,7 @@ class Rates:
             self.edition += 1
 
     def _news_of_all(self, totals: Mapping[str, int]) -> Column | None:
-        """What came of each Service; None if others were told, or a total falls."""
+        """How much the total of each Service has grown; None if the Services are others, or a total has fallen."""
         if len(totals) != len(self.services) or len(totals) != len(self._totals):
             return None
         after = [*map(totals.get, self.services)]
@@ -99,7 +99,7 @@ class Rates:
 
 
 class _Unmoved:
-    """Between what rates these ones have not moved."""
+    """The bounds around rates within which a rate counts as not moved."""
 
     __slots__ = ("_highest", "_lowest", "_services")
 
@@ -110,7 +110,7 @@ class _Unmoved:
         self._lowest = [rate - max(_LOWER * rate, error) for rate, error in zip(rates, errors, strict=True)]
 
     def hold(self, services: tuple[str, ...], rates: Column) -> bool:
-        """Whether these are rates of the same Services, and none has moved."""
+        """Whether these rates are of the same Services, and each is within its bounds."""
         return services == self._services and is_between(rates, self._lowest, self._highest)
 
 
@@ -165,7 +165,7 @@ def differs(before: Mapping[str, ZoneTraffic], after: Mapping[str, ZoneTraffic])
 
 
 def _has_moved(before: ZoneTraffic, after: ZoneTraffic) -> bool:
-    """Both are sorted by zone."""
+    """Whether a zone has come or gone, or a share has moved by a step. Both are sorted by zone."""
     if len(before) != len(after):
         return True
     for (zone, share), (its_zone, its_share) in zip(before, after, strict=True):

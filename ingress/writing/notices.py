@@ -13,11 +13,11 @@ from hashlib import sha256
 
 import msgspec
 
+from balancer.runtime.token_buckets import TokenBucket
 from ingress.findings import HARM, Finding, Severity
 from ingress.objects.kinds import Ingress, Kind
 from ingress.sources.inventory import Inventory
 from ingress.translation.sharing import fair_shares
-from ingress.writing.bucket import Bucket
 from ingress.writing.lease import micro_time
 
 EVENTS_PATH = "/apis/events.k8s.io/v1/namespaces/{namespace}/events"
@@ -100,8 +100,8 @@ class Notices:
 
     def __init__(self, limits: NoticeLimits) -> None:
         self._limits = limits
-        self._all = Bucket(burst=limits.burst, per_second=limits.per_second)
-        self._by_object: dict[tuple[tuple[str, str, str], int], Bucket] = {}
+        self._all = TokenBucket(burst=limits.burst, per_second=limits.per_second)
+        self._by_object: dict[tuple[tuple[str, str, str], int], TokenBucket] = {}
         self._said: dict[Notice, float] = {}
         self._true: set[Notice] = set()
         self._over: dict[_Topic, Notice] = {}
@@ -133,16 +133,16 @@ class Notices:
 
     def take(self, now: float) -> Notice | None:
         """The next notice to write, None if none may be written at `now`. It counts as written, even if that fails."""
-        if self._all.wait_seconds(now) > 0.0:
+        if not self._all.holds(now):
             return None
         while self._waiting:
             notice = self._next()
             self._said[notice] = now
             counted = self._counted(notice)
             bucket = self._by_object.setdefault((notice.subject, notice.harm), self._fresh_bucket())
-            if bucket.wait_seconds(now) == 0.0:
-                bucket.take(now)
-                self._all.take(now)
+            if bucket.holds(now):
+                bucket.take()
+                self._all.take()
                 return counted
             self.dropped += 1
         return None
@@ -194,8 +194,8 @@ class Notices:
         self._said = dict(recent[-self._limits.remembered :])
         self._by_object = {place: bucket for place, bucket in self._by_object.items() if not bucket.is_full(now)}
 
-    def _fresh_bucket(self) -> Bucket:
-        return Bucket(burst=self._limits.object_burst, per_second=self._limits.object_per_second)
+    def _fresh_bucket(self) -> TokenBucket:
+        return TokenBucket(burst=self._limits.object_burst, per_second=self._limits.object_per_second)
 
 
 def notices_of(findings: Iterable[Finding], inventory: Inventory) -> tuple[Notice, ...]:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-from ingress.writing.bucket import Bucket
+from balancer.runtime.token_buckets import TokenBucket
 from ingress.writing.calling import MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.statuses import PatchOutcome, outcome_of
 
@@ -119,7 +119,7 @@ class Patcher(Generic[AnyPatch]):
         self._leading = leading
         self._at_once = at_once
         self._tell = tell
-        self._bucket = Bucket(burst=at_once, per_second=per_second)
+        self._bucket = TokenBucket(burst=at_once, per_second=per_second)
         self.written = 0
         self.failed = 0
 
@@ -152,7 +152,7 @@ class Patcher(Generic[AnyPatch]):
     async def _wait_for_token(self) -> None:
         now = time.monotonic()
         wait_seconds = self._bucket.wait_seconds(now)
-        self._bucket.take(now)
+        self._bucket.take()
         await asyncio.sleep(wait_seconds)
 
     async def _write(self, patch: AnyPatch, turn: Round[AnyPatch]) -> None:

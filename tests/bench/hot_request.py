@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable
 from itertools import count
 
+from balancer.connections.arrivals import Arrival
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.single_pools import ConnectionPool
 from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
+from balancer.http1.client_context import ClientContext
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
-from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -65,7 +66,7 @@ class Rig:
         log = AccessLog(sink, AccessLogFormat.JSON if logs else AccessLogFormat.OFF, recorder.access_log_dropped)
         live = LiveTable(lambda _: 0)
         live.swap(Publication(generation=1, model=model), time.perf_counter())
-        self._settings, self._deadlines = model.proxy, Deadlines(asyncio.get_running_loop())
+        self._deadlines = Deadlines(asyncio.get_running_loop())
         pools = ConnectionPools(
             deadlines=self._deadlines, settings=live.settings, transports=TcpTransports(asyncio.get_running_loop())
         )
@@ -80,20 +81,13 @@ class Rig:
         self.pools = [pools.single(member) for member in runtime.members.values()]
         self._endpoints = [_idle_connection(pool) for pool in self.pools]
         self._transport = StillTransport()
-        self._first_heads = FirstHeads()
-        self._unread = Unread(CurrentSettings(self._settings))
+        settings = CurrentSettings(model.proxy)
+        self._context = ClientContext(settings, self._deadlines, Unread(settings))
         self.client = self.open_client(self._transport)
 
     def open_client(self, transport: StillTransport) -> ClientConnection:
         """A connection from a client, as far as the protocol is concerned: nobody serves it yet."""
-        client = ClientConnection(
-            settings=CurrentSettings(self._settings),
-            deadlines=self._deadlines,
-            first_heads=self._first_heads,
-            unread=self._unread,
-            entry_point=HTTP,
-            on_open=lambda _: None,
-        )
+        client = ClientConnection(self._context, Arrival("", None, HTTP), None, lambda _: None)
         client.connection_made(transport)
         return client
 

@@ -1,4 +1,4 @@
-"""A worker never waits for the process of its isolated hooks: it serves others while that process is held up."""
+"""Nobody waits for the process of isolated hooks of one namespace: neither its worker, nor other namespaces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.features.hooks.serving import APART, HOST, Hooked, hooked
+from tests.features.hooks.serving import APART, HOST, OWN, Hooked, hooked
+from tests.integration.manifests import Document, endpoint_slice, ingress, path, rule, service
 from tests.integration.running import until
 from tests.integration.wire import Connection, Response
 
@@ -24,6 +25,7 @@ def request(r):
         select.select([held], [], [], 20)
         os.close(held)
 """
+NEIGHBOUR = "neighbour.test"
 OTHERS = 200
 BEHIND = 64
 LARGE = "x" * 6000  # of each call behind: together more than a socket of the system takes
@@ -32,9 +34,9 @@ LARGE = "x" * 6000  # of each call behind: together more than a socket of the sy
 class Pipe:
     """A named pipe that holds up whoever reads it, until it is closed here."""
 
-    def __init__(self, path: Path) -> None:
-        os.mkfifo(path)
-        self.path = path
+    def __init__(self, place: Path) -> None:
+        os.mkfifo(place)
+        self.path = place
         self._end: int | None = None
 
     def has_reader(self) -> bool:
@@ -63,11 +65,22 @@ def pipe(tmp_path: Path) -> Iterator[Pipe]:
 @asynccontextmanager
 async def held_up(pipe: Pipe) -> AsyncIterator[tuple[Hooked, asyncio.Task[Response]]]:
     """A data plane whose isolated process stands still within a call, and the request that waits for it."""
-    async with hooked(HELD.format(path=str(pipe.path))) as served:
+    text = HELD.format(path=str(pipe.path))
+    async with hooked(text) as served:
+        served.serve({"first": text}, more=neighbour(served))
         assert (await served.ask("/")).status == 200  # the process has begun
         waiting = asyncio.create_task(served.ask("/", "X-Hold: 1"))
         await until(pipe.has_reader, seconds=20.0)
         yield served, waiting
+
+
+def neighbour(served: Hooked) -> list[Document]:
+    """A host of another namespace, which asks the same hook."""
+    return [
+        service("web", namespace="neighbour"),
+        endpoint_slice(served.web, namespace="neighbour"),
+        ingress("web", rule(NEIGHBOUR, path("/", "web")), namespace="neighbour", annotations={f"{OWN}hooks": "first"}),
+    ]
 
 
 async def others_are_served(served: Hooked) -> None:
@@ -94,3 +107,12 @@ async def test_others_are_served_while_its_process_reads_nothing(pipe: Pipe) -> 
         assert not any(each.done() for each in (waiting, *behind))
         pipe.close()
         assert {each.status for each in await asyncio.gather(waiting, *behind)} == {200}
+
+
+async def test_another_namespace_is_answered_by_the_same_hook(pipe: Pipe) -> None:
+    async with held_up(pipe) as (served, waiting), await Connection.open(served.plane.http_port) as connection:
+        for _ in range(OTHERS):
+            assert (await connection.get(NEIGHBOUR, "/")).status == 200
+        assert not waiting.done()
+        pipe.close()
+        assert (await waiting).status == 200

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.faults
 
 _CALLS = 512  # of isolated hooks, for one namespace
 _BEYOND = 40
+_WAVES, _WAVE = 4, 4
 _QUEUE = 64
 _RATE, _SECONDS = 50, 0.5
 _HOOK = """
@@ -76,25 +77,33 @@ async def test_calls_of_isolated_hooks_that_sleep_take_no_room_of_another_tenant
     assert ledger.doubled_posts == ledger.wrong_bodies == []
 
 
-async def test_calls_that_end_the_process_of_isolated_hooks_fail_none_of_another_tenant(tmp_path: Path) -> None:
-    """One namespace after the other ends it. What another asks meanwhile waits for the next process."""
+@in_one_of_three
+async def test_calls_that_end_their_process_again_and_again_neither_fail_nor_delay_those_of_another_tenant(
+    tmp_path: Path, judge_times: bool
+) -> None:
     hooks = [_hook(tmp_path / "hanging.py", _HANGING)]
     ledger = Ledger()
     async with ScriptedEndpoint(honest(ledger)) as endpoint:
-        names = [f"greedy-{number}" for number in range(3)]
-        tenants = [Tenant(name, [endpoint], objects=[_asking(name, "hanging", f"/{name}/asks")]) for name in names]
+        greedy = Tenant("greedy", [endpoint], objects=[_asking("greedy", "hanging", "/greedy/asks")])
         modest = Tenant("modest", [endpoint], objects=[_asking("modest", "hanging", "/modest/asks")])
-        async with neighbours(tmp_path, *tenants, modest, options=hooks) as zonal:
-            beside = Load(zonal.http_port, prefix="/modest/asks")
-            asking = asyncio.create_task(beside.steady(rate=_RATE, seconds=4.0))
-            for name in names:
-                hanging = Load(zonal.http_port, prefix=f"/{name}/asks", fields="X-Hang: 1\r\n")
-                await hanging.wave(4, posts=False)
-                hanging.close()
-                assert len(hanging.failures) == 4
-            await asking
-    assert beside.failures == []
+        async with neighbours(tmp_path, greedy, modest, options=hooks) as zonal:
+            first, alone, beside = (Load(zonal.http_port, prefix="/modest/asks") for _ in range(3))
+            hanging = Load(zonal.http_port, prefix="/greedy/asks", fields="X-Hang: 1\r\n")
+            await first.wave(1, posts=False)  # its process has started
+            first.close()
+            await alone.steady(rate=_RATE, seconds=2 * _SECONDS)
+            await asyncio.gather(beside.steady(rate=_RATE, seconds=4.0), _in_waves(hanging))
+    assert len(hanging.failures) == _WAVES * _WAVE
+    assert first.failures == []
+    assert_unharmed(beside, alone, judge_times)
     assert ledger.doubled_posts == ledger.wrong_bodies == []
+
+
+async def _in_waves(load: Load) -> None:
+    """Each wave ends a process: the next one waits for the process that follows."""
+    for _ in range(_WAVES):
+        await load.wave(_WAVE, posts=False)
+    load.close()
 
 
 @in_one_of_three

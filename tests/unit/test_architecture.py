@@ -22,7 +22,8 @@ EMPTY_NAMES = {"base", "common", "core", "helper", "helpers", "manager", "util",
 OPEN_WORDS = ("TO" + "DO", "FIX" + "ME", "X" * 3)
 OPEN_ENDS = re.compile(rf"\b(?:{'|'.join(OPEN_WORDS)})\b")
 
-FILE_LINES = 400
+SOURCE_LINES = 380
+TEST_LINES = 400
 FUNCTION_LINES = 60
 MODULE_DOCSTRING_LINES = 8
 
@@ -72,7 +73,8 @@ def test_packages_re_export_nothing() -> None:
 
 def test_files_stay_small() -> None:
     lines = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PYTHON_FILES}
-    assert {path: count for path, count in lines.items() if count > FILE_LINES} == {}
+    most = {path: TEST_LINES if path.startswith("tests/") else SOURCE_LINES for path in lines}
+    assert {path: count for path, count in lines.items() if count > most[path]} == {}
 
 
 @pytest.mark.large

@@ -15,10 +15,6 @@ _REQUEST = "one object for each request: a part of its own would cost each reque
 _PROCESS = "what one process consists of, made once; each attribute is a part of its own"
 
 WITH_MORE = {
-    (
-        "balancer.connections.hook_hosts",
-        "HookHost",
-    ): "the state of one process of hooks, which timers and its socket move on",
     ("balancer.http1.connection", "ClientConnection"): _CONNECTION,
     ("balancer.http1.endpoint", "EndpointConnection"): _CONNECTION,
     ("balancer.http1.request_stream", "Http1RequestStream"): _CONNECTION,
@@ -33,7 +29,7 @@ WITH_MORE = {
     ("balancer.picking.backend", "BackendRuntime"): "what a pick needs of its backend, without a step more",
     ("balancer.proxy.account", "Account"): _REQUEST,
     ("balancer.relays.relay", "Relay"): _CONNECTION,
-    ("balancer.runtime.tcp", "TcpTransport"): _CONNECTION,
+    ("balancer.runtime.outlets", "Outlet"): _CONNECTION,
     ("balancer.runtime.tls", "TlsTransport"): _CONNECTION,
     ("balancer.workers.process", "WorkerProcess"): _PROCESS,
     ("balancer.workers.supervised", "Supervised"): _PROCESS,

@@ -19,7 +19,8 @@ ROWS = {
     "balancer.connections.asking_contexts": "contexts that ask for client certificates",
     "balancer.connections.auth_services": "requests to auth services",
     "balancer.connections.endpoint_contexts": "authorities and certificates for endpoints",
-    "balancer.connections.hook_hosts": "calls of isolated hooks under way",
+    "balancer.connections.hook_hosts": "processes of isolated hooks",
+    "balancer.connections.isolated_hooks": "calls of isolated hooks under way",
     "balancer.connections.kept": "connections to endpoints",
     "balancer.connections.limit_stores": "questions to the store of limits",
     "balancer.connections.names": "look-ups of names for auth services",
@@ -62,7 +63,8 @@ OF_ONE = {
 """Modules whose bounds no tenant can fill, and why."""
 
 NUMBERS = (
-    ("calls of isolated hooks under way", "balancer.connections.hook_hosts", "_PENDING_MOST"),
+    ("calls of isolated hooks under way", "balancer.connections.isolated_hooks", "_PENDING_MOST"),
+    ("processes of isolated hooks", "balancer.connections.hook_housing", "PROCESSES_MOST"),
     ("questions to the store of limits", "balancer.connections.limit_stores", "_ASKED_MOST"),
     ("questions to the store of limits", "balancer.connections.limit_stores", "_CONNECTIONS_MOST"),
     ("contexts that show a certificate", "balancer.connections.shown_contexts", "_BYTES_MOST"),
@@ -111,7 +113,7 @@ NUMBERS = (
     ("reviews that the webhook judges", "ingress.webhook.port", "_ALL_REVIEWS"),
     ("ConfigMaps that Ingresses", "ingress.translation.needs", "_CONFIG_MAPS_MOST"),
     ("watches of Secrets", "ingress.translation.needs", "_SECRETS_MOST"),
-    ("judging new keys", "ingress.following.controller", "_JUDGED_MOST"),
+    ("judging new keys", "ingress.following.translating", "JUDGED_MOST"),
     ("connections of the admin port", "ingress.admin.doors", "PORT_MOST"),
     ("pages of metrics", "ingress.admin.pages", "_SCRAPES_MOST"),
     ("pages of `/ui`", "ingress.admin.overview.viewers", "_VIEWERS_MOST"),

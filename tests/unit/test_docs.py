@@ -106,6 +106,37 @@ def lost_names(row: str) -> Iterator[str]:
             yield f"{folder / name}: {row[:60]}"
 
 
+def test_what_the_architecture_says_to_be_in_a_module_is_there() -> None:
+    text = (DOCS / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert sum(len(named_in(row)) for row in rows) > 30
+    lost = [
+        (name, module)
+        for row in rows
+        for name, module in named_in(row)
+        if not any(re.search(rf"\b{name}\b", path.read_text(encoding="utf-8")) for path in of_that_name(module))
+    ]
+    assert lost == []
+
+
+def named_in(row: str) -> list[tuple[str, str]]:
+    """The names that a row says to be in a module, each with the path of that, which may lack its folder."""
+    return re.findall(r"`(\w+)` (?:of|in) `([\w/]+\.py)`", row)
+
+
+def of_that_name(path: str) -> list[Path]:
+    """The modules whose path ends so."""
+    found = (each for plane in ("balancer", "ingress", "zonal_hooks") for each in (ROOT / plane).rglob(Path(path).name))
+    return [each for each in found if each.as_posix().endswith(f"/{path}")]
+
+
+def test_a_name_in_another_module_is_lost() -> None:
+    assert named_in("| a | the row of `PARTS` in `balancer/workers/parts.py`; `b.py` |") == [
+        ("PARTS", "balancer/workers/parts.py")
+    ]
+    assert len(of_that_name("parts.py")) == 1
+
+
 def test_a_name_in_another_folder_is_lost() -> None:
     assert not list(lost_names("| a | `balancer/picking/health.py`, `evidence.py`; `balancer/zones/` and `split.py` |"))
     (lost,) = lost_names("| a | `balancer/picking/health.py`, `split.py` |")

@@ -29,10 +29,10 @@ _POLICIES = {name.value: ZonePolicy(name) for name in (ZonePolicyName.OFF, ZoneP
 
 
 class HookCall(Waiting, Protocol):
-    """A call that waits."""
+    """A call of a hook whose verdict has not come yet."""
 
     def tell_to(self, tell: Callable[[Verdict], None]) -> None:
-        """Lets `tell` hear the verdict, once, after this call. Comes at once, unless the call is cancelled instead."""
+        """Makes the call give its verdict to `tell`, once, after this has returned. A cancelled call gives none."""
 
 
 class HookCaller(Protocol):
@@ -118,7 +118,7 @@ class HookGate:
         return said
 
     def hear(self, at: int, verdict: Verdict, scene: HookScene, said: Go) -> Go | Deny | Reply:
-        """What the verdict of the function before place `at` comes to. `Go`: what the hook changes so far."""
+        """What the request gets for the verdict of the function before place `at`. `Go`: all changes so far."""
         if isinstance(verdict, Passed):
             if verdict.choice is not NO_CHOICE:
                 scene.choice = merged(scene.choice, verdict.choice)
@@ -130,7 +130,7 @@ class HookGate:
 
 
 class HookTurn:
-    """A hook that waits about one request. `at` is the place of the function that comes next."""
+    """The call of a hook that one request waits for. `at` is the place of the function that comes after it."""
 
     __slots__ = ("_asked", "_at", "_calling", "_gate", "_resume", "_said", "_scene")
 
@@ -173,7 +173,7 @@ def about_hook(rule: HookRule) -> About:
 
 
 def answer_of(verdict: Verdict) -> Deny | Reply:
-    """How the request is answered if a hook answers or has failed."""
+    """The answer to a request for which a hook has answered or failed."""
     if isinstance(verdict, Denied):
         return Reply(verdict.status, kind=ErrorKind.HOOK_DENIED)
     if isinstance(verdict, Passed | Failed):
@@ -182,7 +182,7 @@ def answer_of(verdict: Verdict) -> Deny | Reply:
 
 
 def changed(said: Go, removed: frozenset[bytes], added: Fields) -> Go:
-    """`said` and then edits of a hook: `removed` are names in lower case, also of fields that were added before."""
+    """`said` with the edits of a hook after it. `removed` are names in lower case, also of fields in `said`."""
     if said is PASSED:
         return Go(added, removed) if added or removed else PASSED
     kept = tuple(field for field in said.added if field[0].lower() not in removed)

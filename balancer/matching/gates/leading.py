@@ -17,7 +17,7 @@ from balancer.matching.gates.verdicts import PASSED, Go, NewPath
 from balancer.matching.rewriting import encoded
 
 TURNS_MOST: Final = 10
-"""So often may scripts of routes change the path of one request (nginx: NGX_HTTP_MAX_URI_CHANGES)."""
+"""How often scripts of routes may change the path of one request (nginx: NGX_HTTP_MAX_URI_CHANGES)."""
 
 _PATH_BYTES_MOST = 32 * 1024  # as `rewriting` bounds what a target makes
 _DOT_SEGMENT = re.compile(rb"/\.{1,2}(?:/|\Z)")

@@ -17,7 +17,7 @@ from balancer.matching.variables import Cookies, UnknownVariable, variable_name
 
 _REFERENCE = re.compile(r"\$(?:([1-9])|\{([a-zA-Z0-9_]+)\}|([a-zA-Z0-9_]+))")
 BYTES_MOST = 65_536
-"""Of all values that one script makes for one request: a value may be made of itself, twice."""
+"""The most bytes of all values that one script makes for one request. A script may double a value again and again."""
 
 _UNSAFE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 

@@ -5,15 +5,11 @@ Asks the Services and Secrets of the dump. Does not know paths.
 
 from __future__ import annotations
 
-from typing import Any
-
+from ingress.migration.gateway.gateways import gateway_object
+from ingress.migration.moving import RawObject
 from ingress.objects.kinds import IngressBackend, Secret
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
 from ingress.sources.inventory import Inventory
-
-RawObject = dict[str, Any]
-
-_GATEWAY_VERSION = "gateway.networking.k8s.io/v1"
 
 
 class BackendProblem(ValueError):
@@ -109,15 +105,8 @@ class TlsPolicies:
             )
             validation["caCertificateRefs"] = [{"group": "", "kind": "ConfigMap", "name": name}]
         target = {"group": "", "kind": "Service", "name": service}
-        documents.append(
-            {
-                "apiVersion": _GATEWAY_VERSION,
-                "kind": "BackendTLSPolicy",
-                "metadata": {"name": service, "namespace": namespace},
-                "spec": {"targetRefs": [target], "validation": validation},
-            }
-        )
-        return documents
+        spec = {"targetRefs": [target], "validation": validation}
+        return [*documents, gateway_object("BackendTLSPolicy", namespace, service, spec)]
 
     def _authority(self, reference: str) -> str:
         """The authority in a Secret, which is no secret itself."""

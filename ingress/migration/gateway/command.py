@@ -20,9 +20,10 @@ from ingress.migration.command import CannotCheck
 from ingress.migration.gateway.comments import comments_of
 from ingress.migration.gateway.forms import NameForm
 from ingress.migration.gateway.moves import Move, MovedIngress
-from ingress.migration.gateway.whole import Key, MovedDump, RawObject, move_dump
+from ingress.migration.gateway.whole import Key, MovedDump, move_dump
 from ingress.migration.judging import review
 from ingress.migration.manifest_files import CannotKeep, documents_of, text_of
+from ingress.migration.moving import RawObject
 from ingress.migration.verdicts import NameStanding, Review
 from ingress.migration.writing import MigrateOptions, prepare, write_config_map
 from ingress.objects.kinds import Ingress, Kind, key_of

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from balancer.model.policies import RoutePolicy
+from ingress.migration.moving import RawObject
 from ingress.settings.table.affinity import AffinityOptions
 from ingress.settings.table.cors import CorsSettings
 from ingress.settings.table.option import Overrides
 from ingress.settings.table.redirects import RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
-
-RawObject = dict[str, Any]
 
 _URL: Final = re.compile(
     r"(?:(?P<scheme>https?)://(?P<host>[A-Za-z0-9.-]+)(?::(?P<port>[0-9]{1,5}))?)?(?P<path>/[^?]*)?"

@@ -7,14 +7,14 @@ Beyond 64 listeners each namespace has ListenerSets. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-RawObject = dict[str, Any]
+from ingress.migration.moving import RawObject
+from ingress.objects.gateway_references import GATEWAY_GROUP
 
-VERSION: Final = "gateway.networking.k8s.io/v1"
-_GROUP: Final = "gateway.networking.k8s.io"
+_VERSION: Final = f"{GATEWAY_GROUP}/v1"
 LISTENERS_MOST: Final = 64
 """The most listeners of a Gateway or ListenerSet."""
 _NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
@@ -39,7 +39,7 @@ class Doorway(msgspec.Struct, frozen=True):
     def parent(self, host: str, scheme: str, namespace: str) -> RawObject:
         """The parentRef of a route in `namespace` to the listener of a host."""
         kind, owner = ("ListenerSet", self.sets[host]) if host in self.sets else ("Gateway", self.gateway)
-        found: RawObject = {} if kind == "Gateway" else {"group": _GROUP, "kind": kind}
+        found: RawObject = {} if kind == "Gateway" else {"group": GATEWAY_GROUP, "kind": kind}
         if owner[0] != namespace:
             found["namespace"] = owner[0]
         return {**found, "name": owner[1], "sectionName": listener_name(host, scheme)}
@@ -73,16 +73,16 @@ def gateway_documents(hosts: Mapping[str, HostListeners], doorway: Doorway, clas
     if doorway.sets:
         spec["allowedListeners"] = {"namespaces": {"from": "All"}}
     found: list[RawObject] = [
-        _object("GatewayClass", "", class_name, {"controllerName": "zonal-ingress.io/controller"}),
-        _object("Gateway", *doorway.gateway, spec),
+        gateway_object("GatewayClass", "", class_name, {"controllerName": "zonal-ingress.io/controller"}),
+        gateway_object("Gateway", *doorway.gateway, spec),
     ]
     by_set: dict[tuple[str, str], list[HostListeners]] = {}
     for host, place in doorway.sets.items():
         by_set.setdefault(place, []).append(hosts[host])
-    parent = {"group": _GROUP, "kind": "Gateway", "namespace": doorway.gateway[0], "name": doorway.gateway[1]}
+    parent = {"group": GATEWAY_GROUP, "kind": "Gateway", "namespace": doorway.gateway[0], "name": doorway.gateway[1]}
     for (namespace, name), members in sorted(by_set.items()):
         listeners = [each for host in members for each in _listeners(host, namespace)]
-        found.append(_object("ListenerSet", namespace, name, {"parentRef": parent, "listeners": listeners}))
+        found.append(gateway_object("ListenerSet", namespace, name, {"parentRef": parent, "listeners": listeners}))
     return [*found, *_grants(hosts, doorway)]
 
 
@@ -94,10 +94,10 @@ def showing(documents: list[RawObject], gateway: tuple[str, str], secret: tuple[
     found = [{**each, "spec": {**each["spec"], **tls}} if each["kind"] == "Gateway" else each for each in documents]
     if namespace != gateway[0]:
         spec = {
-            "from": [{"group": _GROUP, "kind": "Gateway", "namespace": gateway[0]}],
+            "from": [{"group": GATEWAY_GROUP, "kind": "Gateway", "namespace": gateway[0]}],
             "to": [{"group": "", "kind": "Secret", "name": name}],
         }
-        found.append(_object("ReferenceGrant", namespace, f"{gateway[1]}-shown-certificate", spec))
+        found.append(gateway_object("ReferenceGrant", namespace, f"{gateway[1]}-shown-certificate", spec))
     return found
 
 
@@ -142,12 +142,13 @@ def _grants(hosts: Mapping[str, HostListeners], doorway: Doorway) -> Iterator[Ra
         sources = sorted({(kind, place) for kind, place, _ in references})
         names = sorted({name for _, _, name in references})
         spec = {
-            "from": [{"group": _GROUP, "kind": kind, "namespace": place} for kind, place in sources],
+            "from": [{"group": GATEWAY_GROUP, "kind": kind, "namespace": place} for kind, place in sources],
             "to": [{"group": "", "kind": "Secret", "name": name} for name in names],
         }
-        yield _object("ReferenceGrant", namespace, f"{doorway.gateway[1]}-certificates", spec)
+        yield gateway_object("ReferenceGrant", namespace, f"{doorway.gateway[1]}-certificates", spec)
 
 
-def _object(kind: str, namespace: str, name: str, spec: RawObject) -> RawObject:
+def gateway_object(kind: str, namespace: str, name: str, spec: RawObject) -> RawObject:
+    """An object of Gateway API; without a namespace if that is empty."""
     place = {"namespace": namespace} if namespace else {}
-    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name, **place}, "spec": spec}
+    return {"apiVersion": _VERSION, "kind": kind, "metadata": {"name": name, **place}, "spec": spec}

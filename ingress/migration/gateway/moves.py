@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ from ingress.migration.gateway.filters import (
 )
 from ingress.migration.gateway.forms import Form, NameForm, as_passed, forms_of, withholding
 from ingress.migration.gateway.paths import HostPaths, NoForm, PathText, found_in, method_form, path_form
+from ingress.migration.moving import RawObject
 from ingress.migration.overrides import overrides_of
 from ingress.objects.kinds import Ingress, IngressBackend, key_of
 from ingress.objects.names import is_host
@@ -30,8 +31,6 @@ from ingress.settings.table.fields import CustomFields
 from ingress.settings.table.mirrors import MirrorSettings
 from ingress.settings.table.redirects import HostAliases, Redirects, RedirectTargets
 from ingress.settings.table.rewriting import RewriteSettings
-
-RawObject = dict[str, Any]
 
 _ONLY_TLS: Final = "requests without TLS: write an HTTPRoute for them, or keep the Ingress."
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from ingress.migration.moving import RawObject
 from ingress.translation.ingress.path_expressions import OtherMeaning, expression_of
-
-RawObject = dict[str, Any]
 
 _PLAIN: Final = re.compile(r"/[A-Za-z0-9/._~%-]*")
 # A beginning, and what people write behind it for "and everything below": /api(/|$)(.*), /api/(.*), /api/?(.*), /api/.*

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ingress.migration.gateway.gateways import VERSION, Doorway
+from ingress.migration.gateway.gateways import Doorway, gateway_object
 from ingress.migration.gateway.moves import HostRules, MovedIngress, Rule, redirecting
-
-RawObject = dict[str, Any]
+from ingress.migration.moving import RawObject
 
 # gateway.networking.k8s.io/v1 HTTPRouteSpec and HTTPRouteRule.
 _RULES_MOST: Final = 16
@@ -69,16 +68,11 @@ class _Writing:
             own = [each for each in rules if each.is_grpc is (kind == "GRPCRoute")]
             for few in _chunks([*_merged(own)], _RULES_MOST):
                 spec = {"parentRefs": parents, **({"hostnames": names} if names else {}), "rules": few}
-                yield {
-                    "apiVersion": VERSION,
-                    "kind": kind,
-                    "metadata": {
-                        "name": self._name(kind, suffix),
-                        "namespace": self._moved.namespace,
-                        **{name: said for name, said in self._metadata.items() if not suffix or name == "labels"},
-                    },
-                    "spec": spec,
+                found = gateway_object(kind, self._moved.namespace, self._name(kind, suffix), spec)
+                found["metadata"] |= {
+                    name: said for name, said in self._metadata.items() if not suffix or name == "labels"
                 }
+                yield found
 
     def _name(self, kind: str, suffix: str) -> str:
         base = f"{self._moved.name}-{suffix}" if suffix else self._moved.name

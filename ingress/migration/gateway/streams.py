@@ -6,19 +6,19 @@ Both have listeners of their own at the Gateway. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from balancer.model.publication import RoutingModel
 from ingress.findings import Findings
 from ingress.migration.gateway.backends import BackendProblem, ServicePorts
-from ingress.migration.gateway.gateways import LISTENERS_MOST, VERSION, allowed_namespaces
+from ingress.migration.gateway.gateways import LISTENERS_MOST, allowed_namespaces, gateway_object
+from ingress.migration.moving import RawObject
 from ingress.objects.gateway_references import GATEWAY_GROUP
 from ingress.objects.kinds import ConfigMap, Ingress, IngressBackend, ServiceReference, key_of, subject_of
 from ingress.translation.tcp_services import TcpService, tcp_lines
 
-RawObject = dict[str, Any]
 Key = tuple[str, str]
 
 _ROOTS: Final = frozenset({"", "/"})
@@ -117,12 +117,7 @@ def with_streams(
 def _listener_set(key: Key, gateway: str, listeners: list[RawObject]) -> RawObject:
     """A ListenerSet beside its Gateway."""
     spec = {"parentRef": {"name": gateway}, "listeners": listeners}
-    return {
-        "apiVersion": VERSION,
-        "kind": "ListenerSet",
-        "metadata": {"name": key[1], "namespace": key[0]},
-        "spec": spec,
-    }
+    return gateway_object("ListenerSet", *key, spec)
 
 
 def _in_set(route: RawObject, places: Mapping[str, str]) -> RawObject:
@@ -157,8 +152,7 @@ def _root_of(ingress: Ingress, host: str) -> IngressBackend:
 def _route(kind: str, namespace: str, name: str, spec: RawObject, at: tuple[Key, str]) -> RawObject:
     (owner, gateway), section = at
     parent = {**({} if owner == namespace else {"namespace": owner}), "name": gateway, "sectionName": section}
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": VERSION, "kind": kind, "metadata": metadata, "spec": {"parentRefs": [parent], **spec}}
+    return gateway_object(kind, namespace, name, {"parentRefs": [parent], **spec})
 
 
 def _listener(name: str, port: int, protocol: str, more: RawObject, places: tuple[str, str]) -> RawObject:

@@ -6,7 +6,7 @@ Decides; opens no file. Does not know flags.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -30,6 +30,7 @@ from ingress.migration.gateway.paths import PathText, paths_of_host
 from ingress.migration.gateway.routes import route_documents
 from ingress.migration.gateway.streams import passed_hosts, tcp_routes, tls_routes, with_streams
 from ingress.migration.judging import closed_places
+from ingress.migration.moving import RawObject
 from ingress.objects.converting import decode
 from ingress.objects.gateway import Namespace
 from ingress.objects.kinds import ConfigMap, Ingress, Kind, Metadata, key_of
@@ -40,7 +41,6 @@ from ingress.sources.events import Replaced, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Translation, translate
 
-RawObject = dict[str, Any]
 Key = tuple[str, str]
 
 _ISSUER: Final = "cert-manager.io/"

@@ -24,6 +24,7 @@ from ingress.migration.rehearsal.foreseeing import Oracle
 from ingress.migration.rehearsal.lines import UPSTREAMINFO, LoggedRequest, UnknownFormat, line_reader
 from ingress.migration.rehearsal.replaying import Rehearsal, Replay
 from ingress.migration.rehearsal.savings import Meter
+from ingress.migration.verdicts import counted
 from ingress.objects.kinds import Service
 from ingress.settings.context import TranslationContext
 from ingress.sources.dumps import read_dump
@@ -115,29 +116,25 @@ def _written(found: Rehearsal, form: str) -> str:
     return "\n".join(printable(line, limit=_LINE_LIMIT) for line in _lines(found))
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _lines(found: Rehearsal) -> Iterator[str]:
     for each in found.differences:
-        yield f"{_counted(each.requests, 'request')}, {each.kind}: {each.said}"
+        yield f"{counted(each.requests, 'request')}, {each.kind}: {each.said}"
         yield from (f"  {example}" for example in each.examples)
     if found.differences:
         yield ""
     if found.unread:
         verb = "is no request" if found.unread == 1 else "are no requests"
-        yield f"{_counted(found.unread, 'line')} {verb} in this format (the first is line {found.first_unread})."
+        yield f"{counted(found.unread, 'line')} {verb} in this format (the first is line {found.first_unread})."
     if found.without_endpoint:
         verb = "does" if found.without_endpoint == 1 else "do"
         yield (
-            f"{_counted(found.without_endpoint, 'line')} {verb} not say whether an endpoint was asked, so that only the"
+            f"{counted(found.without_endpoint, 'line')} {verb} not say whether an endpoint was asked, so that only the"
             " status and the backend are compared. Add $upstream_addr to log-format-upstream for a better rehearsal."
         )
     if found.without_host:
         verb = "names" if found.without_host == 1 else "name"
         yield (
-            f"{_counted(found.without_host, 'line')} {verb} no host: such a request counts as the same if it would be"
+            f"{counted(found.without_host, 'line')} {verb} no host: such a request counts as the same if it would be"
             " on one of the hosts that lead to its backend. Add $host to log-format-upstream for a better rehearsal."
         )
     saving = found.saving

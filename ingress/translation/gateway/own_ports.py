@@ -197,8 +197,12 @@ def missing_address(gateway: Gateway, found: Iterable[Address], who: str, unless
 
 
 def written(addresses: Iterable[PublishedAddress]) -> tuple[Address, ...]:
-    """Addresses as statuses of Gateways name them, sorted."""
-    named = {Address("IPAddress", each.ip) if each.ip else Address("Hostname", each.hostname) for each in addresses}
+    """Addresses as statuses of Gateways name them, sorted. An entry of a load balancer may have neither: it is none."""
+    named = {
+        Address("IPAddress", each.ip) if each.ip else Address("Hostname", each.hostname)
+        for each in addresses
+        if each.ip or each.hostname
+    }
     return tuple(sorted(named, key=lambda each: (each.type, each.value)))
 
 

@@ -35,7 +35,7 @@ GATEWAY_SECONDS: Final = 1.0
 """Between two writes of one Gateway, whose attachedRoutes change with every route."""
 
 AGED_EACH: Final = 5
-"""Of so many objects in a row one is the one that has waited longest, so that none waits for an end of changes."""
+"""Each object in so many is the one that has waited longest, so that none waits until changes end."""
 
 REFUSED_SECONDS: Final = 60.0
 """Until a write that was refused is tried again, because a person has to change something first."""

@@ -13,12 +13,13 @@ from typing import NamedTuple, cast
 
 import msgspec
 
+from balancer.connections.arrivals import Arrival
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.unread import Unread
 from balancer.http.current import CurrentSettings
 from balancer.http.streams import Connection
+from balancer.http1.client_context import ClientContext
 from balancer.http1.connection import ClientConnection
-from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -169,9 +170,9 @@ class Stage:
         model = builders.model(builders.backend(of=endpoints), hosts=hosts)
         settings = msgspec.structs.replace(ProxySettings(), generate_request_id=False)  # the same bytes each time
         live.swap(builders.publication(1, msgspec.structs.replace(model, proxy=settings)))
-        self._settings = settings
         self._deadlines = Deadlines(self._loop)
-        self._first_heads = FirstHeads()
+        current = CurrentSettings(settings)
+        self._context = ClientContext(current, self._deadlines, Unread(current))
         self._pools = ConnectionPools(
             deadlines=self._deadlines, settings=live.settings, transports=TcpTransports(asyncio.get_running_loop())
         )
@@ -186,12 +187,7 @@ class Stage:
         self._requests.clear()
         served: list[Connection] = []
         connection = ClientConnection(
-            settings=CurrentSettings(self._settings),
-            deadlines=self._deadlines,
-            first_heads=self._first_heads,
-            unread=Unread(CurrentSettings(self._settings)),
-            entry_point=HTTP,
-            on_open=lambda opened: self._proxy.serve(opened, served.append),
+            self._context, Arrival("", None, HTTP), None, lambda opened: self._proxy.serve(opened, served.append)
         )
         client = _Client()
         transport = self._loop.connect(client, connection)

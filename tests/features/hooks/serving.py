@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -51,14 +51,20 @@ class Hooked(NamedTuple):
         async with await Connection.open(self.plane.http_port) as connection:
             return await connection.send(f"{head}\r\n".encode("latin-1") + body, method=method)
 
-    def serve(self, hooks: Mapping[str, str], annotations: Mapping[str, str] | None = None) -> Hooked:
-        """Serves with hooks of these texts, all of which `/` asks."""
-        found = serve(self.plane, self.web, hooks, annotations)
+    def serve(
+        self, hooks: Mapping[str, str], annotations: Mapping[str, str] | None = None, more: Iterable[Document] = ()
+    ) -> Hooked:
+        """Serves with hooks of these texts, all of which `/` asks, and with these documents beside it."""
+        found = serve(self.plane, self.web, hooks, annotations, more)
         return self._replace(findings=found)
 
 
 def serve(
-    plane: DataPlane, web: EchoEndpoint, hooks: Mapping[str, str], annotations: Mapping[str, str] | None = None
+    plane: DataPlane,
+    web: EchoEndpoint,
+    hooks: Mapping[str, str],
+    annotations: Mapping[str, str] | None = None,
+    more: Iterable[Document] = (),
 ) -> tuple[Finding, ...]:
     known = tuple(hook_of(name, text) for name, text in sorted(hooks.items()))
     own = {name if "/" in name else OWN + name: text for name, text in (annotations or {}).items()}
@@ -71,6 +77,7 @@ def serve(
         ingress("hooked", rule(HOST, path("/", "web")), annotations=said),
         ingress("plain", rule(HOST, path("/plain", "web"))),
         ingress("apart", rule(APART, path("/", "web"))),
+        *more,
     ]
     return plane.serve(documents, TranslationContext(allow_local_endpoints=True, hooks=known))
 

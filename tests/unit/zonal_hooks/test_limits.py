@@ -47,9 +47,13 @@ def test_a_confined_process_is_refused(code: str, error: str) -> None:
     assert error in done.stderr
 
 
+REFUSING = "from zonal_hooks.limits import refuse_tracing; refuse_tracing()"
+
+
+@pytest.mark.parametrize("other", [REFUSING, CONFINED], ids=["worker", "confined"])
 @pytest.mark.parametrize("name", ["mem", "environ", "fd/0"])
-def test_a_confined_process_reaches_nothing_of_one_that_refuses_tracing(name: str) -> None:
-    other = "from zonal_hooks.limits import refuse_tracing; refuse_tracing(); print(flush=True); input()"
+def test_a_confined_process_reaches_nothing_of_a_worker_and_of_another_one(name: str, other: str) -> None:
+    other += "\nprint(flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", other], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

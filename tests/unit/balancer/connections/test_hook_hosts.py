@@ -13,11 +13,12 @@ from functools import partial
 
 import pytest
 
-from balancer.connections.hook_hosts import HookHost
+from balancer.connections.hook_hosts import UNAVAILABLE, HookHost, HookTerms, beginning
 from balancer.connections.isolated_calls import IsolatedCall
-from balancer.connections.isolated_hooks import IsolatedCaller
+from balancer.connections.isolated_hooks import call_of
 from balancer.model.hooks import HookCode, HookPhase, HookRule
 from balancer.runtime.absences import NEVER_ABSENT, Absences
+from balancer.runtime.shares import FairShares
 from tests.fakes.sockets import until
 from tests.fakes.stalls import stall
 from tests.fakes.stopwatch import Stopwatch
@@ -52,7 +53,9 @@ async def request(r):
     return Deny(451)
 """
 CODE = HookCode("x", digest_of(TEXT), "x.py", TEXT, isolated=True)
-RULE = HookRule("x", CODE.digest, (HookPhase("request", 0.1),), isolated=True)
+TIMEOUT_SECONDS = 0.1
+RULE = HookRule("x", CODE.digest, (HookPhase("request", TIMEOUT_SECONDS),), isolated=True)
+ROOM = 16
 
 
 class Host:
@@ -62,18 +65,21 @@ class Host:
         self.ended: list[tuple[str, Verdict]] = []
         self.lost: list[str] = []
         told = self.ended
-        self.host = HookHost(
-            (CODE,),
+        terms = HookTerms(
+            beginning([CODE]),
             lambda name, _, verdict: told.append((name, verdict)),
+            FairShares(ROOM),
             absences=absences,
-            lost=self.lost.append,
         )
-        self.caller = IsolatedCaller(self.host.call, RULE)
+        self.host = HookHost(terms, self.lost.append)
+
+    def call(self, asked: Request) -> Verdict | IsolatedCall:
+        return self.host.call("x", TIMEOUT_SECONDS, call_of(RULE, "request", asked))
 
     async def ask(self, path: str = "/", namespace: str = "shop") -> Verdict:
         answer: asyncio.Future[Verdict] = asyncio.get_running_loop().create_future()
         asked = Request((), b"GET", b"a.test", path.encode(), b"/", route=f"{namespace}/x")
-        told = self.caller.call("request", asked)
+        told = self.call(asked)
         if not isinstance(told, IsolatedCall):
             return told
         told.tell_to(answer.set_result)
@@ -99,20 +105,20 @@ async def hosting(absences: Absences = NEVER_ABSENT) -> AsyncIterator[Host]:
 async def test_a_namespace_with_many_calls_leaves_others_room() -> None:
     async with hosting() as host:
         asked = Request((), b"GET", b"shop.test", b"/", b"/", route="greedy/x")
-        greedy = [host.caller.call("request", asked) for _ in range(2000)]
+        greedy = [host.call(asked) for _ in range(2 * ROOM)]
         refused = [each for each in greedy if isinstance(each, Failed)]
-        assert len(refused) == 2000 - 512
+        assert refused == [UNAVAILABLE] * (ROOM + ROOM // 2)
         assert await host.ask() == Denied(451)
 
 
 async def test_what_is_too_long_to_be_told_fails_and_takes_no_room() -> None:
     async with hosting() as host:
         long = Request(((b"x-a", bytes(MESSAGE_BYTES_MOST)),), b"GET", b"shop.test", b"/", b"/", route="shop/x")
-        told = [host.caller.call("request", long) for _ in range(512)]
+        told = [host.call(long) for _ in range(ROOM)]
         assert {each.outcome for each in told if isinstance(each, Failed)} == {"invalid"}
         assert host.ended == [("x", each) for each in told]
         short = Request((), b"GET", b"shop.test", b"/", b"/", route="shop/x")
-        assert isinstance(host.caller.call("request", short), IsolatedCall)
+        assert isinstance(host.call(short), IsolatedCall)
 
 
 async def test_a_call_of_a_process_that_has_just_ended_is_asked_of_the_next_one() -> None:
@@ -136,7 +142,7 @@ async def test_calls_of_others_are_asked_again_and_only_who_ended_the_process_is
         await asyncio.sleep(0)
         behind = asyncio.create_task(host.ask("/", "modest"))
         of_the_guilty = asyncio.create_task(host.ask("/", "greedy"))
-        assert [await guilty, await of_the_guilty] == [Failed("unavailable", "its process does not run")] * 2
+        assert [await guilty, await of_the_guilty] == [UNAVAILABLE] * 2
         assert [await sleeping, await behind] == [Denied(403), Denied(451)]
         assert host.lost == ["greedy"]
 
@@ -146,14 +152,14 @@ async def test_a_process_that_is_busy_with_many_calls_is_not_killed() -> None:
     async with hosting() as host:
         await host.asked_until_it_runs()
         first = host.host.pid
-        assert await asyncio.gather(*(host.ask("/compute", "greedy") for _ in range(12))) == [Denied(403)] * 12
+        assert await asyncio.gather(*(host.ask("/compute", "greedy") for _ in range(8))) == [Denied(403)] * 8
         assert host.host.pid == first
 
 
 async def test_a_call_that_nobody_waits_for_any_more_is_still_known_to_hold_the_process() -> None:
     async with hosting() as host:
         await host.asked_until_it_runs()
-        call = host.caller.call("request", Request((), b"GET", b"a.test", b"/endless", b"/", route="greedy/x"))
+        call = host.call(Request((), b"GET", b"a.test", b"/endless", b"/", route="greedy/x"))
         assert isinstance(call, IsolatedCall)
         call.cancel()
         assert await host.ask("/", "modest") == Denied(451)
@@ -168,7 +174,7 @@ async def test_calls_fail_at_once_when_no_process_begins() -> None:
             assert pid is not None
             _kill(pid)
             await until(partial(_has_lost, host, pid))
-        assert await host.ask() == Failed("unavailable", "its process does not run")
+        assert await host.ask() == UNAVAILABLE
         assert await host.asked_until_it_runs() == Denied(451)
 
 
@@ -206,7 +212,7 @@ def test_a_process_that_is_being_started_ends_although_its_loop_is_over() -> Non
     before = set(children(os.getpid()))
 
     async def opens_and_closes() -> None:
-        HookHost((CODE,), lambda *_: None).close()
+        HookHost(HookTerms(beginning([CODE]), lambda *_: None, FairShares(ROOM))).close()
 
     asyncio.run(opens_and_closes())
     watch = Stopwatch()
@@ -219,7 +225,7 @@ def test_a_process_that_is_being_started_ends_although_its_loop_is_over() -> Non
 async def test_a_call_that_is_cancelled_tells_nothing() -> None:
     async with hosting() as host:
         told: list[Verdict] = []
-        call = host.caller.call("request", request())
+        call = host.call(request())
         assert isinstance(call, IsolatedCall)
         call.tell_to(told.append)
         call.cancel()

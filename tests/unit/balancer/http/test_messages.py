@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.connections.arrivals import Arrival
 from balancer.connections.unread import Unread
 from balancer.errors import Refusal
 from balancer.http.consumers import ResponseConsumer
@@ -17,9 +18,9 @@ from balancer.http.current import CurrentSettings
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import Fields, RequestHead, ResponseHead, Trailers, field_value
 from balancer.http.streams import Outgoing, RequestServer, RequestStream
+from balancer.http1.client_context import ClientContext
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
-from balancer.http1.first_heads import FirstHeads
 from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import Deadlines
@@ -130,14 +131,9 @@ class Marking(RequestServer):
         self.coming: list[Asked] = []
         self.line = Line()
         self.number = 0
-        self.connection = ClientConnection(
-            settings=CurrentSettings(ProxySettings()),
-            deadlines=Deadlines(asyncio.get_running_loop()),
-            first_heads=FirstHeads(),
-            unread=Unread(CurrentSettings(ProxySettings())),
-            entry_point=HTTP,
-            on_open=lambda _: None,
-        )
+        settings = CurrentSettings(ProxySettings())
+        context = ClientContext(settings, Deadlines(asyncio.get_running_loop()), Unread(settings))
+        self.connection = ClientConnection(context, Arrival("", None, HTTP), None, lambda _: None)
         self.connection.connection_made(self.transport)
         self.connection.start(self)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
+from balancer.connections.arrivals import Arrival
 from balancer.connections.unread import Unread
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.current import CurrentSettings
 from balancer.http.messages import RequestHead, Trailers
 from balancer.http.streams import RequestServer, RequestStream
-from balancer.http1.connection import LINGER_SECONDS, ClientConnection
-from balancer.http1.first_heads import FirstHeads
+from balancer.http1.client_context import LINGER_SECONDS, ClientContext
+from balancer.http1.connection import ClientConnection
 from balancer.model.entry_points import HTTP
 from balancer.model.settings import ProxySettings
 from balancer.runtime.deadlines import NEVER, Deadlines, Watched
@@ -159,8 +160,9 @@ class Listener:
     async def __aenter__(self) -> Listener:
         loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(loop)
-        self.first_heads = FirstHeads()
-        self.unread = Unread(CurrentSettings(self._settings))
+        settings = CurrentSettings(self._settings)
+        self.unread = Unread(settings)
+        self.context = ClientContext(settings, self.deadlines, self.unread, self._linger_seconds)
         self.opened: asyncio.Queue[ClientConnection] = asyncio.Queue()
         self._connections: list[ClientConnection] = []
         listener = socket.socket()
@@ -168,16 +170,7 @@ class Listener:
         listener.bind(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         self._accepting = await loop.create_server(
-            lambda: ClientConnection(
-                settings=CurrentSettings(self._settings),
-                deadlines=self.deadlines,
-                first_heads=self.first_heads,
-                unread=self.unread,
-                entry_point=HTTP,
-                on_open=self._open,
-                linger_seconds=self._linger_seconds,
-            ),
-            sock=listener,
+            lambda: ClientConnection(self.context, Arrival("", None, HTTP), None, self._open), sock=listener
         )
         return self
 

@@ -132,7 +132,7 @@ async def test_nothing_of_a_worker_holds_the_secrets_of_clients_that_have_left()
                 connection = await listener.opened.get()
                 client.send(head)
                 assert await next_request(connection) is not None
-        found = {text for text in kept_bytes(listener.first_heads) if secret in text}
+        found = {text for text in kept_bytes(listener.context.first_heads) if secret in text}
     assert heads[-1] in found, "the walk reaches what is remembered"
     held = [text[:200] for text in found if any(each in text for each in secrets.values())]
     assert held == []

@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
+from balancer.connections.arrivals import Arrival
 from balancer.connections.pools import ConnectionPools
 from balancer.connections.unread import Unread
+from balancer.http1.client_context import ClientContext
 from balancer.http1.connection import ClientConnection
 from balancer.http1.endpoint import EndpointConnection
-from balancer.http1.first_heads import FirstHeads
 from balancer.live import LiveTable
 from balancer.logs.accesslines import AccessLogFormat
 from balancer.logs.accesslog import AccessLog
@@ -106,8 +107,8 @@ class Standing:
 
     def __init__(self, ledger: Ledger, live: LiveTable | None = None) -> None:
         self.deadlines = Deadlines(asyncio.get_running_loop())
-        self._first_heads = FirstHeads()
         self.live = live or LiveTable(lambda limit: 0)
+        self._context = ClientContext(self.live.settings, self.deadlines, Unread(self.live.settings))
         self.pools = ConnectionPools(
             deadlines=self.deadlines, settings=self.live.settings, transports=TcpTransports(asyncio.get_running_loop())
         )
@@ -157,14 +158,7 @@ class Standing:
         await until(lambda: all(client.idle for client in self.clients))
 
     def _accept(self) -> ClientConnection:
-        return ClientConnection(
-            settings=self.live.settings,
-            deadlines=self.deadlines,
-            first_heads=self._first_heads,
-            unread=Unread(self.live.settings),
-            entry_point=HTTP,
-            on_open=self._serve,
-        )
+        return ClientConnection(self._context, Arrival("", None, HTTP), None, self._serve)
 
     def _serve(self, client: ClientConnection) -> None:
         self.clients.add(client)

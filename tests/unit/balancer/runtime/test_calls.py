@@ -58,6 +58,25 @@ def test_sending_begins_behind_what_was_sent() -> None:
         assert other.recv(100) == b"abcdefef"
 
 
+def test_who_waits_to_be_accepted_is_counted() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert calls.waiting(server) == 1  # nobody, but to try once is no mistake
+        with socket.create_connection(server.getsockname()), socket.create_connection(server.getsockname()):
+            assert calls.waiting(server) == 2
+            server.accept()[0].close()
+            assert calls.waiting(server) == 1
+
+
+def test_the_last_bytes_arrive_also_if_nobody_has_read_what_the_peer_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as peer:
+        one, _ = server.accept()
+        with one:
+            peer.send(b"more")
+            assert select.select([one], [], [], 20)[0]
+            assert calls.send_last(one.fileno(), b"abcdef", 2) == 4
+        assert peer.recv(100) == b"cdef"
+
+
 def test_a_full_socket_takes_a_part_and_then_nothing() -> None:
     data = bytes(16 << 20)
     with pair() as (one, _):

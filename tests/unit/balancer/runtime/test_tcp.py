@@ -5,105 +5,16 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 
 import pytest
 
 from balancer.runtime.accepted import AcceptedSocket
-from balancer.runtime.reading import PIECE_BYTES, ReadsPieces
-from balancer.runtime.tcp import TcpTransport, TcpTransports
-from tests.fakes.sockets import narrow, until
+from balancer.runtime.reading import PIECE_BYTES
+from balancer.runtime.tcp import TcpTransports
+from tests.fakes.sockets import until
+from tests.unit.balancer.runtime.tcp_lines import LARGE, Noting, line
 
 pytestmark = pytest.mark.large
-
-LARGE = 8 << 20
-"""More than the buffers of two sockets take."""
-
-
-class Noting(ReadsPieces):
-    """Notes what its transport calls. `react` is called with the bytes that came."""
-
-    def __init__(self, react: Callable[[Noting], None] | None = None, *, keeps_open: bool = False) -> None:
-        self.react, self.keeps_open = react, keeps_open
-        self.pieces: list[bytes] = []
-        self.calls: list[str] = []
-        self.error: Exception | None = None
-        self.changed = asyncio.Event()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._note("made")
-
-    def data_received(self, data: bytes) -> None:
-        self.pieces.append(data)
-        self.changed.set()
-        if self.react is not None:
-            self.react(self)
-
-    def eof_received(self) -> bool:
-        self._note("eof")
-        return self.keeps_open
-
-    def pause_writing(self) -> None:
-        self._note("pause")
-
-    def resume_writing(self) -> None:
-        self._note("resume")
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.error = exc
-        self._note("lost")
-
-    def _note(self, call: str) -> None:
-        self.calls.append(call)
-        self.changed.set()
-
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        async with asyncio.timeout(20):
-            while not is_so():
-                self.changed.clear()
-                await self.changed.wait()
-
-    async def until_called(self, call: str) -> None:
-        await self.until(lambda: call in self.calls)
-
-    @property
-    def received(self) -> bytes:
-        return b"".join(self.pieces)
-
-
-class Line:
-    """A connection: a transport with its protocol, and the socket at the other end."""
-
-    def __init__(self, transports: TcpTransports, protocol: Noting, own: socket.socket, peer: socket.socket) -> None:
-        self.protocol, self.peer, self.own = protocol, peer, own
-        self.transport: TcpTransport = transports.open(own, protocol)
-
-    async def peer_reads(self, count: int) -> bytes:
-        loop, parts, left = asyncio.get_running_loop(), [], count
-        async with asyncio.timeout(20):
-            while left and (part := await loop.sock_recv(self.peer, left)):
-                parts.append(part)
-                left -= len(part)
-        return b"".join(parts)
-
-    async def peer_sends(self, data: bytes) -> None:
-        async with asyncio.timeout(20):
-            await asyncio.get_running_loop().sock_sendall(self.peer, data)
-
-
-@asynccontextmanager
-async def line(protocol: Noting | None = None, transports: TcpTransports | None = None) -> AsyncIterator[Line]:
-    loop = asyncio.get_running_loop()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        peer = socket.create_connection(server.getsockname())
-        own, _ = server.accept()
-    peer.setblocking(False)
-    made = Line(transports or TcpTransports(loop), protocol or Noting(), own, peer)
-    with peer:
-        yield made
-        made.transport.abort()
-        await made.protocol.until_called("lost")
 
 
 async def test_bytes_pass_both_ways_and_the_end_is_told_once() -> None:
@@ -117,53 +28,6 @@ async def test_bytes_pass_both_ways_and_the_end_is_told_once() -> None:
         assert it.protocol.calls == ["made", "eof", "lost"]
         assert it.protocol.error is None
         assert it.own.fileno() == -1
-
-
-async def test_what_is_written_while_sockets_are_served_leaves_in_order() -> None:
-    def answer(protocol: Noting) -> None:
-        for part in (b"one ", b"two ", b"three"):
-            it.transport.write(part)
-
-    async with line(Noting(answer)) as it:
-        await it.peer_sends(b"?")
-        assert await it.peer_reads(13) == b"one two three"
-
-
-async def test_much_between_two_short_writes_of_a_turn_hides_nobody_who_wrote_before() -> None:
-    """Much leaves at once, so the rest is written by a transport that waits for the end of the turn already."""
-
-    def answer(_: Noting) -> None:
-        other.transport.write(b"first")
-        for part in (b"little", bytes(32 * 1024), b"last"):
-            it.transport.write(part)
-
-    transports = TcpTransports(asyncio.get_running_loop())
-    async with line(transports=transports) as other, line(Noting(answer), transports) as it:
-        await it.peer_sends(b"?")
-        assert await other.peer_reads(5) == b"first"
-        assert await it.peer_reads(6 + 32 * 1024 + 4) == b"little" + bytes(32 * 1024) + b"last"
-
-
-async def test_a_peer_that_does_not_read_pauses_the_protocol_until_it_has_read() -> None:
-    data = bytes(range(256)) * (LARGE // 256)
-    async with line() as it:
-        it.transport.set_write_buffer_limits(high=1, low=0)
-        for start in range(0, LARGE, 1 << 20):
-            it.transport.write(data[start : start + (1 << 20)])
-        assert it.protocol.calls == ["made", "pause"]
-        assert await it.peer_reads(LARGE) == data
-        await it.protocol.until_called("resume")
-        assert it.protocol.calls == ["made", "pause", "resume"]
-
-
-async def test_a_peer_that_leaves_bytes_waiting_again_and_again_gets_them_all() -> None:
-    async with line() as it:
-        for each in (it.own, it.peer):
-            narrow(each, 32 * 1024)
-        for _ in range(3):
-            it.transport.write(bytes(1 << 20))
-            assert it.transport.get_write_buffer_size() > 0
-            assert len(await it.peer_reads(1 << 20)) == 1 << 20
 
 
 async def test_what_is_known_to_have_come_is_read_at_once_and_only_once() -> None:
@@ -186,45 +50,6 @@ async def test_a_protocol_that_fails_as_it_is_read_at_once_loses_its_connection(
         it.transport.read_now()
         await it.protocol.until_called("lost")
         assert [type(each) for each in heard] == [ValueError]
-
-
-async def test_a_high_limit_lets_so_much_wait() -> None:
-    async with line() as it:
-        it.transport.set_write_buffer_limits(high=LARGE, low=0)
-        it.transport.write(bytes(LARGE))
-        assert it.protocol.calls == ["made"]
-        it.transport.write(bytes(LARGE))
-        assert it.protocol.calls == ["made", "pause"]
-
-
-async def test_what_was_written_before_close_still_arrives_and_nothing_after() -> None:
-    async with line() as it:
-        it.transport.write(bytes(LARGE))
-        it.transport.close()
-        it.transport.write(b"dropped")
-        assert it.transport.is_closing()
-        assert "lost" not in it.protocol.calls
-        assert len(await it.peer_reads(LARGE + 1)) == LARGE
-        await it.protocol.until_called("lost")
-
-
-async def test_abort_drops_what_waits_and_tells_the_protocol_later() -> None:
-    async with line() as it:
-        it.transport.write(bytes(LARGE))
-        it.transport.abort()
-        assert it.protocol.calls[-1] != "lost"
-        await it.protocol.until_called("lost")
-        assert it.protocol.error is None
-        assert len(await it.peer_reads(LARGE)) < LARGE
-
-
-async def test_the_end_of_output_follows_what_was_written() -> None:
-    async with line(Noting(keeps_open=True)) as it:
-        it.transport.write(bytes(LARGE))
-        it.transport.write_eof()
-        assert len(await it.peer_reads(LARGE + 1)) == LARGE
-        await it.peer_sends(b"still heard")
-        await it.protocol.until(lambda: it.protocol.received == b"still heard")
 
 
 async def test_a_half_closed_peer_gets_its_answer() -> None:
@@ -278,17 +103,6 @@ async def test_a_reset_by_the_peer_is_an_error() -> None:
         it.peer.close()
         await it.protocol.until_called("lost")
         assert isinstance(it.protocol.error, ConnectionResetError)
-
-
-async def test_writing_to_a_peer_that_has_reset_is_an_error_that_is_told_later() -> None:
-    async with line() as it:
-        it.transport.pause_reading()
-        it.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        it.peer.close()
-        it.transport.write(b"too late")
-        assert it.protocol.calls == ["made"]
-        await it.protocol.until_called("lost")
-        assert isinstance(it.protocol.error, OSError)
 
 
 async def test_an_urgent_byte_does_not_hide_what_follows() -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from balancer.runtime.reading import PIECE_BYTES
-from tests.unit.balancer.runtime.test_tcp import LARGE, Noting
+from tests.unit.balancer.runtime.tcp_lines import LARGE, Noting
 from tests.unit.balancer.runtime.tls_lines import VERSIONS, line
 
 pytestmark = pytest.mark.large

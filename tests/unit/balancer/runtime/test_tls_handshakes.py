@@ -11,7 +11,7 @@ import pytest
 
 from balancer.connections.tls import make_context, self_signed
 from balancer.runtime.tls import TlsTransport
-from tests.unit.balancer.runtime.test_tcp import LARGE, Noting
+from tests.unit.balancer.runtime.tcp_lines import LARGE, Noting
 from tests.unit.balancer.runtime.tls_lines import line
 
 pytestmark = pytest.mark.large

@@ -11,7 +11,7 @@ import pytest
 
 from balancer.runtime.reading import PIECE_BYTES
 from tests.fakes.sockets import until
-from tests.unit.balancer.runtime.test_tcp import LARGE
+from tests.unit.balancer.runtime.tcp_lines import LARGE
 from tests.unit.balancer.runtime.tls_lines import KEY_UPDATE, UNASKED, Peer, Records, line
 
 pytestmark = pytest.mark.large

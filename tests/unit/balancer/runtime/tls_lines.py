@@ -23,7 +23,7 @@ from balancer.runtime.tls import TlsTransport
 from balancer.runtime.tls_handshakes import TlsHandshake
 from tests.fakes.sockets import until
 from tests.integration.wire import trusting
-from tests.unit.balancer.runtime.test_tcp import Noting
+from tests.unit.balancer.runtime.tcp_lines import Noting
 
 SERVER = make_context(self_signed())
 VERSIONS = (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)

@@ -203,7 +203,7 @@ async def test_an_answer_that_comes_during_the_translation_is_part_of_the_model(
             asyncio.run_coroutine_threadsafe(answer(), loop).result(10)
         return translation
 
-    monkeypatch.setattr("ingress.following.controller.translate", translate_while_the_answer_comes)
+    monkeypatch.setattr("ingress.following.translating.translate", translate_while_the_answer_comes)
     following = asyncio.create_task(start_and_run(scene))
     await _until_served(scene, 1)
     scene.tell(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingress.replicas.allowances import Allowance, Callers, ReadingBudget, newcomers_allowance, words_in
+from ingress.replicas.allowances import Callers, ReadingBudget, newcomers_bucket, words_in
 from ingress.replicas.messages import ROWS_MOST, HealthRow, Message, MessageRefusal, Picks, SpentRow, encode
 from ingress.replicas.seen_columns import SeenColumns, packed
 
@@ -22,25 +22,6 @@ def busy(backends: int, *, clients: int = 0, number: int = 1) -> Message:
 
 def words(message: Message) -> int:
     return words_in(encode(message)) + words_in(b"", message)
-
-
-def test_so_much_is_left_at_once_and_so_much_a_second() -> None:
-    allowance = Allowance(10.0, 30.0)
-    assert allowance.is_left(5.0, 30.0)
-    assert not allowance.is_left(5.0, 31.0)
-    allowance.take(50.0)
-    assert not allowance.is_left(6.9)
-    assert allowance.is_left(7.2)
-    assert not allowance.is_left(1000.0, 31.0)
-    assert Allowance(10.0, 30.0, at_first=5.0).is_left(5.0, 5.0)
-    assert not Allowance(10.0, 30.0, at_first=5.0).is_left(5.0, 6.0)
-
-
-def test_a_clock_that_goes_back_gives_nothing() -> None:
-    allowance = Allowance(10.0, 30.0)
-    assert allowance.is_left(5.0)
-    allowance.take(30.0)
-    assert not allowance.is_left(4.0)
 
 
 def reads(budget: ReadingBudget, message: Message, now: float) -> None:
@@ -109,8 +90,8 @@ def test_a_network_of_ipv6_is_one_address(address: str) -> None:
 
 
 def test_newcomers_may_come_at_once_and_one_a_second() -> None:
-    allowance = newcomers_allowance(2)
+    bucket = newcomers_bucket(2)
     for now, is_left in ((10.0, True), (10.0, True), (10.5, False), (11.0, True), (11.5, False)):
-        assert allowance.is_left(now) is is_left
+        assert bucket.holds(now) is is_left
         if is_left:
-            allowance.take()
+            bucket.take()

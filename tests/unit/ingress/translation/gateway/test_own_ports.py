@@ -90,6 +90,8 @@ def test_while_a_service_has_no_address_its_gateway_is_not_programmed() -> None:
     found = status(read(gateway(), service("gw", (80, 20000))))
     assert programmed(found)[:2] == ("False", "AddressNotAssigned")
     assert found.addresses == ()
+    empty = status(read(gateway(), service("gw", (80, 20000), status={"loadBalancer": {"ingress": [{}]}})))
+    assert (empty.addresses, programmed(empty)[1]) == ((), "AddressNotAssigned")
 
 
 @pytest.mark.parametrize(

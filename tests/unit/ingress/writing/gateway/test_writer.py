@@ -240,36 +240,36 @@ async def test_an_api_server_that_is_away_is_asked_again(tmp_path: Path) -> None
             await until(lambda: conditions(server).get("Accepted") == "True")
 
 
-async def test_what_changes_while_many_wait_comes_next(tmp_path: Path) -> None:
-    pace = msgspec.structs.replace(PACE, look_writes=5, per_second=200.0)
+async def written_before_a_new_route(
+    tmp_path: Path, pace: GatewayPace, *, after: int, fault: Fault | None = None
+) -> int:
+    """How many statuses are written between a change and the status of it, while a hundred routes wait for theirs.
+
+    The change comes `after` so many are written.
+    """
     async with ApiServer() as server, client_of(server, tmp_path) as client:
         scene = Scene(server, client, pace=pace)
         furnish(server)
         for number in range(100):
             server.put(route(f"r{number:03}"))
+        if fault is not None:
+            server.faults.add(fault)
         scene.translate()
         async with running(scene.writer.run()):
-            await until(lambda: len(writes(server)) >= 20)
+            await until(lambda: len(writes(server)) >= after)
             server.put(route("new"))
             before = len(writes(server))
             scene.translate()
             await until(lambda: "new" in writes(server))
-            assert writes(server)[before:].index("new") <= 2 * pace.look_writes
+            return writes(server)[before:].index("new")
+
+
+async def test_what_changes_while_many_wait_comes_next(tmp_path: Path) -> None:
+    pace = msgspec.structs.replace(PACE, look_writes=5, per_second=200.0)
+    assert await written_before_a_new_route(tmp_path, pace, after=20) <= 2 * pace.look_writes
 
 
 async def test_what_changes_is_not_behind_the_rest_of_a_round(tmp_path: Path) -> None:
     pace = msgspec.structs.replace(PACE, look_writes=100)
-    async with ApiServer() as server, client_of(server, tmp_path) as client:
-        scene = Scene(server, client, pace=pace)
-        furnish(server)
-        for number in range(100):
-            server.put(route(f"r{number:03}"))
-        server.faults.add(Fault(verb="patch", delay_seconds=0.02))
-        scene.translate()
-        async with running(scene.writer.run()):
-            await until(lambda: len(writes(server)) >= 10)
-            server.put(route("new"))
-            before = len(writes(server))
-            scene.translate()
-            await until(lambda: "new" in writes(server))
-            assert writes(server)[before:].index("new") <= 3 * pace.at_once
+    slow = Fault(verb="patch", delay_seconds=0.02)
+    assert await written_before_a_new_route(tmp_path, pace, after=10, fault=slow) <= 3 * pace.at_once
