@@ -16,16 +16,19 @@ from typing import Final
 
 _LOG = logging.getLogger(__name__)
 
-CURVES: Final = b"X25519:P-256:X448:P-384:P-521"
-"""In the order of OpenSSL."""
-
 # OpenSSL 3.5 puts a hybrid before them, and says by signs what a client sends a key for.
+_CURVES: Final = b"X25519:P-256:X448:P-384:P-521"
 _NEWER: Final = b"?*X25519MLKEM768 / ?*X25519:?P-256 / ?X448:?P-384:?P-521"
 _CONFIGURATION: Final = (
     b"openssl_conf = zonal\n[zonal]\nssl_conf = tls\n[tls]\nsystem_default = all\n[all]\nGroups = %b\n"
 )
 _LOCK = Lock()
 _IS_SET: list[bool] = []
+
+
+def groups_of(version: int) -> bytes:
+    """What counts, as a list of OpenSSL, for a library of this `OPENSSL_VERSION_NUMBER`."""
+    return _NEWER if version >= 0x3050_0000 else _CURVES
 
 
 def only_curves() -> bool:
@@ -36,7 +39,7 @@ def only_curves() -> bool:
     """
     with _LOCK:
         if not _IS_SET:
-            _IS_SET.append(_is_told(_NEWER if ssl.OPENSSL_VERSION_INFO >= (3, 5) else CURVES))
+            _IS_SET.append(_is_told(groups_of(ssl.OPENSSL_VERSION_NUMBER)))
             if not _IS_SET[0]:
                 _LOG.warning("OpenSSL cannot be told which groups count; clients may choose costly ones")
         return _IS_SET[0]

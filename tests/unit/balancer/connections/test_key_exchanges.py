@@ -9,7 +9,7 @@ import pytest
 
 from balancer.connections.asking_tls import SharedContext
 from balancer.connections.endpoint_tls import endpoint_context
-from balancer.connections.key_exchanges import only_curves
+from balancer.connections.key_exchanges import groups_of, only_curves
 from balancer.connections.tls import make_context, self_signed
 from balancer.connections.trust import Trust
 from balancer.model.certificates import Authority
@@ -78,3 +78,8 @@ def test_no_endpoint_makes_up_a_group(ciphers: str) -> None:
     names = [each["name"] for each in endpoint_context(Handshake(verify=False, ciphers=ciphers)).get_ciphers()]
     assert "ECDHE-RSA-AES128-GCM-SHA256" in names
     assert not any(name.startswith("DHE-") for name in names)
+
+
+def test_a_newer_library_begins_with_its_hybrid() -> None:
+    assert groups_of(0x3000_00F0).startswith(b"X25519:")
+    assert b"MLKEM" in groups_of(0x3050_0000)
