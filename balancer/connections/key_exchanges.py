@@ -57,7 +57,8 @@ def _is_told(groups: bytes) -> bool:
         os.write(descriptor, _CONFIGURATION % groups)
         # The library that `ssl` has loaded is found by way of the module that needs it.
         load = ctypes.CDLL(getattr(_ssl, "__file__", None)).CONF_modules_load_file
-        load.argtypes, load.restype = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong), ctypes.c_int
+        load.argtypes = ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong
+        load.restype = ctypes.c_int
         return int(load(b"/proc/self/fd/%d" % descriptor, None, 0)) == 1
     except (AttributeError, OSError):
         return False

@@ -34,7 +34,8 @@ def asking() -> ssl.SSLContext:
 
 def client(group: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
     context.set_ecdh_curve(group)
     return context
 
