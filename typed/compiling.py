@@ -29,7 +29,7 @@ _COMMON = ("-shared", "-fPIC", "-fwrapv", "-fno-strict-aliasing", *_SOUND)
 FLAVOURS = {
     "release": ("-O2", "-DNDEBUG"),
     "checked": ("-O0", "-g", "-UNDEBUG", "-DCYTHON_CLINE_IN_TRACEBACK=1"),
-    "asan": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address"),
+    "asan": ("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address", "-DCYTHON_USE_FREELISTS=0"),
 }
 """The flags of each kind of build: to serve with, with assertions and not optimised, and to find misuse of memory."""
 

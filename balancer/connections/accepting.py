@@ -10,7 +10,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
-from typing import cast
+from typing import Final, cast
 
 from balancer.connections.arrivals import Arrival, Arriving
 from balancer.connections.arriving import ArrivingConnections
@@ -28,13 +28,16 @@ from balancer.http.streams import Connection
 from balancer.http1.connection import ClientConnection
 from balancer.http2.client import Http2Connection
 from balancer.matching.clients import peer_key
-from balancer.model import entry_points
-from balancer.model.entry_points import EntryPoint
+from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.settings import ProxySettings
 from balancer.runtime.accepted import AcceptedSocket
 from balancer.runtime.deadlines import Deadlines
 from balancer.runtime.reading import ReadsPieces
 from balancer.runtime.tcp import TcpTransports
+
+# A member of an Enum is a slow look-up, for each connection.
+_HTTP: Final = Protocol.HTTP
+_TCP: Final = Protocol.TCP
 
 
 class Reception:
@@ -129,7 +132,7 @@ class Reception:
 
     def _take(self, accepted: Accepted, entry_point: EntryPoint) -> None:
         settings, reads_hello = self._settings.proxy, entry_point.reads_hello
-        is_http = entry_point.protocol is entry_points.Protocol.HTTP
+        is_http = entry_point.protocol is _HTTP
         may_be_http2 = is_http and (settings.http2.cleartext or entry_point.http2_cleartext)
         is_announced = entry_point.is_announced(settings.proxy_protocol)
         most, arriving, handshakes = self._most(settings), self._arriving, self._handshakes
@@ -156,7 +159,7 @@ class Reception:
 
     def _plain(self, arrival: Arrival, http2: bool = False) -> ReadsPieces:
         """The protocol of a connection at an entry point where clients do not begin with TLS."""
-        if arrival.entry_point.protocol is entry_points.Protocol.TCP:
+        if arrival.entry_point.protocol is _TCP:
             return self._relay(arrival)
         return self._client(arrival, http2)
 
@@ -203,7 +206,7 @@ class Reception:
         try:
             entry_point = arrival.entry_point
             takes_http2 = settings.http2.cleartext or entry_point.http2_cleartext
-            if takes_http2 and entry_point.protocol is entry_points.Protocol.HTTP:
+            if takes_http2 and entry_point.protocol is _HTTP:
                 async with asyncio.timeout(settings.client_header_timeout_seconds):
                     http2 = await begins_http2(connection.whole())
         except OSError:  # TimeoutError is one

@@ -36,6 +36,7 @@ _DEAR_AT_ONCE: Final = 4
 WAITING_MOST: Final = 256
 """Connections that wait in a worker, because each is a descriptor. Further ones wait in the backlogs of sockets."""
 
+_HTTP: Final = Protocol.HTTP  # a member of an Enum is a slow look-up, for each connection
 _EXHAUSTED = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM))
 _RESET = struct.pack("ii", 1, 0)
 
@@ -237,7 +238,7 @@ class Entrances:
 
 def _most_at_once(entry_point: EntryPoint | None) -> int:
     """How many connections of an entry point are taken in one turn."""
-    return _AT_ONCE if entry_point is None or entry_point.protocol is Protocol.HTTP else _DEAR_AT_ONCE
+    return _AT_ONCE if entry_point is None or entry_point.protocol is _HTTP else _DEAR_AT_ONCE
 
 
 def reset(connection: AcceptedSocket) -> None:

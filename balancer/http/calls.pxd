@@ -1,3 +1,4 @@
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.string cimport memchr, memcmp, memcpy
 
 cdef enum:
@@ -99,3 +100,17 @@ cdef inline bint is_value(bytes value) noexcept:
         if (text[place] < 32 and text[place] != 9) or text[place] == 127:
             return False
     return True
+
+
+cdef inline bytes joined(tuple pieces):
+    cdef Py_ssize_t size = 0
+    cdef bytes piece, whole
+    cdef char* place
+    for piece in pieces:
+        size += len(piece)
+    whole = PyBytes_FromStringAndSize(NULL, size)
+    place = PyBytes_AS_STRING(whole)
+    for piece in pieces:
+        memcpy(place, PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece))
+        place += PyBytes_GET_SIZE(piece)
+    return whole

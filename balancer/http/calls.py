@@ -39,6 +39,7 @@ def alike_to_end(one: bytes, other: bytes, most: int) -> int:
 
 begins_with = bytes.startswith  # without a call of Python for each request
 ends_with = bytes.endswith
+joined = b"".join
 
 
 def last_line_end(data: bytes, stop: int) -> int:

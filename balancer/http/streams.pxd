@@ -1,8 +1,11 @@
+cimport cython
+
 from balancer.http.consumers cimport ResponseConsumer
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.origin cimport Origin
 
 
+@cython.freelist(32)
 cdef class Outgoing:
     cdef public tuple added
     cdef public bytes connection, host, request_id

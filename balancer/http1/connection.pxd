@@ -25,7 +25,7 @@ cdef class ClientConnection(Inflow):
     cdef public HeadCollector _collector
     cdef public ClientContext _context
     cdef public CurrentSettings _current
-    cdef public object _arrival, _loop, _on_open, entry_point, place
+    cdef public object _arrival, _now, _on_open, entry_point, place
     cdef public Deadlines _deadlines
     cdef public bint _is_looking, closed, secure
     cdef public double deadline, idle_since, next_look

@@ -55,7 +55,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         "_current",
         "_deadlines",
         "_is_looking",
-        "_loop",
+        "_now",
         "_on_open",
         "_reader",
         "_server",
@@ -95,7 +95,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         self.entry_point = self._arrival.entry_point
         self.secure = self.entry_point.is_secure
         self._server_name = server_name
-        self._loop = self._deadlines.loop
+        self._now = self._deadlines.now
         limits = self._current.proxy
         self._settings = limits
         self._collector = HeadCollector(limits.head_line_bytes, limits.head_bytes, _REQUEST_LINE)
@@ -126,7 +126,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             server.connection_closed()
             return
         self._server = server
-        now = self._loop.time()
+        now = self._now()
         self.idle_since = now
         seconds, linger_seconds = self._settings.client_header_timeout_seconds, self._context.linger_seconds
         # The wheel looks before that, so a connection of one short request needs no second place in it for its end.
@@ -185,7 +185,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             return
         # Answers must not pile up for a client that does not read them, so its next request waits.
         self._state = NEXT[SERVING][STALLED if self.stream.writing_paused else ANSWERED]
-        now = self._loop.time()
+        now = self._now()
         self.idle_since = now
         self.deadline = now + self._settings.keep_alive_seconds
         if self.deadline < self.next_look:
@@ -284,7 +284,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
             self._arm(self._context.linger_seconds)
         elif self._state == UNREAD:
             self._state = NEXT[UNREAD][TAKEN]
-            self.idle_since = self._loop.time()
+            self.idle_since = self._now()
             self._look()
 
     def expire(self) -> None:
@@ -300,7 +300,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
 
     def _arm(self, seconds: float) -> None:
         deadlines = self._deadlines
-        deadlines.arm(self, self._loop.time() + seconds)
+        deadlines.arm(self, self._now() + seconds)
 
     def _look(self) -> None:
         """Hands over requests that have arrived. Loops, because a request may be answered at once."""

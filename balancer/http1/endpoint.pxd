@@ -8,6 +8,7 @@ from balancer.http1.collecting cimport HeadCollector
 from balancer.http1.layouts cimport Http1ResponseLayout
 from balancer.http1.responses cimport ResponseHeadReader
 from balancer.runtime cimport calls
+from balancer.runtime.tcp cimport TcpTransport
 
 cdef bytearray MEMORY
 cdef Py_ssize_t CHUNKED
@@ -34,12 +35,14 @@ cdef class EndpointConnection(EndpointStream):
     cdef public object _transport, place
     cdef public bytes _method, _upgrade
     cdef public ResponseHeadReader _reader
+    cdef public TcpTransport _tcp
     cdef public double deadline, idle_since, next_look
     cpdef abort(self)
     cpdef expire(self)
-    @cython.locals(head_bytes=Py_ssize_t, text="const char*")
+    @cython.locals(collector=HeadCollector, reader=ResponseHeadReader, known=Http1ResponseLayout, text="const char*")
     cpdef data_received(self, bytes data)
     cpdef bint _start_large(self, long nbytes)
+    @cython.locals(tcp=TcpTransport)
     cpdef _write(self, bytes data)
     cpdef _fail(self, kind)
     cpdef _take_heads(self)

@@ -22,6 +22,7 @@ from balancer.http1.responses import ResponseHeadReader
 from balancer.runtime import calls
 from balancer.runtime.deadlines import NEVER, Watched
 from balancer.runtime.reading import MEMORY, PIECE, SMALL_PIECE, ReadsPieces
+from balancer.runtime.tcp import TcpTransport
 
 _HEAD_LIMIT = 64 * 1024  # bytes of a response head; more is an invalid response
 _MANY_BYTES = 16 * 1024  # of one read: from there on, another copy of them costs more than a second look at the head
@@ -64,6 +65,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         "_method",
         "_reader",
         "_reading_paused",
+        "_tcp",
         "_transport",
         "_upgrade",
         "closed",
@@ -80,6 +82,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._collector = HeadCollector(line_limit=_HEAD_LIMIT, head_limit=_HEAD_LIMIT, opening=b"HTTP/1.")
         self._reader = ResponseHeadReader()
         self._transport: asyncio.Transport | None = None
+        self._tcp: TcpTransport | None = None  # the same without TLS: compiled code calls it without a look-up
         self._consumer: ResponseConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
         self._framing = UNDECIDED
@@ -120,7 +123,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self.deadline = NEVER
         if outgoing.connection and outgoing.connection == _CLOSE:
             self.reusable = False
-        self._transport.write(fields.endpoint_request_head(outgoing))
+        self._write(fields.endpoint_request_head(outgoing))
 
     def send(self, data: bytes) -> None:
         self._write(encode_chunk(data) if self._is_chunking else data)
@@ -176,10 +179,12 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     # What the transport calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        given: object = transport
         transport = cast("asyncio.Transport", transport)  # uvloop's are not of this class
         # At most one chunk waits in memory. Not 0: the TLS transports would take an empty buffer for a full one.
         transport.set_write_buffer_limits(high=1, low=0)
         self._transport = transport
+        self._tcp = given if isinstance(given, TcpTransport) else None
 
     def get_buffer(self, sizehint: int) -> memoryview:
         consumer = self._consumer
@@ -200,7 +205,7 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         if known is None:
             return False
         try:
-            self._start_response(known[0], bytes(PIECE[known[1] : nbytes]))
+            self._start_response(known, bytes(PIECE[reader.known_bytes : nbytes]))
         except Refusal:
             self._fail(ErrorKind.INVALID_RESPONSE)
         return True
@@ -214,8 +219,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
                 collector, reader = self._collector, self._reader
                 known = None if collector.pending else reader.recognise(data, self._method)
                 if known is not None:
-                    text, head_bytes = data, known[1]  # compiled code slices `text` without a slice object
-                    self._start_response(known[0], text[head_bytes : len(data)])
+                    text = data  # which compiled code slices without a slice object
+                    self._start_response(known, text[reader.known_bytes : len(data)])
                     return
                 collector.add(data)
                 self._take_heads()
@@ -255,7 +260,12 @@ class EndpointConnection(EndpointStream, ReadsPieces):
             consumer.endpoint_resumed()
 
     def _write(self, data: bytes) -> None:
-        if self._transport is not None and not self.closed:
+        tcp = self._tcp
+        if self.closed:
+            return
+        if tcp is not None:
+            tcp.write(data)
+        elif self._transport is not None:
             self._transport.write(data)
 
     def _fail(self, kind: ErrorKind) -> None:

@@ -1,8 +1,8 @@
 cimport cython
 
+from balancer.http cimport calls
 from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
 from balancer.http.memos cimport Memo, recalled
-from balancer.http.messages cimport Written
 from balancer.http.origin cimport Origin
 from balancer.http.streams cimport Outgoing
 from balancer.http1.heads cimport RepeatedLines
@@ -18,8 +18,10 @@ cdef class LinesOfAnother(Memo):
 
 
 cdef class WrittenHead(Memo):
-    cdef public object depends_on
+    cdef public bint chunked, keep_alive
+    cdef public HeadEditLayout edit
     cdef public bytes head
+    cdef public str protocol
 
 
 cdef class ResponseOfAnother(Memo):
@@ -37,6 +39,5 @@ cdef OriginLines _origin_lines(Origin origin)
 cpdef RepeatedLines lines_of(RequestHeadLayout request)
 @cython.locals(written=WrittenHead)
 cpdef bytes client_response_head(ResponseHeadLayout response, str protocol, bint chunked, bint keep_alive, HeadEditLayout edit)
-cdef _remember(Written about, depends_on, bytes head)
 cpdef bytes interim_response(ResponseHeadLayout response)
 cpdef bytes switching_response(ResponseHeadLayout response, HeadEditLayout edit)

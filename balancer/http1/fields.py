@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from balancer.http import calls
 from balancer.http.edits import HeadEdit
 from balancer.http.looping import LOOP_FIELD, MARK
 from balancer.http.memos import Memo, recalled
-from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, Written, phrase_of
+from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
 from balancer.http.passing import HSTS, NOT_FOR_CLIENTS, NOT_FOR_ENDPOINTS, NOT_IN_INTERIM, Passing, nominated
 from balancer.http.streams import Outgoing
@@ -47,14 +48,17 @@ class LinesOfAnother(Memo):
 
 
 class WrittenHead(Memo):
-    """The `head` of a response as the last client got it, which `depends_on` what is said there."""
+    """The `head` of a response as the last client got it, and what it depends on (`client_response_head`)."""
 
-    __slots__ = ("depends_on", "head")
+    __slots__ = ("chunked", "edit", "head", "keep_alive", "protocol")
 
-    def __init__(self, depends_on: object = None, head: bytes = b"") -> None:
+    def __init__(self) -> None:
         self.beside = None
-        self.depends_on = depends_on
-        self.head = head
+        self.head = b""
+        self.protocol = ""
+        self.chunked = False
+        self.keep_alive = False
+        self.edit: HeadEdit | None = None
 
 
 class ResponseOfAnother(Memo):
@@ -107,7 +111,7 @@ def endpoint_request_head(outgoing: Outgoing) -> bytes:
         b"\r\n" if request_id else b"",
         b"\r\n" if is_usual else b"",
     )
-    head = b"".join(parts)
+    head = calls.joined(parts)
     return head if is_usual else _with_more(head, outgoing)
 
 
@@ -236,7 +240,12 @@ def client_response_head(
     held = response.written.memo
     if type(held) is WrittenHead:  # mostly, so this is asked first
         written = held
-        if written.depends_on == (protocol, chunked, keep_alive, edit):
+        if (
+            written.edit is edit
+            and written.keep_alive == keep_alive
+            and written.chunked == chunked
+            and written.protocol == protocol
+        ):
             return written.head
     if not isinstance(response, Http1Response):
         return client_response_head(_as_http1(response), protocol, chunked, keep_alive, edit)
@@ -258,17 +267,13 @@ def client_response_head(
         parts.append(b"Connection: keep-alive\r\n")
     parts.append(b"\r\n")
     head = b"".join(parts)
-    _remember(response.written, (protocol, chunked, keep_alive, edit), head)
-    return head
-
-
-def _remember(about: Written, depends_on: object, head: bytes) -> None:
-    if about.memo is None:  # mostly: it is the first client that gets the head
-        about.memo = WrittenHead(depends_on, head)
-        return
-    written = recalled(about, WrittenHead)
-    written.depends_on = depends_on
+    written = recalled(response.written, WrittenHead)
     written.head = head
+    written.protocol = protocol
+    written.chunked = chunked
+    written.keep_alive = keep_alive
+    written.edit = edit
+    return head
 
 
 def _as_http1(response: ResponseHead) -> Http1Response:

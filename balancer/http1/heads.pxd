@@ -24,7 +24,8 @@ cdef class RequestHeadReader:
     cdef public ProxySettingsLayout _settings
     cdef public Py_ssize_t _shortest_limit
     cdef public bint keep_alive
-    @cython.locals(known=RequestHeadLayout, line=bytes, lines=bytes, request=RequestHeadLayout, text="const char*")
+    @cython.locals(known=RequestHeadLayout, known_line=bytes, line=bytes, lines=bytes, request=RequestHeadLayout)
+    @cython.locals(line_bytes=Py_ssize_t, text="const char*")
     cpdef RequestHeadLayout recognise(self, bytes data)
     @cython.locals(method=bytes, target=bytes, raw_target=bytes, path=bytes)
     cpdef RequestHeadLayout _repeating(self, RequestHeadLayout known, bytes line, Py_ssize_t head_bytes, tuple fields, Repeated repeated)

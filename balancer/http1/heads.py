@@ -124,16 +124,17 @@ class RequestHeadReader:
 
         The result equals that of `read`. None means that `read` has to decide.
         """
-        known, lines = self._known, self._known_lines
+        known, known_line, lines = self._known, self._known_line, self._known_lines
         if known is None or len(data) > self._shortest_limit:
             return None
         if not calls.ends_with(data, lines):
             return self._with_other_lines(data) if len(lines) >= calls.LEAST_COMPARED else None
         self.keep_alive = True  # as known requests say
-        text = data  # which compiled code slices without a slice object, as below
-        line = text[: len(data) - len(lines)]
-        if line == self._known_line:
+        line_bytes = len(data) - len(lines)
+        if line_bytes == len(known_line) and calls.begins_with(data, known_line):
             return known
+        text = data  # which compiled code slices without a slice object, as below
+        line = text[:line_bytes]
         request = self._repeating(known, line, len(data), known.fields, known.repeated)
         if request is not None and len(data) <= REMEMBERED_BYTES_MAX:
             self._known = request

@@ -1,8 +1,11 @@
+cimport cython
+
 from balancer.connections.unread cimport Unread
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.streams cimport ClientStream
 from balancer.http1.chunked cimport ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields cimport client_response_head, interim_response, switching_response
+from balancer.runtime.tcp cimport TcpTransport
 
 
 cdef class Carrier:
@@ -27,6 +30,7 @@ cdef class Http1RequestStream(ClientStream):
     cdef public Py_ssize_t _left
     cdef public str _protocol, peer
     cdef public bytes _put_off_data
+    cdef public TcpTransport _tcp
     cpdef open(self, transport, origin)
     cpdef begin(self, RequestHeadLayout request, bint keep_alive, bint last)
     cpdef begin_refused(self)
@@ -37,6 +41,7 @@ cdef class Http1RequestStream(ClientStream):
     cpdef connection_lost(self)
     cpdef pause_writing(self)
     cpdef resume_writing(self)
+    @cython.locals(tcp=TcpTransport)
     cpdef _write(self, bytes data)
     cpdef _flow(self, Carrier connection)
     cpdef _feed_chunked(self, bytes data, ChunkedDecoder decoder, consumer)

@@ -18,6 +18,7 @@ from balancer.http.origin import Origin
 from balancer.http.streams import ClientStream
 from balancer.http1.chunked import ChunkedDecoder, encode_chunk, encode_last_chunk
 from balancer.http1.fields import client_response_head, interim_response, must_chunk, switching_response
+from balancer.runtime.tcp import TcpTransport
 
 _CHUNKED_BYTES_A_TURN = 16 * 1024  # as one-byte chunks they take 3 ms to decode, for which other connections wait
 
@@ -87,6 +88,7 @@ class Http1RequestStream(ClientStream, Unreading):
         "_left",
         "_protocol",
         "_put_off_data",
+        "_tcp",
         "_transport",
         "_unread_bound",
         "is_unread",
@@ -96,9 +98,11 @@ class Http1RequestStream(ClientStream, Unreading):
     def __init__(self, connection: Carrier, unread: Unread, secure: bool) -> None:
         """`unread` is what waits on all connections for want of readers."""
         self._unread_bound = unread
-        # Both become None when the connection has closed, so that no cycle is left to the garbage collector.
+        # All three become None when the connection has closed, so that no cycle is left to the garbage collector. The
+        # transport stands in `_tcp`, too, if it is one without TLS: compiled code calls that without a look-up.
         self._connection: Carrier | None = connection
         self._transport: asyncio.Transport | None = None
+        self._tcp: TcpTransport | None = None
         self.secure = secure
         self._consumer: RequestConsumer | None = None
         self._decoder: ChunkedDecoder | None = None
@@ -115,7 +119,9 @@ class Http1RequestStream(ClientStream, Unreading):
 
     def open(self, transport: asyncio.Transport, origin: Origin) -> None:
         """The connection is open. A TLS handshake may have paused writing before."""
+        given: object = transport
         self._transport = transport
+        self._tcp = given if isinstance(given, TcpTransport) else None
         self.origin = origin
         self.peer = origin.peer
 
@@ -191,6 +197,7 @@ class Http1RequestStream(ClientStream, Unreading):
             consumer.client_lost(ErrorKind.UNREAD if self.is_unread else ErrorKind.CLIENT_LEFT)
         self._connection = None
         self._transport = None
+        self._tcp = None
 
     def pause_writing(self) -> None:
         self.writing_paused = True
@@ -258,8 +265,7 @@ class Http1RequestStream(ClientStream, Unreading):
             written += encode_chunk(data) if chunked else data
         if chunked and trailers is not None:
             written += encode_last_chunk(trailers)
-        if self._transport is not None:
-            self._transport.write(written)  # in one write, because system calls cost most
+        self._write(written)  # in one write, because system calls cost most
 
     def send(self, data: bytes) -> None:
         self._write(encode_chunk(data) if self._is_chunking else data)
@@ -300,7 +306,10 @@ class Http1RequestStream(ClientStream, Unreading):
     # Input.
 
     def _write(self, data: bytes) -> None:
-        if self._transport is not None:
+        tcp = self._tcp
+        if tcp is not None:
+            tcp.write(data)
+        elif self._transport is not None:
             self._transport.write(data)
 
     def _flow(self, connection: Carrier) -> None:

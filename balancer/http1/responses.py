@@ -23,24 +23,25 @@ _LINES = FieldLineReader(_SPECIAL, ErrorKind.INVALID_RESPONSE, lambda _: b"")
 
 
 class ResponseHeadReader:
-    """Reads the response heads of one endpoint connection."""
+    """Reads the response heads of one endpoint connection. `known_bytes` is the size of the head read last."""
 
-    __slots__ = ("_known", "_known_head", "_known_is_to_head")
+    __slots__ = ("_known", "_known_head", "_known_is_to_head", "known_bytes")
 
     def __init__(self) -> None:
         self._known: Http1Response | None = None
         self._known_head = b""
         self._known_is_to_head = False
+        self.known_bytes = 0
 
-    def recognise(self, data: bytes, request_method: bytes) -> tuple[Http1Response, int] | None:
-        """The response at the start of `data`, and the length of its head, if the head equals the last one.
+    def recognise(self, data: bytes, request_method: bytes) -> Http1Response | None:
+        """The response at the start of `data`, if its head equals the last one, which has `known_bytes`.
 
         The result equals that of `read`. None means that `read` has to decide.
         """
-        known = self._known
-        if known is None or not calls.begins_with(data, self._known_head):
+        known, head = self._known, self._known_head
+        if known is None or not calls.begins_with(data, head):
             return None
-        return (known, len(self._known_head)) if (request_method == b"HEAD") is self._known_is_to_head else None
+        return known if (request_method == b"HEAD") is self._known_is_to_head else None
 
     def read(self, head: bytes, request_method: bytes, lines: list[bytes] | None = None) -> Http1Response:
         """The response in `head` to a request of `request_method`. Raises `Refusal(INVALID_RESPONSE)`.
@@ -56,6 +57,7 @@ class ResponseHeadReader:
         if status >= 200 and len(head) <= REMEMBERED_BYTES_MAX:
             self._known = response
             self._known_head = head
+            self.known_bytes = len(head)
             self._known_is_to_head = request_method == b"HEAD"
         return response
 

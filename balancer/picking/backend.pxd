@@ -9,7 +9,7 @@ from balancer.picking.members cimport Pick
 
 
 cdef class BackendRuntime:
-    cdef public object _chooser, _others, _standing, backend, evacuation, failing, handshake, members, plans, random_below, silence
+    cdef public object _learner, _others, _standing, backend, evacuation, failing, handshake, members, plans, random_below, silence
     cdef public dict _balancers
     cdef public bint _unsettled, has_endpoints, http2
     cdef public BackendHealth health

@@ -49,7 +49,7 @@ class BackendRuntime:
 
     __slots__ = (
         "_balancers",
-        "_chooser",
+        "_learner",
         "_others",
         "_standing",
         "_unsettled",
@@ -116,7 +116,7 @@ class BackendRuntime:
         )
         self.plans = PlansInUse(Site(backend.endpoints, around, drain, maker), backend.zone_policy, evacuation)
         self._balancers = self.plans.balancers  # each request takes one
-        self._chooser = maker.chooser
+        self._learner = maker.chooser if maker.chooser.learns else None
         self._standing: Standing | None = None
         self._unsettled = False  # whether health and members do not know `backend` yet
 
@@ -260,8 +260,8 @@ class BackendRuntime:
         """
         if pick.observer is not None:
             pick.observer.ended(pick, outcome, seconds=seconds, now=now)
-        elif self._chooser.learns:
-            self._chooser.observe(pick.member, outcome, seconds=seconds, now=now)
+        elif self._learner is not None:
+            self._learner.observe(pick.member, outcome, seconds=seconds, now=now)
         endpoint, evacuation = pick.member.health, self.evacuation
         if outcome is _ANSWERED and not (endpoint.is_watched or evacuation.is_awake):
             endpoint.answers += 1  # most attempts: a call would cost more than the rest
@@ -287,8 +287,8 @@ class BackendRuntime:
         """
         if pick.observer is not None:
             pick.observer.ended(pick, Outcome.UNREACHED, seconds=seconds, now=now)
-        elif self._chooser.learns:
-            self._chooser.observe(pick.member, Outcome.UNREACHED, seconds=seconds, now=now)
+        elif self._learner is not None:
+            self._learner.observe(pick.member, Outcome.UNREACHED, seconds=seconds, now=now)
         client = client_name(asker.client)
         self.evacuation.ended(pick.to_zone, failed=True, seconds=seconds, client=client, now=now)
 

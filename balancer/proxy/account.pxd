@@ -5,6 +5,7 @@ from balancer.matching.destinations cimport Destination
 from balancer.picking.members cimport Pick
 
 
+@cython.freelist(32)
 cdef class Account:
     cdef public str client
     cdef public object endpoint_seconds, endpoint_status, error, grpc_status, refusal, span

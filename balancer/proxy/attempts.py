@@ -162,7 +162,7 @@ class Attempts(ExchangeOwner):
             return self._connect()
         if self._destination.is_held:
             self._hold_client()
-        Exchange(context, self, stream).begin()
+        Exchange().begin(context, self, stream)
 
     def _hold_client(self) -> None:
         """The answer tells the client's next request where this one went."""
@@ -185,7 +185,7 @@ class Attempts(ExchangeOwner):
     def connected(self, endpoint: EndpointStream) -> None:
         if self._destination.is_held:
             self._hold_client()
-        Exchange(self._context, self, endpoint).begin()
+        Exchange().begin(self._context, self, endpoint)
 
     def not_connected(self, kind: ErrorKind) -> None:
         now = time.perf_counter()

@@ -1,5 +1,7 @@
+cimport cython
 from cpython cimport time
 
+from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.origin cimport Origin
 from balancer.http.streams cimport Outgoing, RequestStream
 from balancer.live cimport View
@@ -24,4 +26,6 @@ cdef class RequestContext:
     cdef public RequestStream stream
     cdef public Supplies supplies
     cdef public View view
+    @cython.locals(origin=Origin, alarms=list)
+    cpdef open(self, Supplies supplies, waiting, RequestStream stream, RequestHeadLayout request)
     cpdef forwarded(self, error)

@@ -12,6 +12,7 @@ from typing import Protocol
 from balancer.errors import AttemptError
 from balancer.http.edits import ResponseEditor
 from balancer.http.messages import RequestHead
+from balancer.http.origin import Origin
 from balancer.http.streams import Outgoing, RequestStream
 from balancer.live import View
 from balancer.matching.served import Match
@@ -19,6 +20,7 @@ from balancer.model.policies import RoutePolicy
 from balancer.proxy.account import Account
 from balancer.proxy.bodies import KeptBody
 from balancer.proxy.supplies import Supplies
+from balancer.runtime.deadlines import Alarm
 
 
 class Waits(Protocol):
@@ -63,26 +65,39 @@ class RequestContext:
         "waiting",
     )
 
+    account: Account
+    alarm: Alarm
+    editors: tuple[ResponseEditor, ...]
+    held: tuple[Callable[[], None], ...]
     is_call: bool
+    is_over: bool
     kept: KeptBody | None
     match: Match
+    origin: Origin
     outgoing: Outgoing
+    page_status: int
     policy: RoutePolicy
+    stream: RequestStream
+    supplies: Supplies
+    view: View
+    waiting: Waits
 
-    def __init__(self, supplies: Supplies, waiting: Waits, stream: RequestStream, request: RequestHead | None) -> None:
-        """`request` is None if the request was refused."""
+    def open(self, supplies: Supplies, waiting: Waits, stream: RequestStream, request: RequestHead | None) -> None:
+        """The request has come; called once, first. `request` is None if it was refused.
+
+        These are no arguments of a constructor, because compiled code would make a tuple of them.
+        """
+        origin = stream.origin
         self.supplies = supplies
         self.waiting = waiting
         self.stream = stream
-        own = self.supplies  # the typed attribute needs no look-up; nor does that of the stream
-        self.view = own.live.view
-        origin = self.stream.origin
+        self.view = supplies.live.view
         self.origin = origin
         self.account = Account(origin.peer, request, time.perf_counter())
-        alarms = own.alarms
-        self.alarm = alarms.pop() if alarms else own.take_alarm()  # there is one nearly always
-        self.editors: tuple[ResponseEditor, ...] = ()
-        self.held: tuple[Callable[[], None], ...] = ()
+        alarms = supplies.alarms
+        self.alarm = alarms.pop() if alarms else supplies.take_alarm()  # there is one nearly always
+        self.editors = ()
+        self.held = ()
         self.is_over = False
         self.page_status = 0
 

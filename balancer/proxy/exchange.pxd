@@ -3,7 +3,7 @@ from cpython cimport time
 
 from balancer.http cimport grpc
 from balancer.http.consumers cimport ResponseConsumer
-from balancer.http.layouts cimport HeadEditLayout, RequestHeadLayout, ResponseHeadLayout
+from balancer.http.layouts cimport HeadEditLayout, ResponseHeadLayout
 from balancer.http.streams cimport EndpointStream, Outgoing, RequestStream
 from balancer.http.trailers cimport trailers_for_client
 from balancer.live cimport View
@@ -12,6 +12,9 @@ from balancer.proxy.bodies cimport KeptBody, sent_of
 from balancer.proxy.context cimport RequestContext
 from balancer.proxy.exchange_owner cimport ExchangeOwner
 from balancer.runtime.deadlines cimport Alarm
+
+
+cdef long PASSED_OVER_LEAST
 
 
 cdef class Exchange(ResponseConsumer):
@@ -24,14 +27,14 @@ cdef class Exchange(ResponseConsumer):
     cdef public ExchangeOwner _owner
     cdef public EndpointStream endpoint
     cdef public double _first_byte_at
-    @cython.locals(outgoing=Outgoing, request=RequestHeadLayout)
-    cpdef begin(self)
+    @cython.locals(client=RequestStream, outgoing=Outgoing)
+    cpdef begin(self, RequestContext context, ExchangeOwner owner, EndpointStream endpoint)
     @cython.locals(kept=KeptBody)
     cdef bint _takes(self, bytes data) except -1
     @cython.locals(kept=KeptBody)
     cdef _end_request(self, tuple trailers, bytes data)
     cdef _finish_request(self, tuple trailers, bytes data=*)
-    @cython.locals(view=View, edit=HeadEditLayout)
+    @cython.locals(view=View, edit=HeadEditLayout, status=long)
     cpdef response_started(self, ResponseHeadLayout response, bytes data, tuple trailers)
     cdef _await_endpoint(self)
     cdef _arm(self)

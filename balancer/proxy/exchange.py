@@ -52,22 +52,23 @@ class Exchange(ResponseConsumer):
 
     _hidden: frozenset[bytes]  # names in the head of a response whose body goes on
 
-    def __init__(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
+    def begin(self, context: RequestContext, owner: ExchangeOwner, endpoint: EndpointStream) -> None:
+        """Sends the request with its body and relays the response; called once.
+
+        The arguments are not those of a constructor, because compiled code would make a tuple of them.
+        """
+        client = context.stream
         self._context = context
         self._owner = owner
         self.endpoint = endpoint
-        self._client = self._context.stream  # the typed attribute needs no look-up
-        self._account = self._context.account
+        self._client = client
+        self._account = context.account
         self._is_repeated = False
         self._ended = False
         self._tunnelled = False
         self._first_byte_at = 0.0
         self._filter: BodyFilter | None = None
         self._source: Iterator[bytes] | None = None
-
-    def begin(self) -> None:
-        """Sends the request with its body and relays the response."""
-        context, client = self._context, self._client
         outgoing = context.outgoing
         is_done = outgoing.request.body_bytes == 0
         self._request_done = is_done
@@ -80,7 +81,6 @@ class Exchange(ResponseConsumer):
             alarm.set(context.policy.read_timeout_seconds)
         else:
             alarm.set(context.view.proxy.client_body_timeout_seconds)
-        endpoint = self.endpoint
         endpoint.begin(self, outgoing)
         if is_done:
             return

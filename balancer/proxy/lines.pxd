@@ -3,6 +3,7 @@ from cpython cimport time
 
 from balancer.http.layouts cimport RequestHeadLayout
 from balancer.http.memos cimport Memo
+from balancer.logs cimport calls
 from balancer.logs.accesslines cimport JsonLine
 from balancer.matching.destinations cimport Destination, DestinationNote
 from balancer.picking.members cimport Pick, PickNote
@@ -19,7 +20,7 @@ cdef class Noted(Memo):
     cpdef open(self, str client, RequestHeadLayout request)
 
 
-@cython.locals(pick=Pick, note=PickNote, line=str, noted=Noted, request=RequestHeadLayout, head_bytes=Py_ssize_t, micros=long, endpoint_micros=long)
+@cython.locals(pick=Pick, note=PickNote, line=bytes, noted=Noted, request=RequestHeadLayout, head_bytes=Py_ssize_t, micros=long, endpoint_micros=long)
 cpdef bytes ordinary_line(JsonLine json, Account account, double seconds)
 @cython.locals(named=DestinationNote)
 cdef bint _compose(PickNote note, Destination to) except -1
@@ -29,4 +30,4 @@ cdef _keep_parts(str line, PickNote note, DestinationNote named)
 @cython.locals(to=Destination)
 cpdef names_of(Account account)
 cpdef Noted noted_of(RequestHeadLayout request)
-cdef str _inside(str text)
+cdef bytes _inside(bytes value)

@@ -13,6 +13,7 @@ import msgspec
 from balancer.http.memos import Memo
 from balancer.http.messages import HTTP_1_1, LOGGED_FIELDS, Repeated, RequestHead
 from balancer.http.trace_context import TRACEPARENT, trace_context_of
+from balancer.logs import calls
 from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessRecord, JsonLine, in_ascii, repeating
 from balancer.matching.destinations import Destination, DestinationNames, DestinationNote
 from balancer.model.zones import UNKNOWN_ZONE
@@ -123,17 +124,23 @@ def ordinary_line(json: JsonLine, account: Account, seconds: float) -> bytes:
         or noted.protocol != request.protocol
     ):
         noted.open(account.client, request)
-    request_id = account.request_id.decode("latin-1")
-    if noted.has_id:
-        request_id = _inside(request_id)
-    line = (
-        f'{json.start(time.time())}{noted.opening}{account.status},"bytes_in":{account.request_bytes}'
-        f',"bytes_out":{account.response_bytes},"duration":0.{micros:06d},"endpoint_duration":0.{endpoint_micros:06d}'
-        f"{note.names}{request_id}{note.rest}{head_bytes}{noted.closing}"
+    line = calls.json_line(
+        json.start(time.time()),
+        noted.opening,
+        account.status,
+        account.request_bytes,
+        account.response_bytes,
+        micros,
+        endpoint_micros,
+        note.names,
+        _inside(account.request_id) if noted.has_id else account.request_id,
+        note.rest,
+        head_bytes,
+        noted.closing,
     )
-    if account.grpc_status is not None:  # the last field
-        line = f'{line[:-2]},"grpc_status":{account.grpc_status}}}\n'
-    return b"" if len(line) > FIELD_CHARACTERS_MAX else line.encode()
+    if line and account.grpc_status is not None:  # the last field
+        line = b'%b,"grpc_status":%d}\n' % (line[:-2], account.grpc_status)
+    return b"" if len(line) > FIELD_CHARACTERS_MAX else line
 
 
 def _compose(note: PickNote, to: Destination | None) -> bool:
@@ -192,9 +199,9 @@ def noted_of(request: RequestHead) -> Noted:
     return noted
 
 
-def _inside(text: str) -> str:
+def _inside(value: bytes) -> bytes:
     """What stands between the quotes."""
-    return in_ascii(_encode(text)).decode("ascii")[1:-1]
+    return in_ascii(_encode(value.decode("latin-1")))[1:-1]
 
 
 def record_of(account: Account, from_zone: str, seconds: float) -> AccessRecord:

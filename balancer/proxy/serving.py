@@ -37,14 +37,16 @@ class _Server(RequestServer):
         self._is_closed = False
 
     def request_came(self, stream: RequestStream, request: RequestHead) -> None:
-        served = Request(self._supplies, self, stream, request)
+        served = Request()
+        served.open(self._supplies, self, stream, request)
         try:
             served.begin(request)
         except Exception:
             served.break_off()
 
     def request_refused(self, stream: RequestStream, refusal: Refusal, request: RequestHead | None = None) -> None:
-        served = Request(self._supplies, self, stream, request)
+        served = Request()
+        served.open(self._supplies, self, stream, request)
         try:
             served.answer(refusal.kind)
         except Exception:
@@ -62,5 +64,6 @@ class _Server(RequestServer):
         self._end_if_idle()
 
     def _end_if_idle(self) -> None:
+        client = self._client
         if self._is_closed and not self._waiting:
-            self._ended(self._client)
+            self._ended(client)

@@ -19,7 +19,7 @@ cdef class Alarm:
 
 
 cdef class Deadlines:
-    cdef public object _due, _handle, absences, loop
+    cdef public object _due, _handle, absences, loop, now
     cdef public double _turned_at
     cdef public dict _slots
     cdef public long _tick

@@ -157,12 +157,16 @@ class Alarm:
 
 
 class Deadlines:
-    """The wheel. It holds objects until `forget`, or until a look finds no deadline. `absences` are the loop's."""
+    """The wheel. It holds objects until `forget`, or until a look finds no deadline. `absences` are the loop's.
 
-    __slots__ = ("_due", "_handle", "_slots", "_tick", "_turned_at", "absences", "loop")
+    `now` says the loop's time.
+    """
+
+    __slots__ = ("_due", "_handle", "_slots", "_tick", "_turned_at", "absences", "loop", "now")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.now = loop.time  # a method of one object for all, because every request asks
         self._slots: dict[int, dict[Watched, None]] = {}
         self._due: OrderedDict[Watched, None] = OrderedDict()  # its first entry is cheap to remove
         self._turned_at = loop.time()

@@ -21,7 +21,8 @@ async def test_a_request_keeps_the_view_with_which_it_began() -> None:
     async with standing(shop([])) as proxy:
         stream, request, began = RequestStream(), request_head(), proxy.live.view
         stream.origin = Origin(peer="192.0.2.1", entry_point=HTTP)
-        context = RequestContext(proxy.proxy, Nobody(), stream, request)
+        context = RequestContext()
+        context.open(proxy.proxy, Nobody(), stream, request)
         proxy.publish(shop([]))
         assert context.view is began
         assert context.newest_view() is proxy.live.view is not began

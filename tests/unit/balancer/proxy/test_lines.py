@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from balancer.http.messages import HTTP_1_1, HTTP_2_0, Fields, Repeated, RequestHead
 from balancer.http.origin import Origin
-from balancer.logs.accesslines import AccessLogFormat, FailedAttempt, JsonLine, line_format
+from balancer.logs.accesslines import FIELD_CHARACTERS_MAX, AccessLogFormat, FailedAttempt, JsonLine, line_format
 from balancer.logs.tracing.spans import SpanContext
 from balancer.model.entry_points import HTTP
 from balancer.picking.backend import BackendRuntime
@@ -171,6 +171,18 @@ def test_a_line_that_may_hold_too_long_a_field_is_that_of_the_record(characters:
     account.request = msgspec.structs.replace(account.request, raw_target=b"/" + b"x" * characters)
     assert is_ordinary(account) is (characters < 2000)
     assert ordinary(account) == recorded(account)
+
+
+def test_a_line_is_ordinary_up_to_the_most_bytes() -> None:
+    account = account_of(head())
+    ordinary(account)
+    sizes = []
+    for characters in range(1000, FIELD_CHARACTERS_MAX):
+        account.request = head(b"/" + b"x" * characters)
+        sizes.append(len(ordinary_line(JsonLine(), account, 0.5)))
+    written = sizes.index(0)
+    assert sizes[:written] == list(range(sizes[0], FIELD_CHARACTERS_MAX + 1))
+    assert not any(sizes[written:])
 
 
 @pytest.mark.parametrize(("seconds", "endpoint_seconds"), [(1.0, 0.5), (2.0, 2.0), (0.5, 0.9999996)])
