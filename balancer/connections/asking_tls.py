@@ -17,8 +17,10 @@ from typing import Any, TypeVar
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 from OpenSSL import SSL, crypto
+from OpenSSL._util import lib
 
 from balancer.connections.handshake_costs import HandshakeCost, OnDear
+from balancer.connections.key_exchanges import groups_of
 from balancer.connections.trust import Trust
 from balancer.http.proofs import ClientProof
 from balancer.matching.subjects import readable_name
@@ -262,6 +264,8 @@ def _made(certificate: Certificate, depth: int, tls: ListenerTls, ciphers: str) 
     if tls.server_prefers:
         context.set_options(SSL.OP_CIPHER_SERVER_PREFERENCE)
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+    # pyOpenSSL has no method for it, and brings a library of its own.
+    lib.SSL_CTX_set1_curves_list(context._context, groups_of(SSL.OPENSSL_VERSION_NUMBER))
     if ciphers:
         context.set_cipher_list(f"{ciphers}:!aNULL:!eNULL".encode())
     leaf, *chain = x509.load_pem_x509_certificates(certificate.chain_pem)

@@ -12,6 +12,7 @@ import msgspec
 
 from balancer.connections.endpoint_contexts import EndpointContexts
 from balancer.connections.endpoint_tls import check_shown, set_up_endpoint_context
+from balancer.connections.key_exchanges import only_curves
 from balancer.model.handshakes import Handshake
 
 # Checks of endpoints, copies and questions to auth services each have so much.
@@ -44,6 +45,7 @@ def _demands(tls: Handshake) -> Handshake:
 
 
 def _make(tls: Handshake, http2: bool) -> ssl.SSLContext:
+    only_curves()
     context = _CheckingContext(ssl.PROTOCOL_TLS_CLIENT)
     context.demands = tls
     set_up_endpoint_context(context, tls, "h2" if http2 else "http/1.1")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from balancer.connections.key_exchanges import only_curves, without_finite_fields
 from balancer.connections.tls import load_certificate
 from balancer.model.handshakes import Handshake
 
@@ -43,6 +44,7 @@ def _endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
 
 def make_endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
     """A new context, as `endpoint_context` returns it. May be called in any thread. Raises as that does."""
+    only_curves()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     set_up_endpoint_context(context, tls, "h2" if http2 else "http/1.1")
     return context
@@ -50,6 +52,7 @@ def make_endpoint_context(tls: Handshake, http2: bool) -> ssl.SSLContext:
 
 def make_raw_context(tls: Handshake, _: bool) -> ssl.SSLContext:
     """As `make_endpoint_context`, for connections on which no HTTP is spoken: they offer no protocol."""
+    only_curves()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     set_up_endpoint_context(context, tls, None)
     return context
@@ -66,6 +69,7 @@ def set_up_endpoint_context(context: ssl.SSLContext, tls: Handshake, protocol: s
         context.set_alpn_protocols([protocol])
     if tls.ciphers:
         context.set_ciphers(f"{tls.ciphers}:!aNULL:!eNULL")
+    without_finite_fields(context)
     if tls.names or not tls.verify:
         context.check_hostname = False
     if not tls.verify:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from balancer.connections.asking_contexts import AskingContexts, AskingRoom, Terms, asking_room
+from balancer.connections.key_exchanges import only_curves
 from balancer.connections.listener_sessions import ListenerContext, ListenerSession
 from balancer.connections.shown_contexts import ContextOf, ShownContexts, ShownRoom, shown_room
 from balancer.matching.server_names import Named, ServerNameTable
@@ -268,6 +269,7 @@ def make_context(certificate: Certificate, protocols: Sequence[str] = ("http/1.1
 
     Raises ssl.SSLError.
     """
+    only_curves()
     context = ListenerContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from balancer.connections.key_exchanges import only_curves
 from balancer.connections.tls import load_certificate
 from ingress.settings.options import PeerSecretUnusable
 
@@ -126,6 +127,7 @@ def certificate(
 
 def context(protocol: int, authorities_pem: bytes, certificate_pem: bytes, key_pem: bytes) -> ssl.SSLContext:
     """A context for one side of connections that trusts these authorities alone."""
+    only_curves()
     made = ssl.SSLContext(protocol)
     made.minimum_version = ssl.TLSVersion.TLSv1_3
     made.load_verify_locations(cadata=authorities_pem.decode("ascii"))

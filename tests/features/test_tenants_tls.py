@@ -7,8 +7,9 @@ from pathlib import Path
 
 import trustme
 
+from tests.fakes.clients import RawClient
 from tests.fakes.stopwatch import Stopwatch
-from tests.features.tenants.handshakes import Stalling
+from tests.features.tenants.handshakes import Stalling, client_hello
 from tests.integration.manifests import (
     Document,
     ManifestFolder,
@@ -112,6 +113,13 @@ async def test_a_hostile_key_for_endpoints_closes_the_paths_of_its_own_tenant(tm
     async with running(folder_of(tmp_path, *greedy), anew=True) as zonal:
         denied = [each["namespace"] for each in await zonal.findings() if each["reason"] == "EndpointTlsDenied"]
         assert sorted(denied) == ["g0", "g1", "g2"]
+        assert await shakes_hands(zonal, MODEST) == {MODEST}
+
+
+async def test_no_client_chooses_a_group_that_costs_a_tenth_of_a_second(tmp_path: Path) -> None:
+    async with running(folder_of(tmp_path), anew=True) as zonal, RawClient(zonal.https_port) as client:
+        client.send(client_hello(MODEST, "ffdhe8192"))
+        assert await client.reader.readexactly(1) == b"\x15", "an alert"
         assert await shakes_hands(zonal, MODEST) == {MODEST}
 
 
