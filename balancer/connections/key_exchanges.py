@@ -7,7 +7,6 @@ The peer chooses the group. OpenSSL also takes those of RFC 7919, of which the l
 from __future__ import annotations
 
 import _ssl
-import ctypes
 import logging
 import os
 import ssl
@@ -52,6 +51,8 @@ def without_finite_fields(context: ssl.SSLContext) -> None:
 
 
 def _is_told(groups: bytes) -> bool:
+    import ctypes
+
     descriptor = os.memfd_create("groups", os.MFD_CLOEXEC)
     try:
         os.write(descriptor, _CONFIGURATION % groups)
