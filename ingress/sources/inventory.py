@@ -242,8 +242,8 @@ class Inventory:
         item = _with_known_status(before, item)
         if isinstance(before, EndpointSlice):
             self._unlink(before)
-        known[key] = item
         changed = before is None or not _is_same(before, item)
+        known[key] = item if before is None or changed else _sharing(before, item)
         if isinstance(item, EndpointSlice):
             self._slices.setdefault(_service_of(item), {})[key] = item
             if changed:
@@ -289,6 +289,13 @@ def _with_known_status(before: KubernetesObject | None, item: KubernetesObject) 
         return item
     is_same_node = bool(item.metadata.uid) and item.metadata.uid == before.metadata.uid
     return msgspec.structs.replace(item, status=before.status) if is_same_node else item
+
+
+def _sharing(before: KubernetesObject, item: KubernetesObject) -> KubernetesObject:
+    """`item`, which is the same as `before`. Where only its status came anew, both have one spec in memory."""
+    if not isinstance(before, Reported) or not isinstance(item, Reported):
+        return item
+    return msgspec.structs.replace(before, metadata=item.metadata, status=item.status)
 
 
 def _is_same(before: KubernetesObject, after: KubernetesObject) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 
 from ingress.findings import Findings
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.metadata import Metadata
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.hostname_room import NAMES_TOGETHER_MOST, crowded_out
@@ -209,7 +210,8 @@ class GatewayMemory:
             key, own = (route.metadata.namespace, route.metadata.name), around if needs_grants(route) else near
             if id(route) in crowd:
                 own = self.one(f"{own is near} surroundings without room", msgspec.structs.replace(own, has_room=False))
-            return reads.of(key, (route, own), lambda inventory, _: read(route, own, inventory), _UNHEARD)
+            given = route.spec, _judged(route.metadata), own
+            return reads.of(key, given, lambda inventory, _: read(route, own, inventory), _UNHEARD)
 
         if not crowd:
             found = same.of_each(routes, make)
@@ -219,3 +221,8 @@ class GatewayMemory:
         if len(reads) > len(routes):
             reads.keep_only({(each.metadata.namespace, each.metadata.name) for each in routes})
         return found
+
+
+def _judged(metadata: Metadata) -> Metadata:
+    """What a route is judged by. Our own write of its status changes the others, as `Inventory.apply` says."""
+    return msgspec.structs.replace(metadata, resource_version="", finalizers=())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ingress.findings import Finding, Severity
 from ingress.objects.gateway import Gateway
-from ingress.objects.gateway_routes import HttpRoute
+from ingress.objects.gateway_routes import HttpRoute, HttpRouteSpec
 from ingress.objects.kinds import (
     EndpointSlice,
     Ingress,
@@ -92,6 +92,17 @@ def test_a_new_status_of_an_ingress_is_kept_and_changes_nothing() -> None:
     assert not known.apply(Upserted(written))
     assert list(known.of(Ingress)) == [written]
     assert known.apply(Upserted(msgspec.structs.replace(written, spec=ingress("web", class_name="other").spec)))
+
+
+def test_an_object_with_a_new_status_has_the_spec_that_was_known() -> None:
+    known = inventory(HttpRoute(metadata=Metadata("web", "shop"), spec=HttpRouteSpec(hostnames=("web.test",))))
+    (before,) = known.of(HttpRoute)
+    metadata = Metadata("web", "shop", resource_version="2")
+    written = HttpRoute(metadata=metadata, spec=HttpRouteSpec(hostnames=("web.test",)), status=msgspec.Raw(b"{}"))
+    assert not known.apply(Upserted(written))
+    (after,) = known.of(HttpRoute)
+    assert after == written
+    assert after.spec is before.spec
 
 
 def test_a_new_generation_counts_where_a_status_names_it_and_nowhere_else() -> None:

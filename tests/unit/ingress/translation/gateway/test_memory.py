@@ -89,6 +89,23 @@ def test_a_changed_grant_concerns_only_routes_that_refer_to_other_namespaces() -
     assert read == ["plain", "far", "far"]
 
 
+def test_a_route_whose_status_we_wrote_is_not_read_again() -> None:
+    known, memory, read = inventory(PLAIN), GatewayMemory(), list[str]()
+
+    def note(route: GatewayRoute, around: RouteSurroundings, inventory: Inventory) -> ReadRoute:
+        read.append(route.metadata.resource_version)
+        return read_route(route, around, inventory)
+
+    written = msgspec.structs.replace(PLAIN.metadata, resource_version="2", finalizers=("someone.test/waits",))
+    changed = msgspec.structs.replace(PLAIN.metadata, resource_version="3", annotations={"a": "b"})
+    for metadata in (PLAIN.metadata, written, changed):
+        known.apply(Upserted(msgspec.structs.replace(PLAIN, metadata=metadata, status=msgspec.Raw(b"{}"))))
+        memory.begin(InventoryView(known))
+        around = memory.one("around", RouteSurroundings({}, NamespaceLabels(known), NO_GRANTS))
+        memory.reads(HttpRoute, tuple(known.of(HttpRoute)), around, around, note)
+    assert read == ["", "3"]
+
+
 def translated(known: Inventory, memories: Memories | None = None) -> Translation:
     return translate(known, CONTEXT, memories=memories)
 
