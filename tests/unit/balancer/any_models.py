@@ -12,12 +12,27 @@ from hypothesis import strategies as st
 from balancer.model.publication import RoutingModel
 from balancer.workers.parts import PARTS
 
-_NUMBERS = {int: st.integers(0, 2**40), float: st.floats(0, 1e9)}
+# Short texts, because Hypothesis also draws constants of modules that happen to be loaded, and some are whole pages.
+_PLAIN: dict[Any, st.SearchStrategy[Any]] = {
+    int: st.integers(0, 2**40),
+    float: st.floats(0, 1e9),
+    str: st.text(max_size=8),
+    bytes: st.binary(max_size=8),
+}
 
 
 @cache
 def _any(struct: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
-    return st.builds(struct, **{name: _values_of(hint) for name, hint in get_type_hints(struct).items()})
+    hints = get_type_hints(struct)
+    fields = msgspec.structs.fields(struct)
+    return st.builds(struct, **{field.name: _field(field, hints[field.name]) for field in fields})
+
+
+def _field(field: msgspec.structs.FieldInfo, hint: Any) -> st.SearchStrategy[Any]:
+    """A field that has a default keeps it every other time: several whole models have to fit into one example."""
+    if field.default is msgspec.NODEFAULT:
+        return _values_of(hint)
+    return st.just(field.default) | _values_of(hint)
 
 
 def _values_of(hint: Any) -> st.SearchStrategy[Any]:
@@ -31,7 +46,7 @@ def _values_of(hint: Any) -> st.SearchStrategy[Any]:
         return st.one_of(*map(_values_of, inner))
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return _any(hint)
-    return _NUMBERS[hint] if hint in _NUMBERS else st.from_type(hint)
+    return _PLAIN[hint] if hint in _PLAIN else st.from_type(hint)
 
 
 def _in_order(content: RoutingModel) -> RoutingModel:
