@@ -130,14 +130,15 @@ class Exchange(ResponseConsumer):
 
     def request_data(self, data: bytes) -> None:
         context, endpoint = self._context, self.endpoint
-        if self._takes(data):
+        if self._tunnelled:
+            if not self._ended:
+                self._account.request_bytes += len(data)
+                endpoint.send(data)
+                self._arm()
+        elif self._takes(data):
             alarm = context.alarm
             alarm.set(context.view.proxy.client_body_timeout_seconds)
             endpoint.send(data)
-        elif self._tunnelled and not self._ended:
-            self._account.request_bytes += len(data)
-            endpoint.send(data)
-            self._arm()
 
     def request_rest(self, data: bytes, trailers: Trailers) -> None:
         if self._takes(data):
@@ -302,7 +303,9 @@ class Exchange(ResponseConsumer):
         if data:  # a filter may hold a piece back
             client.send(data)
         if not client.writing_paused:
-            self._await_endpoint()
+            context = self._context  # as `_await_endpoint` does, which would cost each piece a call
+            alarm = context.alarm
+            alarm.set(context.policy.read_timeout_seconds)
 
     def response_end(self, trailers: Trailers) -> None:
         client = self._client
