@@ -31,7 +31,7 @@ from balancer.http1.fieldlines import (
     beginning_onward,
     gathered,
 )
-from balancer.http1.replacing import Place, fields_with, have_other_values, onward_with
+from balancer.http1.replacing import LinePlace, fields_with, have_other_values, onward_with
 from balancer.model.settings import ProxySettings
 
 Names = tuple[bytes, ...]
@@ -129,7 +129,7 @@ class RequestHeadReader:
         self._known_lines = b""  # its field lines
         self._known_found: list[FieldLine] = []  # what was read in these
         self._known_onward: tuple[Passing, bytes] | None = None  # and `onward` as it followed from that
-        self._place: Place | None = None  # and where the last one differed, if that was one line
+        self._place: LinePlace | None = None  # and where the last one differed, if that was one line
         self.keep_alive = False
 
     def recognise(self, data: bytes) -> RequestHead | None:
@@ -210,7 +210,7 @@ class RequestHeadReader:
         return self._with_differing_lines(known, data, line)
 
     def _with_differing_lines(self, known: RequestHead, data: bytes, line: bytes) -> RequestHead | None:
-        """The same, whichever lines these are. `data` begins with `line`, which is plain or that of `known`."""
+        """The request in `data`, which begins with `line`: a plain one or that of `known`, whose other lines differ."""
         lines, reader = self._known_found, self._line_reader
         differing = differing_lines(self._known_lines, data, len(line))
         if differing is None:
@@ -221,7 +221,7 @@ class RequestHeadReader:
             if have_other_values(others, lines, before, behind):
                 if len(others) > 1:
                     return self._with_other_values(known, data, line, before, others)
-                place = Place(lines, before, start, rest)
+                place = LinePlace(lines, before, start, rest)
                 self._place = place
                 return self._with_other_value(known, data, line, place, others[0])
             request = self._read(data, line, gathered(lines[:before] + others + lines[behind:]))
@@ -232,7 +232,7 @@ class RequestHeadReader:
         return request
 
     def _with_other_value(
-        self, known: RequestHead, data: bytes, line: bytes, place: Place, other: FieldLine
+        self, known: RequestHead, data: bytes, line: bytes, place: LinePlace, other: FieldLine
     ) -> RequestHead | None:
         """The request with `other`, which only passes, at `place`."""
         lines, onward, number = self._known_found, self._known_onward, place.number

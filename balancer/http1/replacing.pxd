@@ -7,7 +7,7 @@ cdef int PASSES
 cdef int SPECIAL
 
 
-cdef class Place:
+cdef class LinePlace:
     cdef public Py_ssize_t field, number, onward_rest, rest, start
 
 

@@ -12,7 +12,7 @@ from balancer.http1.fieldlines import FieldLine
 PASSES, SPECIAL, LOGGED = 0, 1, 4
 
 
-class Place:
+class LinePlace:
     """Where one line of a head had another value than before: mostly the next head differs there, too.
 
     `number` is that of the line, and `field` that of its field. `start` and `rest` are how many bytes of the lines

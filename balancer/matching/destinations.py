@@ -134,7 +134,7 @@ class Destination:
 
 @lru_cache(maxsize=_POLICIES_REMEMBERED)
 def _one_of_equal(policy: RoutePolicy) -> RoutePolicy:
-    """The same object for equal policies, of which there are few: it stays in the caches of the processor."""
+    """One object for equal policies, of which there are few: it stays in the caches of the processor."""
     return policy
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from balancer.errors import ErrorKind
 from balancer.http.passing import passing
 from balancer.http1.fieldlines import FieldLineReader, FieldLines, beginning_onward
-from balancer.http1.replacing import Place, fields_with, have_other_values, onward_with
+from balancer.http1.replacing import LinePlace, fields_with, have_other_values, onward_with
 
 RULES = passing(False, ())
 BEGINNING = b"X-Forwarded-Host: app.test"
@@ -46,7 +46,7 @@ def test_a_place_says_where_a_line_has_its_field_and_what_is_passed_on(names: li
     number = data.draw(st.integers(0, len(names) - 1))
     found = reader().read([name + b": before" for name in names])
     line, passed = found.lines[number], onward(found)
-    place = Place(found.lines, number, 7, 9)
+    place = LinePlace(found.lines, number, 7, 9)
     assert (place.number, place.start, place.rest) == (number, 7, 9)
     end = len(passed) - place.onward_rest
     assert passed[end - len(line.onward) : end] == line.onward
