@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_work_of_a_home_is_done_in_order() -> None:
         begins.wait()
         done.append(number)
 
-    last = [threads.submit("shop", lambda number=number: work(number)) for number in range(20)][-1]
+    last = [threads.submit("shop", partial(work, number)) for number in range(20)][-1]
     begins.set()
     last.result(PATIENCE_SECONDS)
     assert done == list(range(20))
