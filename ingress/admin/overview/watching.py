@@ -16,7 +16,7 @@ from typing import Protocol
 
 import msgspec
 
-from balancer.metrics.definitions import BUCKETS_SECONDS
+from balancer.metrics.kinds import BUCKETS_SECONDS
 from balancer.metrics.increments import Increments
 from balancer.metrics.slots import Buffer
 from balancer.metrics.totals import Totals

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.metrics.definitions import BUCKETS_SECONDS
+from balancer.metrics.kinds import BUCKETS_SECONDS
 from balancer.metrics.increments import Increments
 from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
 from balancer.metrics.slots import SlotTable
