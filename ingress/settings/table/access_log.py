@@ -16,7 +16,7 @@ from balancer.matching.regexes import PatternError
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import LogEscape, LogRules
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, Option, Overrides
+from ingress.settings.table.option import Option, Overrides, cluster_option, ingress_option
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue, go_boolean
 
@@ -76,9 +76,8 @@ def skipped_targets(text: str) -> tuple[str, ...]:
 
 
 def _switch(name: str, field: str, default: str, doc: str) -> Option:
-    return Option(
+    return cluster_option(
         name=name,
-        sources=CLUSTER,
         fills=(LogSettings, field),
         grammar=go_boolean,
         default=default,
@@ -97,9 +96,8 @@ ACCESS_LOG_OPTIONS = (
         "true",
         '`"false"`: requests that no Ingress serves have no line. Unlike in ingress-nginx they have lines by default',
     ),
-    Option(
+    cluster_option(
         name="log-format-upstream",
-        sources=CLUSTER,
         fills=(LogSettings, "format"),
         grammar=line_text,
         doc="text with variables of nginx for each line, in place of the format that `--access-log` names"
@@ -119,18 +117,16 @@ ACCESS_LOG_OPTIONS = (
         "false",
         '`"true"`: values in `log-format-upstream` are written as they are, except for control characters',
     ),
-    Option(
+    cluster_option(
         name="skip-access-log-urls",
-        sources=CLUSTER,
         fills=(LogSettings, "skipped"),
         grammar=skipped_targets,
         doc="comma list of at most 100 targets (path and query) whose requests have no line; case does not count."
         " An entry that begins with `~` or `~*` is a regular expression, as in nginx's `map`",
         if_invalid=_NOT_READ,
     ),
-    Option(
+    ingress_option(
         name="enable-access-log",
-        sources=INGRESS,
         fills=(RoutePolicy, "logged"),
         grammar=go_boolean,
         doc='`"false"`: requests of the Ingress have no line in the access log',

@@ -12,7 +12,7 @@ from enum import IntEnum
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, Option
+from ingress.settings.table.option import cluster_option
 from ingress.settings.unsupported import closing
 from ingress.settings.values import InvalidValue, go_boolean
 
@@ -93,17 +93,15 @@ def risk(text: str) -> Risk:
 
 
 ANNOTATION_POLICY_OPTIONS = (
-    Option(
+    cluster_option(
         name="annotation-value-word-blocklist",
-        sources=CLUSTER,
         fills=(AnnotationPolicy, "words"),
         grammar=words,
         doc="comma list: an Ingress is closed (503) if the value of one of its annotations contains one of these texts",
         if_invalid=closing(Severity.UNPROTECTED, "annotations may contain the words"),
     ),
-    Option(
+    cluster_option(
         name="annotations-risk-level",
-        sources=CLUSTER,
         fills=(AnnotationPolicy, "most_risk"),
         grammar=risk,
         default="High",
@@ -111,9 +109,8 @@ ANNOTATION_POLICY_OPTIONS = (
         " with a higher risk. Snippets are critical",
         if_invalid=closing(Severity.UNPROTECTED, "annotations of every risk that zonal carries out are allowed"),
     ),
-    Option(
+    cluster_option(
         name="allow-snippet-annotations",
-        sources=CLUSTER,
         fills=(AnnotationPolicy, "permits_snippets"),
         grammar=go_boolean,
         default="false",

@@ -18,7 +18,7 @@ from ingress.settings.table.errors import ErrorSettings
 from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.limits import ClusterLimits, LimitSettings
-from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.option import Overrides, cluster_option
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
@@ -103,17 +103,15 @@ def cluster_settings(overrides: Overrides) -> ClusterSettings:
 
 
 FLAG_OPTIONS = (
-    Option(
+    cluster_option(
         name="zone-aware-routing",
-        sources=CLUSTER,
         fills=(ClusterSettings, "zone_aware_routing"),
         grammar=boolean,
         default="false",
         doc='the flag: `"true"` switches zone policies on',
     ),
-    Option(
+    cluster_option(
         name="node-watch",
-        sources=CLUSTER,
         fills=(ClusterSettings, "node_watch"),
         grammar=boolean,
         default="false",
@@ -123,18 +121,16 @@ FLAG_OPTIONS = (
 )
 
 IGNORING_OPTIONS = (
-    Option(
+    cluster_option(
         name="ignore-annotations",
-        sources=CLUSTER,
         fills=(ClusterSettings, "ignored_annotations"),
         grammar=names,
         doc="comma list of ingress-nginx annotations, without prefix, that close nothing although zonal does not"
         " support them or their value. **Requests are then misrouted or unprotected**; the finding stays and says"
         " which",
     ),
-    Option(
+    cluster_option(
         name="ignore-settings",
-        sources=CLUSTER,
         fills=(ClusterSettings, "ignored_settings"),
         grammar=names,
         doc="comma list of keys of this ConfigMap that close nothing although zonal does not support them or their"

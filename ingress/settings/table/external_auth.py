@@ -22,7 +22,7 @@ from ingress.settings.auth_values import (
     text,
     url,
 )
-from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
+from ingress.settings.table.option import OWN_PREFIX, Overrides, cluster_option, ingress_option, route_option
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import go_boolean, integer
 
@@ -79,117 +79,102 @@ def global_auth(overrides: Overrides) -> GlobalAuthSettings:
 
 
 EXTERNAL_AUTH_OPTIONS = (
-    Option(
+    ingress_option(
         name="auth-url",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "url"),
         grammar=url,
         doc="URL of the auth service that is asked about each request, with [variables](external-auth.md). 2xx lets"
         " the request pass, 401 and 403 refuse it, anything else is 500",
         if_invalid=_UNASKED,
     ),
-    Option(
+    ingress_option(
         name="auth-method",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "method"),
         grammar=method,
         doc="method of the request to the service, `GET` without it; also adds `X-Original-URI` and `X-Scheme`",
         if_invalid=_ASKED_OTHERWISE,
     ),
-    Option(
+    ingress_option(
         name="auth-signin",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "signin"),
         grammar=page,
         doc="URL to which a 401 of the service redirects (302), with variables. An unknown variable closes the paths",
         if_invalid=_UNREDIRECTED,
     ),
-    Option(
+    ingress_option(
         name="auth-signin-redirect-param",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "signin_param"),
         grammar=parameter,
         doc="parameter of that URL that says where the client wanted to go, `rd` without it",
     ),
-    Option(
+    ingress_option(
         name="auth-response-headers",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "response_fields"),
         grammar=response_fields,
         doc="comma list of fields that the endpoint gets from the answer of the service, and never from the client",
         if_invalid=closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set"),
     ),
-    Option(
+    ingress_option(
         name="auth-request-redirect",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "request_redirect"),
         grammar=text,
         doc="value of `X-Auth-Request-Redirect` for the service, with variables; without it the request target",
     ),
-    Option(
+    ingress_option(
         name="auth-proxy-set-headers",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "fields_from"),
         grammar=config_map_reference,
         doc="name of a ConfigMap of the same namespace, whose data are fields that the service gets, with variables."
         " Without it the paths are closed",
         if_invalid=_ASKED_OTHERWISE,
     ),
-    Option(
+    ingress_option(
         name="auth-cache-key",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "cache_key"),
         grammar=cache_key,
         doc="text with variables: answers of the service are remembered for each host, path of the Ingress and value."
         " Without it nothing is remembered",
         if_invalid=_UNCACHED,
     ),
-    Option(
+    ingress_option(
         name="auth-cache-duration",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "cache_seconds"),
         grammar=cache_seconds,
         doc="comma list of statuses and a time such as `200 202 10m, 401 1m`; `200 202 401 5m` without it",
         if_invalid=closing(Severity.UNPROTECTED, "answers are remembered for another time"),
     ),
-    Option(
+    ingress_option(
         name="auth-always-set-cookie",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "always_sets_cookie"),
         grammar=go_boolean,
         doc='`"true"`: cookies of the service also come with errors of endpoints, and with refusals',
     ),
-    Option(
+    ingress_option(
         name="auth-keepalive",
-        sources=INGRESS,
         fills=None,
         grammar=integer(-(10**9)),
         doc="without effect: connections to the service are kept and bounded in any case",
     ),
-    Option(
+    ingress_option(
         name="auth-keepalive-requests",
-        sources=INGRESS,
         fills=None,
         grammar=integer(-(10**9)),
         doc="without effect, likewise",
     ),
-    Option(
+    ingress_option(
         name="auth-keepalive-timeout",
-        sources=INGRESS,
         fills=None,
         grammar=integer(-(10**9)),
         doc="without effect, likewise",
     ),
-    Option(
+    ingress_option(
         name="auth-keepalive-share-vars",
-        sources=INGRESS,
         fills=None,
         grammar=go_boolean,
         doc="without effect, likewise",
     ),
-    Option(
+    route_option(
         name="auth-url-verify",
-        sources=ROUTE,
         fills=(ExternalAuthSettings, "verify"),
         grammar=go_boolean,
         default="false",
@@ -198,79 +183,69 @@ EXTERNAL_AUTH_OPTIONS = (
         " ingress-nginx it is not without this option",
         if_invalid=closing(Severity.UNPROTECTED, "the certificate of the auth service is not verified"),
     ),
-    Option(
+    ingress_option(
         name="enable-global-auth",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "uses_global"),
         grammar=go_boolean,
         doc='`"false"`: the service of `global-auth-url` is not asked',
     ),
-    Option(
+    cluster_option(
         name="global-auth-url",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "url"),
         grammar=url,
         doc="the auth service of every Ingress without an own `auth-url`, unless `enable-global-auth` is `false`",
         if_invalid=_UNASKED,
     ),
-    Option(
+    cluster_option(
         name="global-auth-method",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "method"),
         grammar=method,
         doc="as `auth-method`",
         if_invalid=_ASKED_OTHERWISE,
     ),
-    Option(
+    cluster_option(
         name="global-auth-signin",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "signin"),
         grammar=page,
         doc="as `auth-signin`",
         if_invalid=_UNREDIRECTED,
     ),
-    Option(
+    cluster_option(
         name="global-auth-signin-redirect-param",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "signin_param"),
         grammar=parameter,
         default="rd",
         doc="as `auth-signin-redirect-param`",
     ),
-    Option(
+    cluster_option(
         name="global-auth-response-headers",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "response_fields"),
         grammar=response_fields,
         doc="as `auth-response-headers`",
         if_invalid=closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set"),
     ),
-    Option(
+    cluster_option(
         name="global-auth-request-redirect",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "request_redirect"),
         grammar=text,
         doc="as `auth-request-redirect`",
     ),
-    Option(
+    cluster_option(
         name="global-auth-cache-key",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "cache_key"),
         grammar=cache_key,
         doc="as `auth-cache-key`",
         if_invalid=_UNCACHED,
     ),
-    Option(
+    cluster_option(
         name="global-auth-cache-duration",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "cache_seconds"),
         grammar=cache_seconds,
         default="200 202 401 5m",
         doc="as `auth-cache-duration`",
     ),
-    Option(
+    cluster_option(
         name="global-auth-always-set-cookie",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "always_sets_cookie"),
         grammar=go_boolean,
         default="false",

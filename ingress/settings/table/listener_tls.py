@@ -12,7 +12,7 @@ import msgspec
 
 from balancer.model.settings import ListenerTls
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, Option, Overrides
+from ingress.settings.table.option import CLUSTER, INGRESS, Option, Overrides, cluster_option, ingress_option
 from ingress.settings.unsupported import FALSE, Loss, closing
 from ingress.settings.values import InvalidValue, blank_or_boolean, go_boolean, matching
 
@@ -61,9 +61,8 @@ def versions(text: str) -> tuple[str, str]:
 
 
 LISTENER_TLS_OPTIONS = (
-    Option(
+    cluster_option(
         name="ssl-protocols",
-        sources=CLUSTER,
         fills=(Versions, "oldest_and_newest"),
         grammar=versions,
         default="TLSv1.2 TLSv1.3",
@@ -83,9 +82,8 @@ LISTENER_TLS_OPTIONS = (
         " other namespace has the host first",
         if_invalid=_WEAK,
     ),
-    Option(
+    ingress_option(
         name="ssl-passthrough",
-        sources=INGRESS,
         fills=(HostTls, "passes"),
         grammar=blank_or_boolean,
         default="false",
@@ -93,18 +91,16 @@ LISTENER_TLS_OPTIONS = (
         " path `/` unread. Needs `--enable-ssl-passthrough`; without that the paths are closed",
         if_invalid=PASSED_LOSS,
     ),
-    Option(
+    cluster_option(
         name="ssl-prefer-server-ciphers",
-        sources=CLUSTER,
         fills=(ListenerTls, "server_prefers"),
         grammar=go_boolean,
         default="true",
         doc="whether the order of `ssl-ciphers` counts, or that of the client",
         if_invalid=Loss(Severity.DEGRADED, "the order of the server counts"),
     ),
-    Option(
+    cluster_option(
         name="ssl-reject-handshake",
-        sources=CLUSTER,
         fills=(ListenerTls, "rejects_unknown"),
         grammar=go_boolean,
         default="false",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -69,6 +70,16 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
     def closes(self) -> bool:
         """Whether an invalid value closes paths, because the default would protect less."""
         return self.if_invalid.closes is not Closes.NOTHING
+
+
+cluster_option = partial(Option, sources=CLUSTER)
+"""An option that only the operator sets."""
+route_option = partial(Option, sources=ROUTE)
+"""An option that the operator sets for all Ingresses, and each Ingress for itself."""
+backend_option = partial(Option, sources=BACKEND, prefix=OWN_PREFIX)
+"""An option of ours about a backend, which its Service may set as well."""
+ingress_option = partial(Option, sources=INGRESS)
+"""An option that an Ingress sets for itself."""
 
 
 class Overrides(msgspec.Struct, frozen=True, gc=False):
