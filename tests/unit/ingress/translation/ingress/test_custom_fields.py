@@ -11,7 +11,7 @@ from ingress.sources.events import Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.ingress.custom_fields import read_custom_fields
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
+from ingress.translation.denying import Denied
 
 KEY = ("shop", "fields")
 OWN, OTHERS = References("shop"), References("team", others_allowed=True)
