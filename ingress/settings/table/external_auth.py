@@ -6,6 +6,9 @@ leave requests unjudged, or judged in another way, closes paths. It must not kno
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
@@ -22,12 +25,20 @@ from ingress.settings.auth_values import (
     text,
     url,
 )
-from ingress.settings.table.option import OWN_PREFIX, Overrides, cluster_option, ingress_option, route_option
+from ingress.settings.table.option import (
+    OWN_PREFIX,
+    Option,
+    Overrides,
+    cluster_option,
+    ingress_option,
+    route_option,
+)
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import go_boolean, integer
 
 _UNASKED = closing(Severity.UNPROTECTED, "nobody is asked who they are")
 _ASKED_OTHERWISE = closing(Severity.UNPROTECTED, "the auth service is asked in another way")
+_SAID_BY_CLIENTS = closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set")
 _UNCACHED = Loss(Severity.DEGRADED, "the auth service is asked about every request")
 _UNREDIRECTED = Loss(Severity.DEGRADED, "clients get 401 instead of the sign-in page")
 
@@ -78,6 +89,12 @@ def global_auth(overrides: Overrides) -> GlobalAuthSettings:
     return msgspec.structs.replace(overrides.over(GlobalAuthSettings()), verify=verify)
 
 
+def _of_all(name: str, field: str, grammar: Callable[[str], Any], **more: Any) -> Option:
+    """The option `global-…` that says of the service of the cluster what the option `name` says of an own one."""
+    fills = (GlobalAuthSettings, field)
+    return cluster_option(name=f"global-{name}", fills=fills, grammar=grammar, doc=f"as `{name}`", **more)
+
+
 EXTERNAL_AUTH_OPTIONS = (
     ingress_option(
         name="auth-url",
@@ -112,7 +129,7 @@ EXTERNAL_AUTH_OPTIONS = (
         fills=(ExternalAuthSettings, "response_fields"),
         grammar=response_fields,
         doc="comma list of fields that the endpoint gets from the answer of the service, and never from the client",
-        if_invalid=closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set"),
+        if_invalid=_SAID_BY_CLIENTS,
     ),
     ingress_option(
         name="auth-request-redirect",
@@ -155,17 +172,9 @@ EXTERNAL_AUTH_OPTIONS = (
         grammar=integer(-(10**9)),
         doc="without effect: connections to the service are kept and bounded in any case",
     ),
-    ingress_option(
-        name="auth-keepalive-requests",
-        fills=None,
-        grammar=integer(-(10**9)),
-        doc="without effect, likewise",
-    ),
-    ingress_option(
-        name="auth-keepalive-timeout",
-        fills=None,
-        grammar=integer(-(10**9)),
-        doc="without effect, likewise",
+    *(
+        ingress_option(name=name, fills=None, grammar=integer(-(10**9)), doc="without effect, likewise")
+        for name in ("auth-keepalive-requests", "auth-keepalive-timeout")
     ),
     ingress_option(
         name="auth-keepalive-share-vars",
@@ -196,59 +205,12 @@ EXTERNAL_AUTH_OPTIONS = (
         doc="the auth service of every Ingress without an own `auth-url`, unless `enable-global-auth` is `false`",
         if_invalid=_UNASKED,
     ),
-    cluster_option(
-        name="global-auth-method",
-        fills=(GlobalAuthSettings, "method"),
-        grammar=method,
-        doc="as `auth-method`",
-        if_invalid=_ASKED_OTHERWISE,
-    ),
-    cluster_option(
-        name="global-auth-signin",
-        fills=(GlobalAuthSettings, "signin"),
-        grammar=page,
-        doc="as `auth-signin`",
-        if_invalid=_UNREDIRECTED,
-    ),
-    cluster_option(
-        name="global-auth-signin-redirect-param",
-        fills=(GlobalAuthSettings, "signin_param"),
-        grammar=parameter,
-        default="rd",
-        doc="as `auth-signin-redirect-param`",
-    ),
-    cluster_option(
-        name="global-auth-response-headers",
-        fills=(GlobalAuthSettings, "response_fields"),
-        grammar=response_fields,
-        doc="as `auth-response-headers`",
-        if_invalid=closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set"),
-    ),
-    cluster_option(
-        name="global-auth-request-redirect",
-        fills=(GlobalAuthSettings, "request_redirect"),
-        grammar=text,
-        doc="as `auth-request-redirect`",
-    ),
-    cluster_option(
-        name="global-auth-cache-key",
-        fills=(GlobalAuthSettings, "cache_key"),
-        grammar=cache_key,
-        doc="as `auth-cache-key`",
-        if_invalid=_UNCACHED,
-    ),
-    cluster_option(
-        name="global-auth-cache-duration",
-        fills=(GlobalAuthSettings, "cache_seconds"),
-        grammar=cache_seconds,
-        default="200 202 401 5m",
-        doc="as `auth-cache-duration`",
-    ),
-    cluster_option(
-        name="global-auth-always-set-cookie",
-        fills=(GlobalAuthSettings, "always_sets_cookie"),
-        grammar=go_boolean,
-        default="false",
-        doc="as `auth-always-set-cookie`",
-    ),
+    _of_all("auth-method", "method", method, if_invalid=_ASKED_OTHERWISE),
+    _of_all("auth-signin", "signin", page, if_invalid=_UNREDIRECTED),
+    _of_all("auth-signin-redirect-param", "signin_param", parameter, default="rd"),
+    _of_all("auth-response-headers", "response_fields", response_fields, if_invalid=_SAID_BY_CLIENTS),
+    _of_all("auth-request-redirect", "request_redirect", text),
+    _of_all("auth-cache-key", "cache_key", cache_key, if_invalid=_UNCACHED),
+    _of_all("auth-cache-duration", "cache_seconds", cache_seconds, default="200 202 401 5m"),
+    _of_all("auth-always-set-cookie", "always_sets_cookie", go_boolean, default="false"),
 )
