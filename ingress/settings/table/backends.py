@@ -33,8 +33,7 @@ class BackendSettings(msgspec.Struct, frozen=True):
 
     def overridden(self, overrides: Overrides) -> BackendSettings:
         """These settings with what another source sets, field by field."""
-        ejection, health_check = overrides.over(self.ejection), overrides.over(self.health_check)
-        return overrides.over(msgspec.structs.replace(self, ejection=ejection, health_check=health_check))
+        return overrides.throughout(self)
 
     def _check_of(self, backend: Backend) -> HealthCheck:
         check = self.health_check

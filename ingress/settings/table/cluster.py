@@ -76,29 +76,13 @@ class ClusterSettings(msgspec.Struct, frozen=True):
 
 def cluster_settings(overrides: Overrides) -> ClusterSettings:
     """The settings of a cluster; `overrides` are those of the ConfigMap."""
-    defaults = ClusterSettings()
     return msgspec.structs.replace(
-        overrides.over(defaults),
-        zones=overrides.over(defaults.zones),
-        zone_facts=overrides.over(defaults.zone_facts),
-        redirects=overrides.over(defaults.redirects),
-        relocation=overrides.over(defaults.relocation),
+        overrides.throughout(ClusterSettings()),
         route_policy=cluster_policy(overrides),
-        sources=overrides.over(defaults.sources),
-        limits=overrides.over(defaults.limits),
-        ingress_limits=overrides.over(defaults.ingress_limits),
-        access=overrides.over(defaults.access),
-        affinity=overrides.over(defaults.affinity),
-        annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
-        responses=overrides.over(defaults.responses),
-        fields=overrides.over(defaults.fields),
-        errors=overrides.over(defaults.errors),
+        backend=BackendSettings().overridden(overrides),
         external_auth=global_auth(overrides),
-        backend=defaults.backend.overridden(overrides),
-        tracing=overrides.over(defaults.tracing),
         spans=export_settings(overrides),
-        keys=overrides.over(defaults.keys),
     )
 
 

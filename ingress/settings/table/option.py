@@ -92,6 +92,12 @@ class Overrides(msgspec.Struct, frozen=True, gc=False):
         fields = self.values.get(type(settings))
         return msgspec.structs.replace(settings, **fields) if fields else settings
 
+    def throughout(self, settings: _Settings) -> _Settings:
+        """`settings` with what this source sets, and so each struct that is a field of it."""
+        fields = ((name, getattr(settings, name)) for name in settings.__struct_fields__)
+        parts = {name: self.over(part) for name, part in fields if isinstance(part, msgspec.Struct)}
+        return msgspec.structs.replace(self.over(settings), **parts)
+
     def of(self, struct: type[msgspec.Struct]) -> Mapping[str, Any]:
         """The fields of `struct` that this source sets, with their values."""
         return self.values.get(struct, {})
