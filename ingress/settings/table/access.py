@@ -15,10 +15,10 @@ from balancer.model.gates import BlockedClients, GateRule
 from balancer.model.routes import PathParameters
 from ingress.findings import Severity
 from ingress.objects.names import LABEL, SUBDOMAIN
-from ingress.settings.table.option import cluster_option, ingress_option
+from ingress.settings.table.option import cluster_option, cluster_switch, ingress_option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, Word, go_boolean, path_prefixes
+from ingress.settings.values import InvalidValue, Word, path_prefixes
 
 # Each request is compared with every expression of a list.
 _BLOCKED_MOST = 500
@@ -196,11 +196,9 @@ ACCESS_OPTIONS = (
         doc="the same for Referer",
         if_invalid=_LET_IN,
     ),
-    cluster_option(
+    cluster_switch(
         name="allow-cross-namespace-resources",
         fills=(AccessSettings, "other_namespaces"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: `auth-secret`, `auth-tls-secret`, `proxy-ssl-secret`, `custom-headers` and'
         " `auth-proxy-set-headers` may name objects of other namespaces; otherwise such an Ingress answers 503",
     ),

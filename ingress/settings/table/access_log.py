@@ -16,9 +16,9 @@ from balancer.matching.regexes import PatternError
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import LogEscape, LogRules
 from ingress.findings import Severity
-from ingress.settings.table.option import Option, Overrides, cluster_option, ingress_option
+from ingress.settings.table.option import Option, Overrides, cluster_option, cluster_switch, ingress_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _LINE_BREAKS = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 _PRINTABLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]*")
@@ -76,10 +76,9 @@ def skipped_targets(text: str) -> tuple[str, ...]:
 
 
 def _switch(name: str, field: str, default: str, doc: str) -> Option:
-    return cluster_option(
+    return cluster_switch(
         name=name,
         fills=(LogSettings, field),
-        grammar=go_boolean,
         default=default,
         doc=doc,
         if_invalid=_NOT_READ,
@@ -125,10 +124,9 @@ ACCESS_LOG_OPTIONS = (
         " An entry that begins with `~` or `~*` is a regular expression, as in nginx's `map`",
         if_invalid=_NOT_READ,
     ),
-    ingress_option(
+    ingress_switch(
         name="enable-access-log",
         fills=(RoutePolicy, "logged"),
-        grammar=go_boolean,
         doc='`"false"`: requests of the Ingress have no line in the access log',
         if_invalid=_NOT_READ,
     ),

@@ -12,9 +12,9 @@ import msgspec
 from balancer.matching.variables import UnknownVariable, compile_text
 from balancer.model.policies import Affinity
 from ingress.findings import Severity
-from ingress.settings.table.option import ingress_option, route_option
+from ingress.settings.table.option import ingress_option, ingress_switch, route_option, route_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import COOKIE_NAME, InvalidValue, Word, go_boolean, integer, matching
+from ingress.settings.values import COOKIE_NAME, InvalidValue, Word, integer, matching
 
 # No name is longer (RFC 1035 2.3.4). The model repeats it for every path of an Ingress.
 _DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
@@ -125,24 +125,21 @@ AFFINITY_OPTIONS = (
         grammar=_same_site,
         doc="`SameSite` of the cookie: `None`, `Lax` or `Strict`",
     ),
-    ingress_option(
+    ingress_switch(
         name="session-cookie-conditional-samesite-none",
         fills=(Affinity, "same_site_conditional"),
-        grammar=go_boolean,
         doc='`"true"`: browsers that misread `SameSite=None` get the cookie without it',
     ),
-    ingress_option(
+    ingress_switch(
         name="session-cookie-secure",
         fills=(Affinity, "secure"),
-        grammar=go_boolean,
         doc='`"true"`: the cookie has `Secure` on plain HTTP as well; over https it always has',
         # Closes nothing: the cookie names an endpoint and is no credential.
         if_invalid=Loss(Severity.UNPROTECTED, "browsers may send the cookie over plain HTTP"),
     ),
-    ingress_option(
+    ingress_switch(
         name="session-cookie-change-on-failure",
         fills=(Affinity, "change_on_failure"),
-        grammar=go_boolean,
         doc='`"true"`: a client whose endpoint fails stays with another endpoint from then on',
     ),
     route_option(
@@ -151,11 +148,9 @@ AFFINITY_OPTIONS = (
         grammar=_hash_text,
         doc="text with variables whose value chooses the endpoint, see [canary](canary.md)",
     ),
-    route_option(
+    route_switch(
         name="upstream-hash-by-subset",
         fills=(AffinityOptions, "subset"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: the value chooses several endpoints, any of which serves',
     ),
     route_option(

@@ -12,9 +12,9 @@ from enum import IntEnum
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import cluster_option
+from ingress.settings.table.option import cluster_option, cluster_switch
 from ingress.settings.unsupported import closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _WORDS_MOST = 1000
 
@@ -109,11 +109,9 @@ ANNOTATION_POLICY_OPTIONS = (
         " with a higher risk. Snippets are critical",
         if_invalid=closing(Severity.UNPROTECTED, "annotations of every risk that zonal carries out are allowed"),
     ),
-    cluster_option(
+    cluster_switch(
         name="allow-snippet-annotations",
         fills=(AnnotationPolicy, "permits_snippets"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: Ingresses may have snippets, together with `annotations-risk-level: Critical`. Whoever writes'
         " one says what clients and endpoints of a host get; zonal runs no text of theirs",
     ),

@@ -11,9 +11,17 @@ import msgspec
 from balancer.model.endpoints import Backend, Ejection, HealthCheck, LoadBalancing
 from ingress.findings import Severity
 from ingress.settings.request_values import check_fields, check_host, check_path
-from ingress.settings.table.option import OWN_PREFIX, Option, OptionSource, Overrides, backend_option, route_option
+from ingress.settings.table.option import (
+    OWN_PREFIX,
+    Option,
+    OptionSource,
+    Overrides,
+    backend_option,
+    route_option,
+    route_switch,
+)
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import boolean, duration, go_boolean, integer, load_balancing, percent, proxy_header
+from ingress.settings.values import boolean, duration, integer, load_balancing, percent, proxy_header
 
 
 class BackendSettings(msgspec.Struct, frozen=True):
@@ -72,11 +80,9 @@ BACKEND_OPTIONS = (
         " says the address of the client. Requests of HTTP say it in `X-Forwarded-For` as ever",
         if_invalid=Loss(Severity.DEGRADED, "streams begin without a header"),
     ),
-    route_option(
+    route_switch(
         name="service-upstream",
         fills=(BackendSettings, "service_upstream"),
-        grammar=go_boolean,
-        default="false",
         doc="one endpoint for each backend: the Service's clusterIP, of unknown zone",
         doc_on_ingress="holds for the backend, and the oldest Ingress that names it decides",
     ),

@@ -11,9 +11,9 @@ import msgspec
 
 from balancer.matching.variables import is_readable, variable_name
 from ingress.findings import Severity
-from ingress.settings.table.option import ingress_option
+from ingress.settings.table.option import ingress_option, ingress_switch
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, integer, matching
+from ingress.settings.values import COOKIE_NAME, InvalidValue, integer, matching
 
 # A field name (RFC 9110 5.1) of the characters that ingress-nginx takes here.
 _FIELD_NAME = re.compile(r"[A-Za-z0-9._~-]{1,128}")
@@ -44,10 +44,9 @@ def _header(text: str) -> str:
 
 
 CANARY_OPTIONS = (
-    ingress_option(
+    ingress_switch(
         name="canary",
         fills=(CanaryRules, "enabled"),
-        grammar=go_boolean,
         doc='`"true"`: the Ingress serves some requests of another one, see [canary](canary.md)',
         # Without `canary` the Ingress claims its paths for itself, and might take every request of the main Ingress.
         if_invalid=closing(Severity.MISROUTED, "the Ingress would take all requests for its paths"),

@@ -14,10 +14,10 @@ from ingress.settings.table.access_log import log_rules
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.listener_tls import listener_tls
-from ingress.settings.table.option import Overrides, cluster_option
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch
 from ingress.settings.table.responses import brotli_compression, compression
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import duration, go_boolean, header_buffers, integer, seconds
+from ingress.settings.values import duration, header_buffers, integer, seconds
 
 # Closes nothing, because the default protects.
 _OTHER_HSTS = Loss(Severity.UNPROTECTED, "browsers are told something else than meant")
@@ -67,11 +67,9 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
 
 
 CONNECTION_OPTIONS = (
-    cluster_option(
+    cluster_switch(
         name="use-proxy-protocol",
         fills=(ProxySettings, "proxy_protocol"),
-        grammar=go_boolean,
-        default="false",
         doc="every connection must begin with a PROXY header (v1 or v2), whose address is the client's. Its port"
         " becomes `X-Forwarded-Port`; port 443 means that the load balancer ended TLS: `X-Forwarded-Proto` is https and"
         " nothing is redirected to https",
@@ -154,10 +152,9 @@ CONNECTION_OPTIONS = (
         default="10000",
         doc="most requests on one connection to an endpoint",
     ),
-    cluster_option(
+    cluster_switch(
         name="hsts",
         fills=(Hsts, "enabled"),
-        grammar=go_boolean,
         default="true",
         doc="Strict-Transport-Security in every answer over TLS, also in errors of zonal",
         if_invalid=_OTHER_HSTS,
@@ -170,34 +167,27 @@ CONNECTION_OPTIONS = (
         doc="max-age of Strict-Transport-Security",
         if_invalid=_OTHER_HSTS,
     ),
-    cluster_option(
+    cluster_switch(
         name="hsts-include-subdomains",
         fills=(Hsts, "include_subdomains"),
-        grammar=go_boolean,
         default="true",
         doc="includeSubDomains of Strict-Transport-Security",
         if_invalid=_OTHER_HSTS,
     ),
-    cluster_option(
+    cluster_switch(
         name="hsts-preload",
         fills=(Hsts, "preload"),
-        grammar=go_boolean,
-        default="false",
         doc="preload of Strict-Transport-Security",
     ),
-    cluster_option(
+    cluster_switch(
         name="allow-backend-server-header",
         fills=(ProxySettings, "allow_backend_server_header"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: the `Server` field of endpoints goes on to clients. It does not need `server-tokens`, as it does'
         " in ingress-nginx",
     ),
-    cluster_option(
+    cluster_switch(
         name="enable-underscores-in-headers",
         fills=(ProxySettings, "underscores_in_headers"),
-        grammar=go_boolean,
-        default="false",
         doc="request fields whose name holds `_` are kept",
     ),
     cluster_option(
@@ -209,10 +199,9 @@ CONNECTION_OPTIONS = (
         " say them.** Without it they pass only from proxies that `use-forwarded-headers` trusts. Not for the fields"
         " that zonal says itself",
     ),
-    cluster_option(
+    cluster_switch(
         name="generate-request-id",
         fills=(ProxySettings, "generate_request_id"),
-        grammar=go_boolean,
         default="true",
         doc="requests without X-Request-ID get one",
     ),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import ingress_option
+from ingress.settings.table.option import ingress_option, ingress_switch
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue, go_boolean, integer
 
@@ -85,10 +85,9 @@ def _listed(pattern: re.Pattern[str], default: str, hint: str) -> Callable[[str]
 
 
 CORS_OPTIONS = (
-    ingress_option(
+    ingress_switch(
         name="enable-cors",
         fills=(CorsSettings, "enabled"),
-        grammar=go_boolean,
         doc='`"true"`: responses for allowed origins, errors and redirects of zonal included, get the fields of CORS in'
         " place of the endpoint's, and OPTIONS requests of such origins are answered with 204 before any redirect to"
         " https and any other gate. Where `*` is not allowed, responses get `Vary: Origin`",

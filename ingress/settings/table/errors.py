@@ -12,9 +12,9 @@ import msgspec
 
 from ingress.findings import Severity
 from ingress.objects.names import LABEL
-from ingress.settings.table.option import ingress_option, route_option
+from ingress.settings.table.option import ingress_option, route_option, route_switch
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _STATUS = re.compile(r"[345][0-9]{2}")
 
@@ -61,11 +61,9 @@ ERROR_OPTIONS = (
         doc_on_ingress="replaces the list of the ConfigMap. Pages come from the Service that `default-backend` names,"
         " if there is one. What is no status closes the paths",
     ),
-    route_option(
+    route_switch(
         name="disable-proxy-intercept-errors",
         fills=(ErrorSettings, "leaves_endpoints"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: `custom-http-errors` replaces only answers of zonal itself, and no responses of endpoints',
         if_invalid=Loss(Severity.DEGRADED, "error pages replace responses of endpoints"),
     ),

@@ -31,7 +31,8 @@ from ingress.settings.table.option import (
     Overrides,
     cluster_option,
     ingress_option,
-    route_option,
+    ingress_switch,
+    route_switch,
 )
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import go_boolean, integer
@@ -160,10 +161,9 @@ EXTERNAL_AUTH_OPTIONS = (
         doc="comma list of statuses and a time such as `200 202 10m, 401 1m`; `200 202 401 5m` without it",
         if_invalid=closing(Severity.UNPROTECTED, "answers are remembered for another time"),
     ),
-    ingress_option(
+    ingress_switch(
         name="auth-always-set-cookie",
         fills=(ExternalAuthSettings, "always_sets_cookie"),
-        grammar=go_boolean,
         doc='`"true"`: cookies of the service also come with errors of endpoints, and with refusals',
     ),
     ingress_option(
@@ -176,26 +176,22 @@ EXTERNAL_AUTH_OPTIONS = (
         ingress_option(name=name, fills=None, grammar=integer(-(10**9)), doc="without effect, likewise")
         for name in ("auth-keepalive-requests", "auth-keepalive-timeout")
     ),
-    ingress_option(
+    ingress_switch(
         name="auth-keepalive-share-vars",
         fills=None,
-        grammar=go_boolean,
         doc="without effect, likewise",
     ),
-    route_option(
+    route_switch(
         name="auth-url-verify",
         fills=(ExternalAuthSettings, "verify"),
-        grammar=go_boolean,
-        default="false",
         prefix=OWN_PREFIX,
         doc='`"true"`: the certificate of an https auth service is verified with the roots of the system. As in'
         " ingress-nginx it is not without this option",
         if_invalid=closing(Severity.UNPROTECTED, "the certificate of the auth service is not verified"),
     ),
-    ingress_option(
+    ingress_switch(
         name="enable-global-auth",
         fills=(ExternalAuthSettings, "uses_global"),
-        grammar=go_boolean,
         doc='`"false"`: the service of `global-auth-url` is not asked',
     ),
     cluster_option(

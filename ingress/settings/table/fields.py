@@ -13,10 +13,10 @@ import msgspec
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
-from ingress.settings.table.option import cluster_option, ingress_option
+from ingress.settings.table.option import cluster_option, cluster_switch, ingress_option
 from ingress.settings.table.responses import config_map_name
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
 _NAMES_MOST = 200  # each response is compared with every name
@@ -88,11 +88,9 @@ FIELD_OPTIONS = (
         " Its changes are followed, and zonal must be allowed to list and watch it",
         if_invalid=Loss(Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on"),
     ),
-    cluster_option(
+    cluster_switch(
         name="proxy-add-original-uri-header",
         fills=(FieldSettings, "original_uri"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: endpoints get X-Original-URI, the target that the client sent, also where `rewrite-target`'
         " changes the target. `proxy-set-headers` may replace the field",
     ),
@@ -121,11 +119,9 @@ FIELD_OPTIONS = (
         " endpoint is not used again. Upgrades such as WebSocket are not possible then",
         if_invalid=closing(Severity.DEGRADED, "endpoints get the field Connection of HTTP/1.1"),
     ),
-    cluster_option(
+    cluster_switch(
         name="server-tokens",
         fills=(ProxySettings, "names_server"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: responses have the field `Server: zonal`, which names no version, unless'
         " `allow-backend-server-header` lets that of the endpoint pass",
     ),

@@ -6,8 +6,8 @@ Responsible for the options. It must not know HTTP/2.
 from __future__ import annotations
 
 from balancer.model.settings import Http2Engine, Http2Settings
-from ingress.settings.table.option import cluster_option
-from ingress.settings.values import InvalidValue, Word, go_boolean, integer, size
+from ingress.settings.table.option import cluster_option, cluster_switch
+from ingress.settings.values import InvalidValue, Word, integer, size
 
 _HEAD_BYTES_LEAST, _HEAD_BYTES_MOST = 4 * 1024, 1024 * 1024
 _UNREAD_BYTES_LEAST = 1024 * 1024
@@ -30,18 +30,15 @@ def unread_bytes(text: str) -> int:
 
 
 HTTP2_OPTIONS = (
-    cluster_option(
+    cluster_switch(
         name="use-http2",
         fills=(Http2Settings, "enabled"),
-        grammar=go_boolean,
         default="true",
         doc='TLS clients that offer HTTP/2 are spoken to in it; `"false"`: in HTTP/1.1 only ([HTTP/2](http2.md))',
     ),
-    cluster_option(
+    cluster_switch(
         name="http2-cleartext",
         fills=(Http2Settings, "cleartext"),
-        grammar=go_boolean,
-        default="false",
         doc="clients without TLS may begin with HTTP/2 as well (prior knowledge, RFC 9113 3.3; never by Upgrade)",
     ),
     cluster_option(

@@ -15,6 +15,7 @@ import msgspec
 
 from ingress.findings import Severity
 from ingress.settings.unsupported import Closes, Loss
+from ingress.settings.values import go_boolean
 
 NGINX_PREFIX = "nginx.ingress.kubernetes.io/"
 """The prefix of the annotations that ingress-nginx has as well."""
@@ -80,6 +81,12 @@ backend_option = partial(Option, sources=BACKEND, prefix=OWN_PREFIX)
 """An option of ours about a backend, which its Service may set as well."""
 ingress_option = partial(Option, sources=INGRESS)
 """An option that an Ingress sets for itself."""
+cluster_switch = partial(Option, sources=CLUSTER, grammar=go_boolean, default="false")
+"""An option of the operator that is true or false, as ingress-nginx writes that."""
+route_switch = partial(Option, sources=ROUTE, grammar=go_boolean, default="false")
+"""The same for all Ingresses, and each Ingress for itself."""
+ingress_switch = partial(Option, sources=INGRESS, grammar=go_boolean)
+"""The same of an Ingress alone."""
 
 
 class Overrides(msgspec.Struct, frozen=True, gc=False):

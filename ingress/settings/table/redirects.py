@@ -13,9 +13,9 @@ import msgspec
 
 from balancer.model.redirects import HttpsRedirect, UrlForm
 from ingress.findings import Severity
-from ingress.settings.table.option import cluster_option, ingress_option, route_option
+from ingress.settings.table.option import cluster_option, ingress_option, route_switch
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, blank_or_boolean, boolean, go_boolean, integer, path_prefixes
+from ingress.settings.values import InvalidValue, blank_or_boolean, boolean, integer, path_prefixes
 
 PERMANENT_STATUS, TEMPORAL_STATUS = 301, 302
 """The statuses of permanent-redirect and temporal-redirect where no other is set."""
@@ -138,20 +138,17 @@ def _status(default: int) -> Callable[[str], int]:
 
 
 REDIRECT_OPTIONS = (
-    route_option(
+    route_switch(
         name="ssl-redirect",
         fills=(Redirects, "ssl_redirect"),
-        grammar=go_boolean,
         default="true",
         doc="redirect to https where the host has a `tls` section",
         # Closes nothing, because the default redirects, unless the operator has set another for the cluster.
         if_invalid=Loss(Severity.UNPROTECTED, _PLAIN_HTTP),
     ),
-    route_option(
+    route_switch(
         name="force-ssl-redirect",
         fills=(Redirects, "force_ssl_redirect"),
-        grammar=go_boolean,
-        default="false",
         doc="redirect to https everywhere",
         if_invalid=closing(Severity.UNPROTECTED, _PLAIN_HTTP),
     ),
@@ -178,28 +175,22 @@ REDIRECT_OPTIONS = (
         doc="status of redirects to https and of `from-to-www-redirect`: 301, 302, 307 or 308",
         if_invalid=Loss(Severity.DEGRADED, "redirects have the status 308"),
     ),
-    route_option(
+    route_switch(
         name="preserve-trailing-slash",
         fills=(Redirects, "preserve_trailing_slash"),
-        grammar=go_boolean,
-        default="false",
         doc="the redirect to https keeps a slash at the end of the path",
         if_invalid=_FORM,
     ),
-    route_option(
+    route_switch(
         name="relative-redirects",
         fills=(Redirects, "relative"),
-        grammar=go_boolean,
-        default="false",
         doc="targets of `permanent-redirect`, `temporal-redirect` and `proxy-redirect-to` that are paths are sent as"
         " they are, without scheme and host",
         if_invalid=_FORM,
     ),
-    route_option(
+    route_switch(
         name="use-port-in-redirects",
         fills=(Redirects, "ports"),
-        grammar=go_boolean,
-        default="false",
         doc="redirects to the own host name the port of the listener (`--http-port`, `--https-port`)",
         if_invalid=_FORM,
     ),

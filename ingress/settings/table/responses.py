@@ -13,9 +13,9 @@ from balancer.http.filters import BROTLI_LEVEL_MOST
 from balancer.model.settings import Compression
 from ingress.findings import Severity
 from ingress.objects.names import LABEL, SUBDOMAIN
-from ingress.settings.table.option import Overrides, cluster_option
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean, integer
+from ingress.settings.values import InvalidValue, integer
 
 _TYPE = re.compile(r"\*|[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")  # RFC 6838 4.2
 _TYPES_MOST = 100
@@ -131,11 +131,9 @@ RESPONSE_OPTIONS = (
         " be allowed to list and watch it. Variables of nginx are findings",
         if_invalid=_LACKING,
     ),
-    cluster_option(
+    cluster_switch(
         name="use-gzip",
         fills=(ResponseSettings, "gzip"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: responses of endpoints with status 200, 403 or 404 are compressed for clients that accept gzip'
         " and speak HTTP/1.1, unless they are encoded already, forbid it by `Cache-Control: no-transform`, or carry a"
         " digest. ETags become weak, and `Vary: Accept-Encoding` is added. Read about"
@@ -162,19 +160,15 @@ RESPONSE_OPTIONS = (
         default=GZIP_TYPES,
         doc="media types that are compressed, separated by spaces, and text/html always; `*` is all of them",
     ),
-    cluster_option(
+    cluster_switch(
         name="enable-brotli",
         fills=(ResponseSettings, "brotli"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: likewise with brotli, for clients that accept it. A client that likes brotli and gzip equally'
         " gets brotli. Read about [BREACH](security.md) first",
     ),
-    cluster_option(
+    cluster_switch(
         name="use-brotli",
         fills=(ResponseSettings, "use_brotli"),
-        grammar=go_boolean,
-        default="false",
         doc="another name of `enable-brotli`",
     ),
     cluster_option(

@@ -10,18 +10,9 @@ import msgspec
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
 from ingress.settings.request_values import virtual_host
-from ingress.settings.table.option import OWN_PREFIX, Overrides, cluster_option, ingress_option, route_option
+from ingress.settings.table.option import OWN_PREFIX, Overrides, cluster_switch, ingress_option, route_option
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import (
-    Word,
-    go_boolean,
-    integer,
-    on_or_off,
-    protocols,
-    retry_words,
-    seconds,
-    size,
-)
+from ingress.settings.values import Word, integer, on_or_off, protocols, retry_words, seconds, size
 
 # A tenant's connection may be idle for an hour at most. The ConfigMap, which belongs to the operator, may allow more.
 TIMEOUT_LIMIT_SECONDS = 3600.0
@@ -126,11 +117,9 @@ ROUTE_OPTIONS = (
         default="0",
         doc="seconds after which no other endpoint is tried; `0` is any time",
     ),
-    cluster_option(
+    cluster_switch(
         name="retry-non-idempotent",
         fills=(RetrySettings, "non_idempotent"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"` adds `non_idempotent` to `proxy-next-upstream`',
     ),
     route_option(

@@ -14,9 +14,9 @@ from balancer.logs.lineformats import unknown_variables
 from balancer.model.gates import GateRule
 from balancer.model.tracing import Sampler, Sampling, SpanExport, SpanProtocol, Tracing
 from ingress.findings import Severity
-from ingress.settings.table.option import Overrides, cluster_option, route_option
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch, route_option, route_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean, integer
+from ingress.settings.values import InvalidValue, integer
 
 _CHARACTERS_MOST = 256
 _PRINTABLE = re.compile(rf"[!-~ ]{{0,{_CHARACTERS_MOST}}}")
@@ -143,20 +143,17 @@ def _spans(text: str) -> int:
 
 
 TRACING_OPTIONS = (
-    route_option(
+    route_switch(
         name="enable-opentelemetry",
         fills=(TracingSettings, "enabled"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: each request has a span, and its endpoint gets the `traceparent` of that span'
         " ([tracing](tracing.md)). Without it `traceparent` and `tracestate` of the client go on unchanged",
         doc_on_ingress='`"false"` switches spans off for the Ingress',
         if_invalid=_DEFAULT,
     ),
-    route_option(
+    route_switch(
         name="opentelemetry-trust-incoming-span",
         fills=(TracingSettings, "trusts_client"),
-        grammar=go_boolean,
         default="true",
         doc='`"false"`: every request begins a new trace, whatever trace the client says it belongs to',
         if_invalid=_DEFAULT,
@@ -216,10 +213,9 @@ TRACING_OPTIONS = (
         doc="share of traces that `TraceIdRatioBased` records, 0 to 1",
         if_invalid=_DEFAULT,
     ),
-    cluster_option(
+    cluster_switch(
         name="otel-sampler-parent-based",
         fills=(Sampling, "follows_parent"),
-        grammar=go_boolean,
         default="true",
         doc='`"true"`: a request that belongs to a trace is recorded if the client recorded it',
         if_invalid=_DEFAULT,
