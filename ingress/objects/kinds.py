@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
 import msgspec
 
@@ -23,12 +23,12 @@ from ingress.objects.gateway import (
     ReferenceGrant,
 )
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
-from ingress.objects.metadata import CLUSTER_WIDE, OPTIONAL_KINDS, Int32, Kind, Metadata, Wire
+from ingress.objects.metadata import CLUSTER_WIDE, Int32, Kind, Metadata, Wire
 from ingress.objects.node_status import NodeSpec, NodeStatus
 from ingress.objects.zone_policy import ZonePolicyObject
 
 # What every kind has is defined below the kinds of Gateway API, and used everywhere together with the kinds.
-__all__ = ("CLUSTER_WIDE", "OPTIONAL_KINDS", "Kind", "Metadata")
+__all__ = ("CLUSTER_WIDE", "Kind", "Metadata")
 
 
 class ServicePortReference(Wire, frozen=True):
@@ -291,6 +291,9 @@ GatewayObject = (
     | BackendTlsPolicy
     | ZonePolicyObject
 )
+OPTIONAL_KINDS: frozenset[Kind] = frozenset(record.kind for record in get_args(GatewayObject))
+"""The kinds that Gateway API needs. A cluster may lack them, and without Gateways nobody follows them."""
+
 KubernetesObject = Ingress | IngressClass | Service | EndpointSlice | Node | Secret | ConfigMap | GatewayObject
 
 
