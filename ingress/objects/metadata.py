@@ -72,7 +72,13 @@ NO_STATUS = msgspec.Raw()
 """The status of an object that has none."""
 
 
-class Reported(Wire, frozen=True):
+class ApiObject(Wire, frozen=True):
+    """An object of the API. Its class says the `kind`."""
+
+    metadata: Metadata
+
+
+class Reported(ApiObject, frozen=True):
     """An object whose status zonal writes. `status` is JSON as it came, because others write into it, too."""
 
     status: msgspec.Raw = NO_STATUS
