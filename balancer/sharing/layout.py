@@ -17,10 +17,10 @@ from balancer.sharing.counting import Counting, CountingTables
 from balancer.sharing.flight_table import FlightTable, flight_table_bytes, vacate_flights
 from balancer.sharing.guards import Beyond, Buffer, Guard
 from balancer.sharing.peer_table import PEER_ROWS, PeerTable
-from balancer.sharing.rows import vacate_rows
 from balancer.sharing.peers import Others
 from balancer.sharing.rate_table import SET_BYTES, RateTable
 from balancer.sharing.relay import RowRelay
+from balancer.sharing.rows import vacate_rows
 from balancer.sharing.spending import SPENDING_BYTES, Spending
 from balancer.sharing.zone_peers import PLACES
 from balancer.sharing.zone_table import ZONE_ROWS, ZoneTable

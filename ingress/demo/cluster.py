@@ -185,9 +185,7 @@ def _slice(endpoint: DemoEndpoint, *, ready: bool) -> Document:
         "zone": endpoint.zone,
     }
     ports = [{"name": "http", "port": endpoint.port, "protocol": "TCP"}]
-    return _object(
-        "discovery.k8s.io/v1", "EndpointSlice", metadata, addressType="IPv4", ports=ports, endpoints=[only]
-    )
+    return _object("discovery.k8s.io/v1", "EndpointSlice", metadata, addressType="IPv4", ports=ports, endpoints=[only])
 
 
 def _object(version: str, kind: str, metadata: Document, **parts: object) -> Document:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.sharing.peer_table import PEER_ROWS, PeerTable
-from balancer.sharing.rows import vacate_rows
 from balancer.sharing.peers import Heard, Peers, Seen
+from balancer.sharing.rows import vacate_rows
 from tests.properties import examples
 
 SEATS = 3

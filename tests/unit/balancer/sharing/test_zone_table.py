@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.sharing.rows import vacate_rows
 from balancer.sharing.zone_peers import PLACES, STATE_WORDS, ZonePeers, ZoneSeen
 from balancer.sharing.zone_table import ZONE_ROWS, ZoneTable
-from balancer.sharing.rows import vacate_rows
 
 SEATS = 3
 KEY = "shop/cart:80 zone-a"

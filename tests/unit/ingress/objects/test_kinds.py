@@ -13,11 +13,11 @@ from ingress.objects.endpoint_hints import EndpointHints
 from ingress.objects.kinds import (
     CLUSTER_WIDE,
     OPTIONAL_KINDS,
-    Kind,
     EndpointConditions,
     EndpointSlice,
     Ingress,
     IngressClass,
+    Kind,
     Metadata,
     Node,
     Secret,
