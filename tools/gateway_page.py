@@ -74,6 +74,8 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   answers 503.
 * A BackendTLSPolicy that cannot be carried out closes its backend (500), and so does a certificate of `tls.backend`
   that cannot be shown. One of the `subjectAltNames` of a policy is enough.
+* A handshake for which no listener of its port has a certificate is refused: where the certificate of the listener
+  cannot be used, and for a name that no listener has. No self-signed certificate is shown, unlike for Ingresses.
 * Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
   `AllowInsecureFallback` everybody gets in.
 * Regular expressions are those of RE2. They must match all of a path, header field or query parameter, and case counts.

@@ -111,15 +111,18 @@ class Patcher(Generic[AnyPatch]):
         *,
         leading: Callable[[], bool],
         at_once: int,
+        burst: int,
         per_second: float,
         tell: Callable[[AnyPatch, PatchOutcome, ApiAnswer], None],
     ) -> None:
-        """`tell` gets each patch with its outcome and the answer of the server."""
+        """`burst` patches need not wait for the rate after a pause. `tell` gets each patch with its outcome and the
+        answer of the server.
+        """
         self._api = api
         self._leading = leading
         self._at_once = at_once
         self._tell = tell
-        self._bucket = TokenBucket(burst=at_once, per_second=per_second)
+        self._bucket = TokenBucket(burst=burst, per_second=per_second)
         self.written = 0
         self.failed = 0
 

@@ -65,6 +65,7 @@ class StatusWriter:
             api,
             leading=leading,
             at_once=self._pace.at_once,
+            burst=self._pace.at_once,
             per_second=self._pace.per_second,
             tell=self._note,
         )

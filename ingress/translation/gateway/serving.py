@@ -108,7 +108,10 @@ def _left_over(ports: Mapping[str, BoundPort]) -> Iterator[EntryPoint]:
 
 
 def _configuration(key: str, unmatched: tuple[GateRule, ...]) -> RouteConfiguration:
-    return RouteConfiguration(key, unmatched_gates=unmatched, wildcards=Wildcards.MANY_LABELS, falls_through=True)
+    """What stands behind a port. A handshake for which no listener has a certificate is refused."""
+    return RouteConfiguration(
+        key, unmatched_gates=unmatched, has_fallback=False, wildcards=Wildcards.MANY_LABELS, falls_through=True
+    )
 
 
 def configuration_key(port: int) -> str:

@@ -39,7 +39,8 @@ class GatewayPace(ScalableTimes, frozen=True, kw_only=True):
     patience_seconds: float = 30.0  # for kinds that cannot be read
     at_once: int = 8
     per_second: float = 100.0
-    look_writes: int = 25  # of one look
+    burst: int = 100  # so that the time between two looks, and that of a slow answer, is made up for
+    look_writes: int = 50  # of one look
 
 
 class GatewayCluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +81,7 @@ class GatewayStatusWriter:
             api,
             leading=cluster.leading,
             at_once=self._pace.at_once,
+            burst=self._pace.burst,
             per_second=self._pace.per_second,
             tell=self._note,
         )

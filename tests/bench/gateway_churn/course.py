@@ -73,6 +73,7 @@ class Replica:
             f"--bind-address={self.address}",
             f"--workers={plan.workers}",
             "--drain-timeout=5",
+            f"--time-scale={plan.time_scale}",
         )
         self.process = Zonal(self._place, *self._arguments)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tests.features.gateway.api_stage import SCALE
 from tests.integration.manifests import Document, service
 
 NAMESPACE = "shop"
@@ -16,7 +17,8 @@ _GROUP = "gateway.networking.k8s.io/v1"
 
 class Plan(NamedTuple):
     """How large a run is. `changes` are routes that come, change or go in a second. Nothing changes in the first
-    `calm_seconds`. `kills`: workers and a leader are killed, if it is not 0.
+    `calm_seconds`. `kills`: workers and a leader are killed, if it is not 0. `time_scale` shortens the times of the
+    replicas, and lets them write statuses so much faster.
     """
 
     listeners: int = 20
@@ -28,6 +30,7 @@ class Plan(NamedTuple):
     quiet_seconds: float = 30.0
     calm_seconds: float = 0.0
     kills: int = 1
+    time_scale: float = SCALE
 
     @property
     def coming(self) -> int:

@@ -56,7 +56,8 @@ def _secure(stage: GatewayStage, request: Json, alpn: str) -> tuple[ssl.SSLConte
     asked = {"alpn": alpn, **{name: tls[name] for name in ("client", "alpn", "max") if name in tls}}
     context = stage.authorities.client_context(asked)
     name = tls.get("sni", _host(request).partition(":")[0]) or ""
-    if tls.get("verify", True):
+    # A handshake that ends with a foreign certificate is an answer, and no refusal.
+    if tls.get("verify", True) and not request["expect"].get("refused"):
         context.load_verify_locations(cadata=stage.authorities.authority("server").certificate_pem.decode())
         context.verify_mode = ssl.CERT_REQUIRED
         context.check_hostname = bool(name)

@@ -38,11 +38,16 @@ class LabelPatch(msgspec.Struct, frozen=True):
 class Scene:
     """A patcher and what came of its patches."""
 
-    def __init__(self, client: Client, *, at_once: int = 1, per_second: float = 10_000.0) -> None:
+    def __init__(self, client: Client, *, at_once: int = 1, burst: int = 2, per_second: float = 10_000.0) -> None:
         self.leads = True
         self.told: list[tuple[str, PatchOutcome]] = []
         self.patcher: Patcher[LabelPatch] = Patcher(
-            client, leading=lambda: self.leads, at_once=at_once, per_second=per_second, tell=self._tell
+            client,
+            leading=lambda: self.leads,
+            at_once=at_once,
+            burst=burst,
+            per_second=per_second,
+            tell=self._tell,
         )
 
     def _tell(self, patch: LabelPatch, outcome: PatchOutcome, answer: ApiAnswer) -> None:
@@ -125,6 +130,14 @@ async def test_the_rate_holds(tmp_path: Path) -> None:
         begun = time.monotonic()
         await scene.patcher.carry_out([LabelPatch("a")] * 12)
         assert time.monotonic() - begun >= 0.19  # two at once, and ten at 50/s
+
+
+async def test_what_was_not_written_in_a_pause_goes_at_once_afterwards(tmp_path: Path) -> None:
+    async with ApiServer() as server, client_of(server, tmp_path) as client:
+        furnish(server, "a")
+        scene = Scene(client, burst=12, per_second=0.001)
+        await scene.patcher.carry_out([LabelPatch("a")] * 12)
+        assert scene.patcher.written == 12
 
 
 async def test_a_server_that_is_gone_is_a_busy_one(tmp_path: Path) -> None:

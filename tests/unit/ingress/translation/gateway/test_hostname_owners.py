@@ -17,8 +17,11 @@ from tests.unit.ingress.translation.gateway.objects import listener as listener_
 TO_ALL = {"namespaces": {"from": "All"}}
 
 
+PASSES = listener_of("tls", 443, "TLS", tls={"mode": "Passthrough"}, allowedRoutes=TO_ALL)
+
+
 def read_owned(*objects: KubernetesObject, one: bool = True) -> ReadGateways:
-    owner = gateway(listener_of(allowedRoutes=TO_ALL))
+    owner = gateway(listener_of(allowedRoutes=TO_ALL), PASSES)
     known = inventory(gateway_class(), owner, *objects)
     options = GatewayOptions(CONTROLLER, PORTS, one_namespace_per_hostname=one)
     return read_gateways(known, options, GatewayMaterial(known, Materials()))
@@ -43,6 +46,16 @@ def test_a_younger_route_of_another_namespace_is_not_allowed(kind: str, first: s
     assert accepted(found, "old") == ("True", "Accepted")
     assert accepted(found, "new", kind) == ("False", "NotAllowedByListeners")
     assert accepted(read_owned(old, new, one=False), "new", kind) == ("True", "Accepted")
+
+
+@pytest.mark.parametrize(("first", "second"), [("a.test", "a.test"), ("*.test", "a.b.test"), ("*.test", "*.a.test")])
+def test_names_of_streams_belong_to_one_namespace_too(first: str, second: str) -> None:
+    old = route("old", "shop", first, kind="TLSRoute")
+    new = route("new", "blog", second, year=2021, kind="TLSRoute")
+    found = read_owned(old, new)
+    assert accepted(found, "old", "TLSRoute") == ("True", "Accepted")
+    assert accepted(found, "new", "TLSRoute") == ("False", "NotAllowedByListeners")
+    assert accepted(read_owned(old, new, one=False), "new", "TLSRoute") == ("True", "Accepted")
 
 
 def test_a_namespace_may_have_many_routes_and_a_wider_name_takes_nothing_away() -> None:
