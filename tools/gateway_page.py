@@ -63,9 +63,11 @@ With a range of ports each Gateway may have any port, and has a Service of its o
 
 ## Shared ports
 
-* With `P=Q` ports all Gateways share them. Equal listeners of two Gateways conflict, and the older Gateway keeps its
-  own.
-  Inside one Gateway nobody wins: all listeners that collide are closed.
+With `P=Q` ports all Gateways share them. Equal listeners of two Gateways conflict, and the older Gateway keeps its own.
+Inside one Gateway nobody wins: all listeners that collide are closed.
+
+## What becomes of objects
+
 * `/debug/gateway` shows what the status of each object should say. Whatever a status says is not served is a
   finding, too.
 * A rule that cannot be carried out keeps its place: its requests get 500, and never the next rule. The route has
@@ -89,10 +91,10 @@ With a range of ports each Gateway may have any port, and has a Service of its o
   the operator's `ssl-protocols` forbids. Any other option refuses the listener (`UnsupportedValue`).
 * Calls of gRPC that come in HTTP/2 go on in HTTP/2 on an HTTPRoute, too.
 * The filter `ExternalAuth` (experimental) asks a Service over HTTP, with the method, host and path of the client, and
-  with `Authorization` and the fields in `allowedHeaders`. 200 lets the request pass; what else it says short of a 5xx
-  the client gets. Without an answer the client gets 500. `protocol: GRPC` and `forwardBody` close the rule.
+  with `Authorization` and the fields in `allowedHeaders`. 200 lets the request pass. The client gets any other answer
+  below 500, and else 500. `protocol: GRPC` and `forwardBody` close the rule.
 * `backendRefs` take every filter that their rule takes. They are for the share of their backend alone and come after
-  those of the rule: an URLRewrite or CORS filter there counts in place of the rule's. A filter that cannot be carried
+  those of the rule: a URLRewrite or CORS filter there counts in place of the rule's. A filter that cannot be carried
   out closes its rule; an `ExtensionRef` that cannot be resolved closes its backend (500).
 * A redirect and X-Forwarded-Port name the port of the listener, not that of the process.
 * Gateway API knows no bound of bodies: `proxy-body-size` counts for routes only if the ConfigMap or an annotation

@@ -232,6 +232,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def eof_received(self) -> bool:
         self._eof = True
         self.reusable = False
+        if self.writing_paused and self._framing != UNTIL_CLOSE:
+            self.reset()  # no response will come, and the endpoint may never read the rest of the request
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

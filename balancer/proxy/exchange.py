@@ -179,7 +179,10 @@ class Exchange(ResponseConsumer):
         endpoint.finish(trailers, data)
 
     def _await_endpoint(self) -> None:
-        context = self._context
+        """Awaits more of the response. A client that was paused before this request, unheard, has to read first."""
+        context, client = self._context, self._client
+        if client.writing_paused:
+            return self.client_paused()
         alarm = context.alarm
         alarm.set(context.policy.read_timeout_seconds)
 
@@ -277,7 +280,7 @@ class Exchange(ResponseConsumer):
             if context.is_call:  # without a message the status stands in the head
                 account.grpc_status = grpc.status_in(trailers or response.fields)
             self._finish(self._first_byte_at)
-        elif not client.writing_paused:
+        else:
             self._await_endpoint()
 
     def _passes_over(self, response: ResponseHead) -> bool:

@@ -10,6 +10,7 @@ cdef Py_ssize_t _INTERRUPTED
 cdef long _ENDS
 cdef long _READABLE
 cdef long _WRITABLE
+cdef long _BROKEN
 cdef long _INCOMING
 
 

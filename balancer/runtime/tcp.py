@@ -24,6 +24,7 @@ _EVENTS_A_TURN = 256  # the rest waits for the next turn of the loop
 _ENDS = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR | select.EPOLLPRI
 _READABLE = select.EPOLLIN | _ENDS
 _WRITABLE = select.EPOLLOUT
+_BROKEN = select.EPOLLERR
 _INCOMING = select.EPOLLIN  # nearly every event is this alone
 _READS = _READABLE | select.EPOLLET
 _ALL = _READS | _WRITABLE
@@ -141,6 +142,8 @@ class TcpTransport(Outlet):
         """The socket has become ready for `events`."""
         if events & _ENDS:
             self._reads_on = True
+            if events & _BROKEN and self._is_at_end:  # no read would tell of it any more
+                self._fail(errno.ECONNRESET)
         if events & _WRITABLE and self._next:
             self.send()
         if events & _READABLE:

@@ -24,7 +24,12 @@ _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless
 @section(
     "Question",
     option("--header", "-H", multiple=True, help="A header field of the request (repeatable).", metavar="NAME:VALUE"),
-    option("--client", default="", help="Address of the client, for upstream-hash-by.", metavar="ADDRESS"),
+    option(
+        "--client",
+        default="",
+        help="Address of the client, for source ranges and upstream-hash-by.",
+        metavar="ADDRESS",
+    ),
     option("--source", type=_FILE, help="Ask this folder of manifests, or a dump.", metavar="DIR"),
     option("--admin", help="Ask the running ingress with this admin port.", metavar="URL"),
     option("--hooks", type=_FILE, multiple=True, help="Run these hooks, for a folder (repeatable).", metavar=_PLACES),
