@@ -84,9 +84,9 @@ ingress_option = partial(Option, sources=INGRESS)
 cluster_switch = partial(Option, sources=CLUSTER, grammar=go_boolean, default="false")
 """An option of the operator that is true or false, as ingress-nginx writes that."""
 route_switch = partial(Option, sources=ROUTE, grammar=go_boolean, default="false")
-"""The same for all Ingresses, and each Ingress for itself."""
+"""A switch that the operator sets for all Ingresses, and each Ingress for itself."""
 ingress_switch = partial(Option, sources=INGRESS, grammar=go_boolean)
-"""The same of an Ingress alone."""
+"""A switch that an Ingress sets for itself."""
 
 
 class Overrides(msgspec.Struct, frozen=True, gc=False):
