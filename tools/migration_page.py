@@ -19,7 +19,13 @@ from tests.features.ingress_nginx.differences import DIFFERENT
 from tools.places import DOCS, text_of
 
 _TABLE = re.compile(r"(?<=<!-- made for migration: )(\w+)( -->\n).*?(?=<!-- end of the table -->)", re.DOTALL)
-_OWN_KEYS = re.compile("zone-.*|node-watch|ignore-.*|redirect-to-trailing-slash")
+_OWN_KEYS = re.compile(
+    "zone-.*|node-watch|ignore-.*|redirect-to-trailing-slash|fleet.*|keep-client-headers|max-rsa-key-bits"
+    "|otlp-collector-protocol|path-parameters|stream-idle-timeout"
+    "|http2-(?:cleartext|engine|max-(?:header-fields|idle-frames|resets|unread-size))"
+)
+"""Keys that zonal has without a prefix, and ingress-nginx v1.15.1 has not."""
+
 _SATISFIED = "zonal does so anyway, or needs no such thing"
 _REFUSED = "paths answer 503, because without it "
 

@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 CYTHON = "cython>=3.3.1,<4"
 _REFUSED = """zonal: no wheel was made, because the data plane could not be compiled:
 {error}
-Install a C compiler (gcc), or set ZONAL_PURE=1 for the pure wheel, whose requests take two to three times the CPU."""
+Install a C compiler (gcc), or set ZONAL_PURE=1 for the pure wheel, whose requests take up to 2.5 times the CPU."""
 
 
 class TypedBuildHook(BuildHookInterface[Any]):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ingress.cli import cluster_options
-from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.cli.flags import BadInput, Command, finish, option, reference, section, switch
 from ingress.cli.readings import expected_status
 
 FOLDER_SECTION = "How a folder is read, as in zonal run"
@@ -24,7 +24,12 @@ _EXPECT_STATUS = "Exit 1 unless zonal answers with this status; endpoint: unless
 @section(
     "Question",
     option("--header", "-H", multiple=True, help="A header field of the request (repeatable).", metavar="NAME:VALUE"),
-    option("--client", default="", help="Address of the client, for upstream-hash-by.", metavar="ADDRESS"),
+    option(
+        "--client",
+        default="",
+        help="Address of the client, for source ranges and upstream-hash-by.",
+        metavar="ADDRESS",
+    ),
     option("--source", type=_FILE, help="Ask this folder of manifests, or a dump.", metavar="DIR"),
     option("--admin", help="Ask the running ingress with this admin port.", metavar="URL"),
     option("--hooks", type=_FILE, multiple=True, help="Run these hooks, for a folder (repeatable).", metavar=_PLACES),
@@ -85,8 +90,4 @@ def explain(**given: Any) -> None:
         expect_service=reference("--expect-service", given["expect_service"]),
         hooks=given["hooks"],
     )
-    try:
-        status = run_explain(options)
-    except CannotExplain as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(status)
+    finish(run_explain, options, refusal=CannotExplain)

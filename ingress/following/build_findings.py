@@ -25,7 +25,7 @@ def findings_of_build(
                 "data-plane",
                 REASON,
                 "The plain source runs. Install the wheel for this platform, and leave ZONAL_PURE unset.",
-                "requests take two to three times the CPU of the compiled build",
+                "requests take up to two and a half times the CPU of the compiled build",
             ),
         )
     if shortfall:

@@ -137,7 +137,8 @@ def _check_log_format(text: str, report: Report) -> None:
         named = ", ".join(f"${name[:50]}" for name in unknown[:_NAMED_MOST])
         report.add(
             reason="InvalidValue",
-            message=f"log-format-upstream holds {named}: zonal has no such variable, or never logs its value.",
+            message=f"log-format-upstream holds {named}: zonal has no such variable, or never logs its value:"
+            " take it out.",
             effect="The variables have no value in the access log.",
             severity=Severity.DEGRADED,
         )

@@ -132,7 +132,7 @@ class ResolvingSource:
             findings.add(
                 Subject("Service", namespace, name),
                 reason="NameNotResolved",
-                message=f"The externalName {name} has no addresses: {why}.",
+                message=f"The externalName {name} has no addresses: {why}. Correct the name, or what DNS says of it.",
                 severity=Severity.CLOSED,
                 effect="Its last addresses are used, if there were any.",
             )

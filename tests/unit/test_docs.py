@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from balancer.errors import ErrorKind
 from ingress.settings.table.whole import CONFIGMAP_OPTIONS, INGRESS_OPTIONS
 from tools.generators import GENERATORS, stale
 from tools.places import ROOT
@@ -46,6 +47,32 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
     assert broken == []
 
 
+def test_every_link_to_a_section_leads_to_a_heading() -> None:
+    pages = [*DOCS.parent.glob("*.md"), *DOCS.rglob("*.md")]
+    sections = {page.resolve(): sections_of(page.read_text(encoding="utf-8")) for page in pages}
+    broken = [
+        f"{page.name}: {target}#{section}"
+        for page in pages
+        for target, section in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        if "://" not in target and section not in sections[(page.parent / target if target else page).resolve()]
+    ]
+    assert broken == []
+
+
+def sections_of(page: str) -> set[str]:
+    """The names of a page's headings in links, as code hosts make them. Each heading of a page has another text."""
+    text = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+    headings = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each) for each in re.findall(r"^#+ (.*)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w\- ]", "", each).lower().replace(" ", "-") for each in headings}
+
+
+def test_a_section_is_named_as_code_hosts_name_it() -> None:
+    assert sections_of("# `zonal top`, why?\n\n```sh\n# no heading\n```\n## Load of [it](a.md)\n") == {
+        "zonal-top-why",
+        "load-of-it",
+    }
+
+
 def test_nobody_is_told_to_install_zonal_from_an_index() -> None:
     """zonal is in none (docs/adr/0040-names.md), so whoever takes the name there would be installed."""
     places = (
@@ -80,6 +107,12 @@ def test_every_finding_about_what_is_easily_forgotten_is_documented_as_it_is_mad
     unanswered = {"EndpointSliceMissing", "EndpointPortMissing", "NoReadyEndpoint"}
     assert {row for row in rows if row[0] not in unanswered} <= made
     assert {severity for reason, severity in rows if reason in unanswered} == {"closed"}
+
+
+def test_every_kind_of_error_is_explained() -> None:
+    text = (DOCS / "operations.md").read_text(encoding="utf-8").split("\n## Errors that the proxy answers\n")[1]
+    section = text.split("\n## ")[0]
+    assert [kind.value for kind in ErrorKind if f"`{kind.value}`" not in section] == []
 
 
 def test_every_path_that_the_architecture_names_exists() -> None:

@@ -87,7 +87,8 @@ def service_endpoint(service: Service, port: ServicePort, *, allow_local: bool, 
     if not address or (problem and not allow_local):
         report.add(
             reason="NoClusterIP",
-            message=f"service-upstream needs a clusterIP, and {quote(text)} is none that can be used.",
+            message=f"service-upstream needs a clusterIP, and {quote(text)} is none that can be used: give the Service"
+            " one, or remove service-upstream.",
             severity=Severity.DEGRADED,
             effect="The endpoints of the Service are used.",
         )

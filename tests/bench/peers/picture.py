@@ -54,7 +54,7 @@ def svg(run: Run) -> str:
 def _contenders(figures: Figures) -> list[Row]:
     values = {name: figures.value("get", name, Measure.CPU) for name in figures.contenders("get")}
     rows = [
-        Row(label(name), value, f"{value:.1f}", _OURS if name.startswith(ZONAL) else _OTHERS)
+        Row(label(name).strip("*"), value, f"{value:.1f}", _OURS if name.startswith(ZONAL) else _OTHERS)
         for name, value in values.items()
         if value is not None
     ]

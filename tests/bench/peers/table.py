@@ -161,9 +161,12 @@ def _case(case: Case, figures: Figures, absences: Iterable[Absence]) -> str:
             rows.append((_named(name), *cells, "" if ratio is None else f"{ratio:.2f}"))
         elif name in missing:
             rows.append((_named(name), f"*{_one_line(missing[name])}*", *[""] * len(measures)))
-    return "\n".join(
-        [f"### {case.title[0].upper()}{case.title[1:]}", "", table(headings, rows), "", *_notes(case, figures)]
-    )
+    return "\n".join([f"### {heading(case.title)}", "", table(headings, rows), "", *_notes(case, figures)])
+
+
+def heading(title: str) -> str:
+    """The title with a capital, unless it begins with a name that has none."""
+    return title if title.startswith("gRPC") else f"{title[0].upper()}{title[1:]}"
 
 
 def _against(case: Case) -> str:

@@ -39,6 +39,8 @@ def test_every_name_of_ingress_nginx_is_there_once() -> None:
 def test_no_key_of_zonal_is_among_those_of_ingress_nginx() -> None:
     keys = set(names("Keys of the ConfigMap"))
     assert keys.isdisjoint({"zone-policy", "zone-aware-routing", "ejection-time", "ignore-settings", "node-watch"})
+    assert keys.isdisjoint({"fleet", "fleet-zones", "http2-engine", "http2-max-resets", "path-parameters"})
+    assert {"http2-max-concurrent-streams", "otlp-collector-host", "ignore-invalid-headers"} <= keys
 
 
 def test_cases_that_differ_come_with_their_reason() -> None:

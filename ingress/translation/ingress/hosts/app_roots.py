@@ -53,7 +53,8 @@ def _note_other(asking: PlaceClaim, root: PlaceClaim, findings: Findings) -> Non
     findings.add(
         subject_of_owner(asking.owner),
         reason="NotRedirected",
-        message=f"The {root.place} belongs to {root.owner.kind} {root.owner.full_name}, of another namespace.",
+        message=f"The {root.place} belongs to {root.owner.kind} {root.owner.full_name}, of another namespace:"
+        " set app-root there, or remove it.",
         effect="app-root redirects nothing there.",
         severity=Severity.MISROUTED,
     )

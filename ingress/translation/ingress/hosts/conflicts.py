@@ -96,7 +96,8 @@ def note_holder(
     findings.add(
         subject_of_owner(claims.owner),
         reason="Conflict",
-        message=f"Namespace {host.holder} has claimed host {quote(name)} first, and alone says its {what}.",
+        message=f"Namespace {host.holder} has claimed host {quote(name)} first, and alone says its {what}: do that in"
+        " an Ingress of that namespace, or use another host.",
         severity=severity,
         effect=effect,
     )

@@ -34,7 +34,8 @@ def protect_hosts(hosts: Mapping[str, SettledHost], claims: Iterable[OwnClaims],
                 findings.add(
                     subject_of_owner(each.owner),
                     reason="Conflict",
-                    message=f"An older Ingress says which certificates clients of host {quote(name)} need.",
+                    message=f"An older Ingress says which certificates clients of host {quote(name)} need: change that"
+                    " one, or remove auth-tls-* from this one.",
                     severity=Severity.DEGRADED,
                     effect="The annotations auth-tls-* of this Ingress have no effect for that host.",
                 )

@@ -160,7 +160,8 @@ def _note_too_many(host: str, claims: OwnClaims, fitting: int, findings: Finding
     findings.add(
         subject_of_owner(claims.owner),
         reason="NotSupported",
-        message=f"Host {quote(host)} has so many paths that only {fitting} names of server-alias can have them all.",
+        message=f"Host {quote(host)} has so many paths that only {fitting} names of server-alias can have them all:"
+        " list fewer names.",
         effect="The other names of the list are not served.",
         severity=Severity.MISROUTED,
     )
@@ -182,7 +183,8 @@ def _note_taken(alias: str, host: str, claims: OwnClaims, settled: SettledHost, 
     findings.add(
         subject_of_owner(claims.owner),
         reason="Conflict",
-        message=f"The name {quote(alias)} of server-alias is taken by a rule, a redirect or an alias of another host.",
+        message=f"The name {quote(alias)} of server-alias is taken by a rule, a redirect or an alias of another host:"
+        " remove it from one of them.",
         effect=f"Requests for the name do not get the paths of host {quote(host)}.",
         severity=Severity.MISROUTED,
     )

@@ -103,7 +103,8 @@ def _note_unreached(name: str, host: SettledHost, root: PlaceClaim, findings: Fi
             subject_of_owner(owner),
             reason="PathBesidePassedTls",
             message=f"TLS of host {quote(name)} passes to the Service {root.main.branch.service.full_name},"
-            f" as {root.owner.full_name} says with ssl-passthrough.",
+            f" as {root.owner.full_name} says with ssl-passthrough: give other paths"
+            " another host.",
             effect="Other paths of the host get requests over plain HTTP alone.",
             severity=Severity.MISROUTED,
         )

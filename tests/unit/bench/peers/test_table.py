@@ -133,6 +133,17 @@ def test_the_picture_has_the_compiled_build_below_the_plain_source() -> None:
     assert texts[place : place + 4] == [texts[place], "2.00", "the same, compiled", "1.50"]
 
 
+def test_names_in_the_picture_have_no_marks_of_a_page() -> None:
+    texts = [each.text or "" for each in _texts(run(**{"nginx": 20.0, "bare-loop": 13.0}))]
+    assert any("uvloop" in text for text in texts)
+    assert not any("*" in text for text in texts)
+
+
+def test_a_heading_has_a_capital_unless_a_name_has_none() -> None:
+    assert table.heading("the same over TLS") == "The same over TLS"
+    assert table.heading("gRPC, unary call") == "gRPC, unary call"
+
+
 def test_a_picture_of_nothing_is_a_picture() -> None:
     assert _texts(run()) == []
 
