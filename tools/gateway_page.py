@@ -232,6 +232,11 @@ none failed for a route that stays, statuses were right 1.6 s after the last cha
 and both replicas answered for each of the routes as it was at the end. Models follow twice a second, however many
 routes change: the control processes used 0.19 and 0.50 cores, and the workers of each replica 0.13 together.
 
+## Without it
+
+A cluster without Gateways pays nothing for them: each case of `make bench` takes as much CPU as
+[before there was Gateway API](typed.md#beside-earlier-commits), or less.
+
 ## Compared with others
 
 What implementations have published for v1.6, as passed core + extended tests of each conformance profile. zonal has

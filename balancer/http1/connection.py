@@ -240,8 +240,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
                 return
         elif state == SERVING:
             stream = self.stream
-            if stream.takes_body():
-                stream.feed(data)
+            if stream.take(data):
                 return
         elif state == LINGERING:
             return
@@ -276,6 +275,8 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
     def pause_writing(self) -> None:
         stream = self.stream
         stream.pause_writing()
+        if self._state == WAITING:  # the end of an answer leaves later in the turn in which its request is over
+            self._state = NEXT[WAITING][STALLED]
 
     def resume_writing(self) -> None:
         stream = self.stream
@@ -285,6 +286,8 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         elif self._state == UNREAD:
             self._state = NEXT[UNREAD][TAKEN]
             self.idle_since = self._now()
+            self._look()
+        elif self._state == HEAD:
             self._look()
 
     def expire(self) -> None:
@@ -303,8 +306,12 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
         deadlines.arm(self, self._now() + seconds)
 
     def _look(self) -> None:
-        """Hands over requests that have arrived. Loops, because a request may be answered at once."""
-        while self._state <= HEAD and self._server is not None and not self._is_looking:
+        """Hands over requests that have arrived, to a client that reads its answers.
+
+        Loops, because a request may be answered at once.
+        """
+        stream = self.stream
+        while self._state <= HEAD and self._server is not None and not self._is_looking and not stream.writing_paused:
             self._is_looking = True
             try:
                 if not self._look_once():

@@ -126,7 +126,11 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._write(fields.endpoint_request_head(outgoing))
 
     def send(self, data: bytes) -> None:
-        self._write(encode_chunk(data) if self._is_chunking else data)
+        tcp = self._tcp
+        if tcp is not None and not self._is_chunking and not self.closed:  # as `_write` does, without its call
+            tcp.write(data)
+        else:
+            self._write(encode_chunk(data) if self._is_chunking else data)
 
     def finish(self, trailers: Trailers, data: bytes = b"") -> None:
         if data:
@@ -232,6 +236,8 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def eof_received(self) -> bool:
         self._eof = True
         self.reusable = False
+        if self.writing_paused and self._framing != UNTIL_CLOSE:
+            self.reset()  # no response will come, and the endpoint may never read the rest of the request
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -14,13 +14,13 @@ CLOSED = 5
 PART = 0  # a part of a head arrived
 REQUEST = 1  # a whole head arrived, or a head that is refused
 ANSWERED = 2  # the request is over, and another may follow
-STALLED = 3  # the same, but the client does not read its answer
+STALLED = 3  # the client does not read the answer to a request that is over
 TAKEN = 4  # the client has read its answer
 LAST = 5  # no request follows
 LOST = 6  # the connection is gone
 
 NEXT: tuple[dict[int, int], ...] = (
-    {PART: HEAD, REQUEST: SERVING, LAST: LINGERING, LOST: CLOSED},  # WAITING
+    {PART: HEAD, REQUEST: SERVING, STALLED: UNREAD, LAST: LINGERING, LOST: CLOSED},  # WAITING
     {REQUEST: SERVING, LAST: LINGERING, LOST: CLOSED},  # HEAD
     {ANSWERED: WAITING, STALLED: UNREAD, LAST: LINGERING, LOST: CLOSED},  # SERVING
     {TAKEN: WAITING, LAST: LINGERING, LOST: CLOSED},  # UNREAD

@@ -284,6 +284,8 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
 
     def eof_received(self) -> bool:
         self._moves(LEAVE)
+        if self._transport is not None and self._transport.get_write_buffer_size():
+            self.abort()  # who says no more may never read the rest, and nothing would end the wait for that
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

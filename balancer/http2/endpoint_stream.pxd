@@ -30,7 +30,7 @@ cdef class Http2EndpointStream(EndpointStream):
     cdef public ResponseConsumer _consumer
     cdef public Engine _engine
     cdef public long _interims, number
-    cdef public bint _is_held, _is_sending, was_reset
+    cdef public bint _has_body, _is_held, _is_sending, was_reset
     cdef public bytes _method
     cdef public Py_ssize_t _owed
     @cython.locals(request=RequestHeadLayout, connection=EndpointCarrier, engine=Engine, number=long)

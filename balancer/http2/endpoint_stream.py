@@ -66,6 +66,7 @@ class Http2EndpointStream(EndpointStream):
         "_connection",
         "_consumer",
         "_engine",
+        "_has_body",
         "_interims",
         "_is_held",
         "_is_sending",
@@ -82,6 +83,7 @@ class Http2EndpointStream(EndpointStream):
         self._consumer: ResponseConsumer | None = None
         self._method = b""
         self._is_held = False
+        self._has_body = False
         self._is_sending = False
         self.was_reset = False
         self._owed = 0
@@ -97,6 +99,7 @@ class Http2EndpointStream(EndpointStream):
         self._consumer = consumer
         self._method = request.method
         self._is_sending = request.body_bytes != 0
+        self._has_body = self._is_sending
         self._began_at = connection.now()
         number = engine.request(endpoint_request_fields(outgoing, connection.secure), not self._is_sending)
         self.number = number
@@ -148,7 +151,9 @@ class Http2EndpointStream(EndpointStream):
             connection = self._connection
             connection.unused()
             return
-        if self._is_sending:
+        engine = self._engine
+        # What waits for a window would keep the stream open for as long as the endpoint opens none.
+        if self._has_body and (self._is_sending or engine.queued(self.number)):
             self._end_stream()
         self._is_held = False
         self._give_back()
@@ -257,6 +262,7 @@ class Http2EndpointStream(EndpointStream):
     def _end_stream(self) -> None:
         if self.number:
             connection, engine = self._connection, self._engine
+            self._has_body = False
             self._is_sending = False
             engine.reset(self.number, CANCEL)
             connection.mark()

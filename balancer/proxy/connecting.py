@@ -87,7 +87,7 @@ class Connecting(Awaited):
         self._is_gone = True
         self._wait.end()
         if self._waiter is None:
-            self._task.cancel()
+            self._give_up()
         else:
             self._timer.cancel()
             self._look_in(0.0)
@@ -155,7 +155,11 @@ class Connecting(Awaited):
         else:
             return self._look_in(_AGAIN_SECONDS)
         if not self._is_kept():
-            self._task.cancel()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Ends the connect, but not before its first step: a task that never began would not say that it is over."""
+        asyncio.get_running_loop().call_soon(self._task.cancel)
 
     def _asks_others(self, now: float) -> bool:
         """Asks once who is there, if nobody was heard meanwhile. Returns whether it does: then it is worth a moment."""

@@ -59,6 +59,10 @@ class Visit:
         for _ in range(3):
             await asyncio.sleep(0)
 
+    def finish_sending(self) -> None:
+        """Close this direction only."""
+        self._writer.write_eof()
+
     async def close(self) -> None:
         """Close after all that was sent has left."""
         self._writer.close()

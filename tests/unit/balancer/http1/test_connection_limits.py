@@ -78,6 +78,26 @@ async def test_a_client_that_does_not_read_its_answers_gets_no_further_request_s
         assert (await following) is not None
 
 
+@pytest.mark.parametrize("came_before", [b"", GET[:5]], ids=["nothing", "a part of the head"])
+async def test_a_client_that_stops_reading_once_its_request_is_over_gets_no_further_one_served(
+    came_before: bytes,
+) -> None:
+    """As when the end of an answer leaves after all sockets were served."""
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection = await listener.opened.get()
+        client.send(GET + came_before)
+        assert await next_request(connection) is not None
+        following = asyncio.ensure_future(next_request(connection))
+        await asyncio.sleep(0)  # it asks
+        assert connection.idle is not bool(came_before)
+        connection.pause_writing()
+        client.send(GET[len(came_before) :])
+        await settled(following.done)
+        assert not following.done()
+        connection.resume_writing()
+        assert (await following) is not None
+
+
 async def test_what_waits_for_a_client_counts_until_it_reads_or_leaves() -> None:
     async with Listener() as listener, RawClient(listener.port, buffer_bytes=NARROW_BYTES) as client:
         connection = await listener.opened.get()

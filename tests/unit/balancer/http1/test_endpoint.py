@@ -261,6 +261,24 @@ async def test_an_endpoint_that_does_not_read_pauses_who_writes() -> None:
         assert taker.pauses == 0
 
 
+async def test_an_endpoint_that_says_no_more_and_reads_no_more_amid_a_request_is_not_waited_for() -> None:
+    is_over = asyncio.Event()
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        visit.finish_sending()
+        await is_over.wait()
+
+    async with connected(script, buffer_bytes=NARROW_BYTES) as connection:
+        taker = Taker()
+        connection.begin(taker, outgoing(b"POST", body_bytes=8 << 20))
+        connection.send(bytes(8 << 20))
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await taker.ended.wait()
+        assert taker.failure is ErrorKind.ENDPOINT_CLOSED
+        is_over.set()
+
+
 async def test_a_connection_released_with_a_request_unsent_is_not_reusable() -> None:
     async with connected(saying(OK), buffer_bytes=NARROW_BYTES) as connection:
         taker = Taker()

@@ -191,6 +191,21 @@ async def test_an_early_answer_ends_the_request() -> None:
         assert len(made.pools.open) == 1
 
 
+async def test_an_early_answer_leaves_no_stream_whose_body_waits_for_a_window() -> None:
+    """The endpoint is done with it and opens no window, and nothing else would end it, nor let the connection idle."""
+    async with bed(takes_bodies=False) as made:
+        taker = await made.begin(None)
+        taker.stream.send(bytes(200_000))
+        taker.stream.finish(())
+        await until(lambda: len(made.endpoint.calls) == 1 and len(made.endpoint.calls[0].body) == 65_535)
+        (call,) = made.endpoint.calls
+        call.answer(b"no")
+        await taker.end()
+        await until(lambda: call.resets == [CANCEL])
+        (connection,) = made.connections
+        await until(lambda: connection.is_idle)
+
+
 async def test_streams_of_a_connection_do_not_mix() -> None:
     def echo(call: Call) -> None:
         asyncio.get_running_loop().call_soon(call.answer, call.body)
@@ -241,6 +256,17 @@ async def test_a_peer_that_does_not_answer_a_ping_is_gone() -> None:
         connection.expire()
         await taker.end()
         assert taker.failure is ErrorKind.ENDPOINT_TIMEOUT
+        await until(lambda: not made.pools.open)
+
+
+async def test_a_peer_that_says_no_more_and_reads_no_more_is_cut() -> None:
+    async with bed() as made:
+        first, _ = await begun(made, body=None)
+        (connection,) = made.connections
+        takers = [first, *await made.fill(connection)]
+        made.endpoint.connections[0].transport.write_eof()
+        for taker in takers:
+            await taker.end()
         await until(lambda: not made.pools.open)
 
 

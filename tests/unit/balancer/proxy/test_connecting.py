@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 import time
 from math import inf
@@ -22,6 +23,7 @@ from balancer.picking.silence import UNKNOWN_SECONDS
 from balancer.proxy.connecting import Connecting
 from balancer.proxy.forwarder import Forwarder
 from balancer.runtime.absences import Absences
+from balancer.runtime.loops import loop_factory
 from tests import builders
 from tests.fakes.sockets import until
 from tests.fakes.stalls import stall
@@ -153,6 +155,35 @@ async def test_of_the_connects_that_nobody_waits_for_the_oldest_goes_on(site: Si
         each.endpoint_left()
     await until(lambda: not site.pool.awaited)
     assert site.pool.pending[0].cancelled(), "a connect does not outlast its endpoint"
+
+
+def test_a_connect_that_is_given_up_before_it_began_is_forgotten() -> None:
+    """uvloop runs timers that are due before what was to follow in the next turn, such as the first step of a task."""
+    with asyncio.Runner(loop_factory=loop_factory("uvloop")) as runner:
+        runner.run(given_up_at_once())
+
+
+async def given_up_at_once() -> None:
+    site, older, hasty, loop = Site(), Request(elsewhere=False), Request(seconds=0.001), asyncio.get_running_loop()
+    site.connect(older, site.pick())
+    await until(lambda: bool(site.pool.pending))
+    site.runtime.balancer().pick()  # the turn of the other endpoint
+    own, peer = socket.socketpair()
+
+    def begin() -> None:
+        loop.remove_reader(own)
+        site.connect(hasty, site.pick())
+        hasty.seconds = 0.0
+        stall(0.02)
+
+    with own, peer:
+        loop.add_reader(own, begin)
+        peer.send(b"?")
+        await until(lambda: hasty.ends == [(None, ErrorKind.CALL_TIMEOUT)])
+    await until(lambda: len(site.pool.awaited) == 1)
+    site.pool.pending[0].set_result(MemoryEndpointStream(lambda _: None, reused=False))
+    await until(lambda: not site.pool.awaited)
+    assert site.runtime.silence.pending == 0
 
 
 async def test_an_endpoint_that_is_silent_while_another_answers_is_ejected_and_its_idle_connections_go(

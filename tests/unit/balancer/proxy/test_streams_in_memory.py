@@ -258,6 +258,27 @@ async def test_a_client_that_takes_back_one_request_keeps_the_others() -> None:
         assert stage.log() == [(499, "client_left"), (200, "")]
 
 
+async def test_a_client_that_was_paused_before_its_request_holds_the_endpoint_back() -> None:
+    """Nobody says so again, and what the endpoint sends would wait in memory, however much it is."""
+    async with staged() as stage:
+        stage.pools.answer = lambda stream: None
+        stream = MemoryStream()
+        stream.writing_paused = True
+        stage.connection.server.request_came(stream, request_head())
+        (endpoint,) = stage.pools.streams
+        endpoint.respond(200, b"hal", ends=False)
+        was_held = endpoint.is_held
+        stream.writing_paused = False
+        assert stream.consumer is not None
+        stream.consumer.client_resumed()
+        assert (was_held, endpoint.is_held) == (True, False)
+        assert endpoint.consumer is not None
+        endpoint.consumer.response_data(b"f")
+        endpoint.consumer.response_end(())
+        await all_over([stream])
+        assert stream.body == b"half"
+
+
 async def test_a_response_that_is_cut_resets_its_stream_alone() -> None:
     async with staged() as stage:
         stage.pools.answer = lambda stream: stream.respond(206, b"hal", ends=False)

@@ -63,6 +63,17 @@ async def test_a_half_closed_peer_gets_its_answer() -> None:
         assert it.protocol.calls == ["made", "eof"]
 
 
+async def test_a_half_closed_peer_that_resets_is_lost() -> None:
+    """Nothing is left to be read that would tell, and nothing may have to be written for long."""
+    async with line(Noting(keeps_open=True)) as it:
+        it.peer.shutdown(socket.SHUT_WR)
+        await it.protocol.until_called("eof")
+        it.peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        it.peer.close()
+        await it.protocol.until_called("lost")
+        assert isinstance(it.protocol.error, ConnectionResetError)
+
+
 async def test_nothing_is_handed_on_while_reading_is_paused_and_nothing_is_lost() -> None:
     async with line() as it:
         it.transport.pause_reading()
