@@ -20,7 +20,7 @@ ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of man
 metrics are the same as for an Ingress.
 
 ```console
-$ zonal run --source manifests --gateway-ports 80=8080,443=8443
+$ zonal run --source manifests --gateway-ports 80=8000,443=8444
 $ curl -s http://127.0.0.1:10254/debug/gateway
 ```
 
