@@ -93,4 +93,4 @@ class Passages:
         return name, str(tally.requests), str(tally.failed), local, *spending.cells()
 
 
-_MEANING = "Dollars are those of 30 days at the rate of the phase; saved: less than a proxy costs that knows no zones."
+_MEANING = "Dollars are those of 30 days at the rate of the phase; saved: what a proxy without zones costs more."
