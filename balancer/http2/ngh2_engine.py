@@ -17,6 +17,7 @@ from balancer.http.messages import Fields
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.engine import CLIENT, SERVER, Engine
 from balancer.http2.events import (
+    CANCEL,
     CLOSED,
     DATA,
     ENHANCE_YOUR_CALM,
@@ -250,6 +251,19 @@ class Ngh2Engine(Engine):
             if code != PROTOCOL_ERROR:  # that is the answer to an error of the peer, and counts as such
                 self._streams[stream] = _RESET
             self._quietly(self._session.reset_stream, stream, code)
+
+    def withdraw(self, stream: int) -> bool:
+        if self._over or stream not in self._streams:
+            return False
+        try:
+            self._session.stream_remote_window_size(stream)
+        except NGH2Error:  # the library knows no stream before its head is written
+            uploads = self._uploads
+            self._quietly(self._session.reset_stream, stream, CANCEL)
+            del self._streams[stream]
+            uploads.forget(stream)
+            return True
+        return False
 
     def received(self, stream: int, size: int) -> None:
         if size and not self._over:
