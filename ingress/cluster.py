@@ -18,7 +18,7 @@ from functools import partial
 from aiohttp import web
 
 from balancer.connections.listeners import descriptor_limit
-from balancer.runtime.supervising import kept_at_work
+from balancer.runtime.supervising import PAUSE_SECONDS, kept_at_work
 from ingress.admin.doors import port_bound
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.following.controller import Controller
@@ -306,9 +306,9 @@ class Cluster:
         self._note(what, findings.frozen())
 
     def _run(self, run: Callable[[], Coroutine[None, None, None]], what: str) -> None:
-        self._tasks.append(
-            asyncio.get_running_loop().create_task(kept_at_work(run, what=what, told=partial(self._note_failure, what)))
-        )
+        pause_seconds = PAUSE_SECONDS * self._options.cluster.time_scale
+        kept = kept_at_work(run, what=what, told=partial(self._note_failure, what), pause_seconds=pause_seconds)
+        self._tasks.append(asyncio.get_running_loop().create_task(kept))
 
 
 def _judgement(published: Published) -> Judgement | None:

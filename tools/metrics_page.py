@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS
+from balancer.metrics.definitions import DEFINITIONS
+from balancer.metrics.kinds import BUCKETS_SECONDS
 from balancer.model.zones import UNKNOWN_ZONE
 from tools.places import DOCS
 

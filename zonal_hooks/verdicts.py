@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -19,6 +19,7 @@ from zonal_hooks.messages import (
     folded,
 )
 
+_OWN_FOLDER: Final = __file__.rpartition("/")[0]
 _NO_EDITS = Edits()
 _WITHOUT_BODY = (204, 205, 304)  # RFC 9110 6.4.1, 15.3.6
 
@@ -128,4 +129,17 @@ def failure_of(error: BaseException) -> Failed:
         text = str(error)
     except BaseException:
         text = ""
-    return Failed("raised", f"{type(error).__name__}: {text[:200]}".replace("\n", " "))
+    return Failed("raised", f"{type(error).__name__}: {text[:200]}{_place_of(error)}".replace("\n", " "))
+
+
+def _place_of(error: BaseException) -> str:
+    """The line of the hook's file that raised it or called what did; empty if none is known."""
+    at, file, line = error.__traceback__, "", 0
+    while at is not None:
+        name = at.tb_frame.f_code.co_filename
+        if not file and not name.startswith(_OWN_FOLDER):  # the first frames are those of who called the hook
+            file = name
+        if name == file:
+            line = at.tb_lineno
+        at = at.tb_next
+    return f" (line {line})" if file else ""

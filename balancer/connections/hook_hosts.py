@@ -11,7 +11,7 @@ import logging
 import socket
 import subprocess
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -19,6 +19,7 @@ import msgspec
 
 from balancer.connections.hook_channels import HookChannel
 from balancer.connections.hook_processes import reap, started
+from balancer.connections.hook_threads import HookThreads
 from balancer.connections.isolated_calls import CallEnded, IsolatedCall, tenant_of
 from balancer.model.hooks import HookCode
 from balancer.runtime.absences import NEVER_ABSENT, Absences, AttendedWait
@@ -55,13 +56,14 @@ class HookTerms(NamedTuple):
     """What the processes of one set of isolated hooks have in common.
 
     `begin` is what each is told first (`beginning`), `ended` is told of ends of calls, and `room` is that of all calls
-    under way in a worker, by namespace. `absences` are those of the loop: what a process says during one is read before
-    it counts as overrun.
+    under way in a worker, by namespace. `threads` start and end the processes of a worker. `absences` are those of the
+    loop: what a process says during one is read before it counts as overrun.
     """
 
     begin: bytes
     ended: CallEnded
     room: FairShares
+    threads: HookThreads
     absences: Absences = NEVER_ABSENT
 
 
@@ -74,6 +76,7 @@ class HookHost:
         "_channel",
         "_fails",
         "_heard",
+        "_home",
         "_is_closed",
         "_is_open",
         "_launch",
@@ -82,13 +85,14 @@ class HookHost:
         "_next",
         "_note",
         "_start_at",
-        "_starting",
         "_terms",
         "_waits",
     )
 
-    def __init__(self, terms: HookTerms, lost: ProcessLost = _accuse_nobody) -> None:
+    def __init__(self, terms: HookTerms, home: str, lost: ProcessLost = _accuse_nobody) -> None:
+        """`home` is whose processes they are, for `HookThreads`."""
         self._terms = terms
+        self._home = home
         self._lost = lost
         self._loop = asyncio.get_running_loop()
         self._calls: dict[int, IsolatedCall] = {}
@@ -103,7 +107,6 @@ class HookHost:
         self._note: WorkNote | None = None
         self._is_open = False
         self._is_closed = False
-        self._starting = ThreadPoolExecutor(max_workers=1, thread_name_prefix="hook-host")
         self._start()
 
     @property
@@ -141,18 +144,17 @@ class HookHost:
         self._is_closed = True
         self._end_process()
         self._part(UNAVAILABLE, None)
-        self._starting.shutdown(wait=False)
 
     # The process.
 
     def _start(self) -> None:
-        """Begins to start a process, in a thread: to start one takes milliseconds."""
+        """Begins to start a process, in a thread, after the one before has ended."""
         ours, theirs = socket.socketpair()
         self._channel = HookChannel(ours, self._hear, self._end)
         note = note_file()
         self._note = WorkNote(note)
         self._start_at = self._loop.time()
-        launch = self._starting.submit(started, theirs, note)
+        launch = self._terms.threads.submit(self._home, partial(started, theirs, note))
         self._launch = launch
         asyncio.wrap_future(launch, loop=self._loop).add_done_callback(partial(self._started, launch))
 
@@ -175,7 +177,7 @@ class HookHost:
         if channel is not None:
             channel.close()
         if launch is not None:
-            self._starting.submit(reap, launch)
+            self._terms.threads.submit(self._home, partial(reap, launch))
 
     def _part(self, verdict: Failed, tenant: str | None) -> None:
         """Without a process: ends the calls of `tenant`, and keeps those of others if there will be another process."""

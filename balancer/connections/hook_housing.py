@@ -27,28 +27,34 @@ APART: Final = "!"
 so."""
 
 _LOSERS_MOST: Final = 1024  # namespaces
-_SHARED: Final = frozenset((COMMON, APART))
 
 
 class HookHousing:
     """Which processes there are, by home: the namespace whose own process it is, or `COMMON`, or `APART`."""
 
-    __slots__ = ("_lost_until", "_most", "_used_at")
+    __slots__ = ("_lost_until", "_most", "_own_at", "_shared_at")
 
     def __init__(self, most: int = PROCESSES_MOST) -> None:
         """`most` namespaces have a process of their own."""
         self._most = most
-        self._used_at: dict[str, float] = {}
+        self._own_at: dict[str, float] = {}  # when each was asked last, the longest ago first
+        self._shared_at: dict[str, float] = {}
         self._lost_until: dict[str, float] = {}
 
     def __contains__(self, home: str) -> bool:
-        return home in self._used_at
+        return home in self._own_at or home in self._shared_at
 
     def home(self, namespace: str, now: float) -> str:
         """Where a call for `namespace` is made at `now`. Another process may have made place for it."""
-        home = namespace if namespace in self._used_at else self._new_home(namespace, now)
-        self._used_at[home] = now
-        return home
+        own = self._own_at
+        if namespace in own:
+            del own[namespace]  # it comes last again
+        elif not self._has_place(now):
+            home = APART if self._has_lost(namespace, now) else COMMON
+            self._shared_at[home] = now
+            return home
+        own[namespace] = now
+        return namespace
 
     def lose(self, namespace: str, now: float) -> bool:
         """Notes that a process was lost while it worked at a call of `namespace`. Returns whether that is news."""
@@ -61,24 +67,24 @@ class HookHousing:
 
     def end_idle(self, now: float) -> None:
         """Ends the processes that no call has used for `IDLE_SECONDS`."""
-        for home in [home for home, at in self._used_at.items() if now - at >= IDLE_SECONDS]:
-            del self._used_at[home]
+        for used_at in (self._own_at, self._shared_at):
+            for home in [home for home, at in used_at.items() if now - at >= IDLE_SECONDS]:
+                del used_at[home]
 
     def busy(self, now: float) -> tuple[str, ...]:
         """The namespaces whose own process need not make place yet."""
-        return tuple(home for home in self._own() if now - self._used_at[home] < PLACE_SECONDS)
+        return tuple(namespace for namespace, at in self._own_at.items() if now - at < PLACE_SECONDS)
 
-    def _new_home(self, namespace: str, now: float) -> str:
-        used_at, own = self._used_at, self._own()
-        if len(own) >= self._most:
-            idlest = min(own, key=used_at.__getitem__)
-            if now - used_at[idlest] < PLACE_SECONDS:
-                return APART if self._has_lost(namespace, now) else COMMON
-            del used_at[idlest]
-        return namespace
-
-    def _own(self) -> list[str]:
-        return [home for home in self._used_at if home not in _SHARED]
+    def _has_place(self, now: float) -> bool:
+        """Whether one more namespace may have a process. The one that was asked longest ago may make place."""
+        own = self._own_at
+        if len(own) < self._most:
+            return True
+        idlest = next(iter(own))
+        if now - own[idlest] < PLACE_SECONDS:
+            return False
+        del own[idlest]
+        return True
 
     def _has_lost(self, namespace: str, now: float) -> bool:
         return now < self._lost_until.get(namespace, 0.0)

@@ -17,6 +17,4 @@ cdef class IdleShares:
     cpdef bint grants(self, IdleShare share, Py_ssize_t most) except *
     @cython.locals(total=Py_ssize_t, share=IdleShare)
     cdef _take_back(self)
-    @cython.locals(beyond=Py_ssize_t, taken=Py_ssize_t, largest=IdleShare)
-    cdef _keep_within(self, Py_ssize_t most)
     cdef IdleShare _largest(self)

@@ -79,13 +79,11 @@ class IdleShares:
         """
         if self._granted >= most:
             self._take_back()
-            self._keep_within(most)
         if self._granted >= most:
             largest = self._largest()
             if largest.count <= share.count + 1 or not largest.end_one():
                 return False
             self._take_back()
-            self._keep_within(most - 1)
         share.granted += 1
         self._granted += 1
         return True
@@ -103,15 +101,6 @@ class IdleShares:
             share.granted = share.count
             total += share.count
         self._granted = total
-
-    def _keep_within(self, most: int) -> None:
-        """Connections that were just made are idle until their requests take them. There is no place for these."""
-        beyond = self._granted - most
-        if beyond > 0:
-            largest = self._largest()
-            taken = min(beyond, largest.granted)
-            largest.granted -= taken
-            self._granted -= taken
 
     def _largest(self) -> IdleShare:
         return max(self._shares.values(), key=_count_of)

@@ -12,6 +12,7 @@ from typing import Final
 
 from balancer.connections.hook_hosts import UNAVAILABLE, USUAL_LIMITS, HookHost, HookTerms, beginning
 from balancer.connections.hook_housing import APART_SECONDS, PROCESSES_MOST, HookHousing
+from balancer.connections.hook_threads import HookThreads
 from balancer.connections.isolated_calls import CallEnded, IsolatedCall, tenant_of
 from balancer.matching.gates.hooks import HookCaller
 from balancer.model.hooks import HookCode, HookRule
@@ -71,7 +72,7 @@ class HookHosts:
         host = self._hosts.get(home)
         if host is None:
             self._close_ended()
-            host = self._hosts[home] = HookHost(self._terms, self._lost)
+            host = self._hosts[home] = HookHost(self._terms, home, self._lost)
         return host
 
     def _end_idle(self) -> None:
@@ -96,7 +97,7 @@ class HookHosts:
 class IsolatedHooks:
     """The isolated hooks of a worker. Another set gets processes of its own; the last one serves on for a while."""
 
-    __slots__ = ("_absences", "_ended", "_hosts", "_limits", "_old", "_room", "_serving", "codes")
+    __slots__ = ("_absences", "_ended", "_hosts", "_limits", "_old", "_room", "_serving", "_threads", "codes")
 
     def __init__(self, ended: CallEnded, limits: Limits = USUAL_LIMITS, absences: Absences = NEVER_ABSENT) -> None:
         """`absences` are those of the loop."""
@@ -104,6 +105,7 @@ class IsolatedHooks:
         self._ended = ended
         self._limits = limits
         self._room = FairShares(_PENDING_MOST)
+        self._threads = HookThreads()
         self.codes: tuple[HookCode, ...] = ()
         self._hosts: HookHosts | None = None
         self._old: HookHosts | None = None
@@ -114,7 +116,7 @@ class IsolatedHooks:
         wanted = tuple(code for code in codes if code.isolated)
         if wanted == self.codes:
             return
-        terms = HookTerms(beginning(wanted, self._limits), self._ended, self._room, self._absences)
+        terms = HookTerms(beginning(wanted, self._limits), self._ended, self._room, self._threads, self._absences)
         self.codes = wanted
         if self._old is not None:
             self._old.close()
@@ -147,6 +149,7 @@ class IsolatedHooks:
         self._old = None
         self._hosts = None
         self._serving = {}
+        self._threads.stop()
 
 
 class IsolatedCaller:

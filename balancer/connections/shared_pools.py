@@ -1,7 +1,8 @@
 """Shares HTTP/2 connections to one endpoint among requests: which one has room, and when another is made.
 
 A request takes the connection with the fewest streams. Requests that find no room wait for one new connection together,
-and before the last room is taken the next connection is on its way. It must not know requests or retries.
+and before the last room is taken the next connection is on its way. One that no request takes is kept if there is room
+among idle connections. It must not know requests or retries.
 """
 
 from __future__ import annotations
@@ -18,13 +19,25 @@ from balancer.picking.members import Member
 from balancer.runtime.waiting import Bounded
 
 _AHEAD_SECONDS = 10.0  # time limit of a connection that no request waits for yet
+_NO_ROOM_SECONDS = 10.0  # after one of these had no room, none is made ahead for so long
 _FULL_SHARE = 0.75  # of the streams of a connection; with more in use, the next connection is made
 
 
 class SharedPool(Pool):
     """The HTTP/2 connections to one member of a backend that share their TLS parameters; None is no TLS."""
 
-    __slots__ = ("_closed", "_coming", "_connections", "_member", "_pools", "_ready", "_share", "_tls")
+    __slots__ = (
+        "_ahead_from",
+        "_closed",
+        "_coming",
+        "_connections",
+        "_member",
+        "_pools",
+        "_ready",
+        "_share",
+        "_tls",
+        "_waiting",
+    )
 
     def __init__(self, member: Member, tls: Handshake | None, pools: KeptConnections) -> None:
         self._member = member
@@ -35,6 +48,8 @@ class SharedPool(Pool):
         self._connections: list[Http2EndpointConnection] = []
         self._coming: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
+        self._waiting = 0  # requests that wait for a connection
+        self._ahead_from = 0.0  # before this time of the loop none is made ahead
         self._closed = False
         self.awaited = set()
 
@@ -51,11 +66,16 @@ class SharedPool(Pool):
             return None
         if best.is_idle:
             self._wake(best)
-        stream = best.lease()
-        settings = self._pools.settings.proxy
+        stream, pools = best.lease(), self._pools
+        settings = pools.settings.proxy
         if best.requests >= settings.endpoint_requests:
             best.leave()
-        if best.streams >= best.limit * _FULL_SHARE and best.limit > 1 and self._coming is None:
+        if (
+            best.streams >= best.limit * _FULL_SHARE
+            and best.limit > 1
+            and self._coming is None
+            and pools.now() >= self._ahead_from
+        ):
             self._come(_AHEAD_SECONDS)
         return stream
 
@@ -64,9 +84,15 @@ class SharedPool(Pool):
 
         Raises as `Pool.connect` does. An endpoint that does not speak HTTP/2 is an OSError.
         """
-        async with Bounded(timeout_seconds, self._pools.deadlines.absences):
-            while (stream := self.lease(False)) is None:
-                await asyncio.shield(self._coming or self._come(timeout_seconds))
+        self._waiting += 1
+        try:
+            async with Bounded(timeout_seconds, self._pools.deadlines.absences):
+                while (stream := self.lease(False)) is None:
+                    await asyncio.shield(self._coming or self._come(timeout_seconds))
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._settle()
         return stream
 
     def close(self) -> None:
@@ -95,6 +121,12 @@ class SharedPool(Pool):
         oldest.end_soon()
         return True
 
+    def _settle(self) -> None:
+        """No request waits: new connections that none has taken are idle from now on, if there is room for them."""
+        for connection in tuple(self._connections):
+            if not connection.is_idle:
+                self.freed(connection)
+
     def _wake(self, connection: Http2EndpointConnection) -> None:
         """`connection` is idle no more."""
         connection.is_idle = False
@@ -108,7 +140,7 @@ class SharedPool(Pool):
             self._ready.set_result(None)
 
     def freed(self, connection: Http2EndpointConnection) -> None:
-        """A stream of `connection` has ended."""
+        """A stream of `connection` has ended, or nobody takes its first one."""
         if connection.streams or connection.closed:
             return
         pools, share = self._pools, self._share
@@ -168,10 +200,12 @@ class SharedPool(Pool):
         if connection.closed or connection.ending or not connection.limit:
             connection.end()
             raise ConnectionRefusedError("the endpoint takes no streams")
-        pools = self._pools
         self._connections.append(connection)
-        pools.note_idle(connection, self._share, pools.settings.proxy.endpoint_idle_seconds)
-        connection.is_idle = True
+        if not self._waiting:
+            self.freed(connection)
+            if not connection.is_idle:
+                pools = self._pools
+                self._ahead_from = pools.now() + _NO_ROOM_SECONDS
 
     async def _connected(self) -> Http2EndpointConnection:
         tls, pools = self._tls, self._pools

@@ -23,6 +23,7 @@ from balancer.explain.rewriting import rewritten_target
 from balancer.explain.streaming import Stream, destination_of, stream_of, stream_steps
 from balancer.explain.telling import (
     certificate_steps,
+    handshake_steps,
 )
 from balancer.live import View
 from balancer.matching.certificates import CertificateFacts, facts_of
@@ -63,6 +64,7 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
         steps.append(f"{str(refusal).capitalize()}. The answer is {told.status}.")
         return Draft(told, (*steps, OpenStep(Gap.FINDINGS)))
     if match is None:
+        steps += handshake_steps(is_refused=question.secure and _refuses(question, view))
         return Draft(failing(told, ErrorKind.NO_ROUTE), (*steps, OpenStep(Gap.FINDINGS)))
     match, chosen = narrowed_match(match, question, view)
     steps += chosen
@@ -155,6 +157,12 @@ def _replied(told: Explanation, reply: Reply) -> Explanation:
 def _certificate(question: Question, view: View) -> CertificateFacts:
     names = ServerNameTable(view.model, question.entry_point.configuration)
     return facts_of(names.find(question.request.host_name.decode()).certificate)
+
+
+def _refuses(question: Question, view: View) -> bool:
+    """Whether no certificate is shown to a client that names the host."""
+    names = ServerNameTable(view.model, question.entry_point.configuration)
+    return not names.has_fallback and names.find(question.request.host_name.decode()).certificate is None
 
 
 def _admitted(told: Explanation, served: Served, admission: Admission) -> tuple[Explanation, list[str]]:

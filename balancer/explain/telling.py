@@ -70,6 +70,11 @@ def certificate_steps(certificate: CertificateFacts | None) -> list[str]:
     return [f"TLS: the certificate of Secret {certificate.secret} ({names}) is valid until {certificate.expires}."]
 
 
+def handshake_steps(*, is_refused: bool) -> list[str]:
+    """Whether a client that names the host gets no connection."""
+    return ["TLS: no listener has a certificate for the name, so the handshake is refused."] if is_refused else []
+
+
 def endpoint_steps(runtime: BackendRuntime, drained: Sequence[str], *, now: float, live: bool) -> list[str]:
     """The number of endpoints by zone, and if `live` each endpoint that is unhealthy or full."""
     place = place_of(runtime.backend.key)

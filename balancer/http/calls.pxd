@@ -1,4 +1,6 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.string cimport memchr, memcmp, memcpy
 
 cdef enum:
@@ -81,6 +83,64 @@ cdef inline Py_ssize_t line_ends(bytes data, Py_ssize_t start, Py_ssize_t stop) 
         if place[0] == c"\n":
             found += 1
     return found
+
+
+cdef inline bint are_alike_around(
+    bytes known, bytes data, Py_ssize_t start, Py_ssize_t before, Py_ssize_t rest
+) noexcept:
+    cdef const char* one = known
+    cdef const char* other = data
+    return (
+        before + rest <= min(len(known), len(data) - start)
+        and memcmp(one, other + start, before) == 0
+        and memcmp(one + len(known) - rest, other + len(data) - rest, rest) == 0
+    )
+
+
+cdef inline bytes value_of(bytes name, bytes data, Py_ssize_t start, Py_ssize_t stop):
+    cdef const char* text = data
+    cdef const char* spelled = name
+    cdef const unsigned char* value
+    cdef Py_ssize_t size = len(name), at
+    if stop - start <= size or memcmp(text + start, spelled, size) != 0 or text[start + size] != c":":
+        return None
+    start += size + 1
+    while start < stop and (text[start] == c" " or text[start] == c"\t"):
+        start += 1
+    while start < stop and (text[stop - 1] == c" " or text[stop - 1] == c"\t"):
+        stop -= 1
+    value = <const unsigned char*>text + start
+    for at in range(stop - start):
+        if (value[at] < 32 and value[at] != 9) or value[at] == 127:
+            return None
+    return text[start:stop]
+
+
+cdef inline bytes spliced(bytes data, Py_ssize_t start, Py_ssize_t stop, bytes piece):
+    cdef Py_ssize_t size = len(piece), rest = len(data) - stop
+    cdef bytes whole
+    cdef char* place
+    if not 0 <= start <= stop or rest < 0:
+        raise IndexError
+    whole = PyBytes_FromStringAndSize(NULL, start + size + rest)
+    place = PyBytes_AS_STRING(whole)
+    memcpy(place, PyBytes_AS_STRING(data), start)
+    memcpy(place + start, PyBytes_AS_STRING(piece), size)
+    memcpy(place + start + size, PyBytes_AS_STRING(data) + stop, rest)
+    return whole
+
+
+cdef inline tuple with_item(tuple items, Py_ssize_t place, item):
+    cdef Py_ssize_t at
+    cdef tuple made
+    if not 0 <= place < len(items):
+        raise IndexError
+    made = PyTuple_New(len(items))
+    for at in range(len(items)):
+        each = item if at == place else items[at]
+        Py_INCREF(each)
+        PyTuple_SET_ITEM(made, at, each)
+    return made
 
 
 cdef inline bytes value_behind(bytes line, Py_ssize_t start):

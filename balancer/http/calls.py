@@ -6,11 +6,13 @@ This is the plain source. Compiled modules take the functions of `calls.pxd`, wh
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 LEAST_COMPARED = 384
 """Field lines with fewer bytes are read sooner than they are compared with others. Compiled modules compare all."""
 
 _VALUE = re.compile(rb"[\t\x20-\x7e\x80-\xff]*")
+_T = TypeVar("_T")
 
 
 def alike_from_start(one: bytes, other: bytes, start: int) -> int:
@@ -55,6 +57,37 @@ def next_line_end(data: bytes, start: int) -> int:
 def line_ends(data: bytes, start: int, stop: int) -> int:
     """How many whole ends of lines stand in `data[start:stop]`."""
     return data.count(b"\r\n", start, stop)
+
+
+def are_alike_around(known: bytes, data: bytes, start: int, before: int, rest: int) -> bool:
+    """Whether the first `before` and the last `rest` bytes of `known` begin and end what stands in `data` from `start`.
+
+    They overlap in neither.
+    """
+    return (
+        before + rest <= min(len(known), len(data) - start)
+        and data.startswith(known[:before], start)
+        and data.endswith(known[len(known) - rest :])
+    )
+
+
+def value_of(name: bytes, data: bytes, start: int, stop: int) -> bytes | None:
+    """The value of the field line `data[start:stop]`. None if its name is not spelled like that, or it is no line."""
+    line = data[start:stop]
+    if not line.startswith(name) or line[len(name) : len(name) + 1] != b":":
+        return None
+    value = line[len(name) + 1 :].strip(b" \t")
+    return value if _VALUE.fullmatch(value) is not None else None
+
+
+def spliced(data: bytes, start: int, stop: int, piece: bytes) -> bytes:
+    """`data` with `piece` in place of `data[start:stop]`."""
+    return data[:start] + piece + data[stop:]
+
+
+def with_item(items: tuple[_T, ...], place: int, item: _T) -> tuple[_T, ...]:
+    """`items` with `item` in place of the one at `place`."""
+    return (*items[:place], item, *items[place + 1 :])
 
 
 def value_behind(line: bytes, start: int) -> bytes:

@@ -240,8 +240,7 @@ class ClientConnection(Inflow, ReadsPieces, Connection):
                 return
         elif state == SERVING:
             stream = self.stream
-            if stream.takes_body():
-                stream.feed(data)
+            if stream.take(data):
                 return
         elif state == LINGERING:
             return

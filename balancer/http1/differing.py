@@ -11,12 +11,13 @@ _LINE_END = b"\r\n"
 _END = b"\r\n\r\n"
 
 
-def differing_lines(known: bytes, data: bytes, start: int) -> tuple[int, int, list[bytes]] | None:
+def differing_lines(known: bytes, data: bytes, start: int) -> tuple[int, int, int, int, list[bytes]] | None:
     """What stands in place of some lines of `known` in the lines of `data`, which begin behind its first `start` bytes.
 
     Both begin with the end of the request line. `known` is valid and ends with an empty line. Returns the number of the
-    first line of `known` that is replaced, the number of the first one behind these, and the new lines, which were not
-    looked at. None: `data` is not one whole head, or the heads differ in how they begin or end.
+    first line of `known` that is replaced, the number of the first one behind these, how many bytes of `known` stand
+    before and behind the replaced lines, and the new lines, which were not looked at. None: `data` is not one whole
+    head, or the heads differ in how they begin or end.
     """
     if not calls.ends_with(data, _END):
         return None
@@ -29,5 +30,6 @@ def differing_lines(known: bytes, data: bytes, start: int) -> tuple[int, int, li
     before = calls.line_ends(known, 0, first)
     behind = before + 1 + calls.line_ends(known, first + 2, last)
     text = data  # which compiled code slices without a slice object
-    lines = text[start + first + 2 : len(data) - len(known) + last]
-    return before, behind, lines.split(_LINE_END)
+    rest = len(known) - last
+    lines = text[start + first + 2 : len(data) - rest]
+    return before, behind, first + 2, rest, lines.split(_LINE_END)

@@ -126,7 +126,11 @@ class EndpointConnection(EndpointStream, ReadsPieces):
         self._write(fields.endpoint_request_head(outgoing))
 
     def send(self, data: bytes) -> None:
-        self._write(encode_chunk(data) if self._is_chunking else data)
+        tcp = self._tcp
+        if tcp is not None and not self._is_chunking and not self.closed:  # as `_write` does, without its call
+            tcp.write(data)
+        else:
+            self._write(encode_chunk(data) if self._is_chunking else data)
 
     def finish(self, trailers: Trailers, data: bytes = b"") -> None:
         if data:

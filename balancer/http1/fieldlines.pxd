@@ -2,6 +2,7 @@ cimport cython
 
 from balancer.http cimport calls
 
+cdef int LOGGED
 cdef int LOOP
 cdef int PASSES
 cdef int REQUEST_ID
@@ -18,6 +19,9 @@ cdef class FieldLine:
     cdef public tuple field
     cdef public bytes name, onward
     cdef public int role
+    cpdef bint is_logged(self) except -1
+    @cython.locals(made=FieldLine, lower=bytes, before=bytes, onward=bytes)
+    cpdef FieldLine with_value(self, bytes value)
 
 
 cdef class FieldLines:

@@ -25,6 +25,8 @@ REQUEST_ID = 2
 """The role of X-Request-ID, which passes and names the request."""
 LOOP = 3
 """The role of CDN-Loop of a request, which passes and says how often the request has passed through zonal."""
+LOGGED = 4
+"""The role of a field that only passes, and of which the access log says something."""
 
 SHARED_NAMES = frozenset(
     b"accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-origin cache-control "
@@ -69,6 +71,21 @@ class FieldLine:
         self.name = name
         self.role = role
         self.onward = onward
+
+    def is_logged(self) -> bool:
+        """Whether the access log says anything of it."""
+        return self.role in (REQUEST_ID, LOGGED)
+
+    def with_value(self, value: bytes) -> FieldLine:
+        """This line with another value, which is valid."""
+        made = FieldLine.__new__(FieldLine)  # compiled code would make a tuple of the arguments of a constructor
+        lower, before = self.field
+        onward = self.onward
+        made.field = (lower, value)
+        made.name = self.name
+        made.role = self.role
+        made.onward = calls.spliced(onward, len(onward) - len(before), len(onward), value) if onward else onward
+        return made
 
 
 class FieldLines:
@@ -154,6 +171,8 @@ class FieldLineReader:
         role = SPECIAL if lower in self._special else REQUEST_ID if lower == b"x-request-id" else PASSES
         if lower == LOOP_FIELD and self._kind is ErrorKind.BAD_REQUEST:
             role = LOOP
+        elif lower in LOGGED_FIELDS:
+            role = LOGGED
         beginning = b"" if role == SPECIAL else self._beginning_of(spelled)
         name = KnownName(spelled, lower, role, beginning)
         if len(spelled) <= _NAME_BYTES_MAX:
@@ -175,7 +194,7 @@ def gathered(lines: list[FieldLine]) -> FieldLines:
                 continue
             if line.role == LOOP:
                 passes += passes_of(line.field[1])
-            elif found.request_id is None:
+            elif line.role == REQUEST_ID and found.request_id is None:
                 found.request_id = line.field[1]
         fields.append(line.field)
         names.append(line.name)
@@ -188,7 +207,7 @@ def gathered(lines: list[FieldLine]) -> FieldLines:
 def are_logged(lines: list[FieldLine]) -> bool:
     """Whether the access log says anything of one of these lines."""
     for line in lines:  # noqa: SIM110 -- a generator is no part of a typed function
-        if line.role == REQUEST_ID or line.field[0] in LOGGED_FIELDS:
+        if line.is_logged():
             return True
     return False
 

@@ -31,7 +31,7 @@ from balancer.http1.fieldlines import (
     beginning_onward,
     gathered,
 )
-from balancer.http1.replacing import fields_with, have_other_values, onward_with
+from balancer.http1.replacing import LinePlace, fields_with, have_other_values, onward_with
 from balancer.model.settings import ProxySettings
 
 Names = tuple[bytes, ...]
@@ -76,6 +76,17 @@ class RepeatedLines(Repeated):
         self.names = names
         self.onward = onward
 
+    def with_values(self, onward: tuple[Passing, bytes] | None) -> RepeatedLines:
+        """These lines with other values, of which nothing is known but `onward`."""
+        made = RepeatedLines.__new__(RepeatedLines)  # compiled code would make a tuple of the arguments
+        made.request_id = self.request_id
+        made.memo = None
+        made.logged = None
+        made.connection_options = self.connection_options
+        made.names = self.names
+        made.onward = onward
+        return made
+
 
 class Http1Response(ResponseHead, frozen=True, eq=False, gc=False, kw_only=True):
     """A response head with what only HTTP/1 knows of it. `framing` is decided for the request that it answers."""
@@ -100,6 +111,7 @@ class RequestHeadReader:
         "_known_onward",
         "_line_reader",
         "_passing",
+        "_place",
         "_settings",
         "_shortest_limit",
         "keep_alive",
@@ -117,6 +129,7 @@ class RequestHeadReader:
         self._known_lines = b""  # its field lines
         self._known_found: list[FieldLine] = []  # what was read in these
         self._known_onward: tuple[Passing, bytes] | None = None  # and `onward` as it followed from that
+        self._place: LinePlace | None = None  # and where the last one differed, if that was one line
         self.keep_alive = False
 
     def recognise(self, data: bytes) -> RequestHead | None:
@@ -184,27 +197,66 @@ class RequestHeadReader:
 
     def _with_other_lines(self, data: bytes) -> RequestHead | None:
         """The request in `data`, some of whose field lines are those of the last request."""
-        known, known_lines, lines, reader = self._known, self._known_lines, self._known_found, self._line_reader
-        line_end = data.find(b"\r\n")
-        if known is None or line_end < 0:
+        known, line, lines, place = self._known, self._known_line, self._known_found, self._place
+        if not calls.begins_with(data, line):
+            line = _plain_line_of(data)
+        if known is None or not line:
             return None
-        text = data
-        line = text[:line_end]
-        if line != self._known_line and PLAIN_LINE.fullmatch(line) is None:
-            return None
-        differing = differing_lines(known_lines, data, line_end)
+        if place is not None and calls.are_alike_around(self._known_lines, data, len(line), place.start, place.rest):
+            before = lines[place.number]
+            value = calls.value_of(before.name, data, len(line) + place.start, len(data) - place.rest)
+            if value is not None:
+                return self._with_other_value(known, data, line, place, before.with_value(value))
+        return self._with_differing_lines(known, data, line)
+
+    def _with_differing_lines(self, known: RequestHead, data: bytes, line: bytes) -> RequestHead | None:
+        """The request in `data`, which begins with `line`: a plain one or that of `known`, whose other lines differ."""
+        lines, reader = self._known_found, self._line_reader
+        differing = differing_lines(self._known_lines, data, len(line))
         if differing is None:
             return None
-        before, behind, texts = differing
+        before, behind, start, rest, texts = differing
         try:
             others = reader.lines_of(texts)
             if have_other_values(others, lines, before, behind):
-                return self._with_other_values(known, data, line, before, others)
+                if len(others) > 1:
+                    return self._with_other_values(known, data, line, before, others)
+                place = LinePlace(lines, before, start, rest)
+                self._place = place
+                return self._with_other_value(known, data, line, place, others[0])
             request = self._read(data, line, gathered(lines[:before] + others + lines[behind:]))
         except Refusal:
             return None  # an offence before this one may decide the error
         if request.authority == known.authority and not are_logged(others) and not are_logged(lines[before:behind]):
             request.repeated.logged = known.repeated.logged
+        return request
+
+    def _with_other_value(
+        self, known: RequestHead, data: bytes, line: bytes, place: LinePlace, other: FieldLine
+    ) -> RequestHead | None:
+        """The request with `other`, which only passes, at `place`."""
+        lines, onward, number = self._known_found, self._known_onward, place.number
+        shared = known.repeated
+        assert isinstance(shared, RepeatedLines)
+        if onward is not None:
+            rules, written = onward
+            before, end = lines[number], len(written) - place.onward_rest
+            onward = rules, calls.spliced(written, end - len(before.onward), end, other.onward)
+        fields = calls.with_item(known.fields, place.field, other.field)
+        repeated = shared.with_values(onward)
+        if not other.is_logged():
+            repeated.logged = shared.logged
+        request = self._repeating(known, line, len(data), fields, repeated)
+        if request is None:
+            return None
+        self.keep_alive = True  # as known requests say
+        if len(data) <= REMEMBERED_BYTES_MAX:
+            text = data
+            self._known = request
+            self._known_line = line
+            self._known_lines = text[len(line) : len(data)]
+            self._known_onward = onward
+            lines[number] = other
         return request
 
     def _with_other_values(
@@ -217,7 +269,7 @@ class RequestHeadReader:
         if onward is not None:
             onward = onward[0], onward_with(others, onward[1], lines, before)
         fields = fields_with(others, known.fields, lines, before)
-        repeated = RepeatedLines(fields, shared.names, shared.connection_options, shared.request_id, onward)
+        repeated = shared.with_values(onward)
         if not are_logged(others):
             repeated.logged = shared.logged
         request = self._repeating(known, line, len(data), fields, repeated)
@@ -230,6 +282,7 @@ class RequestHeadReader:
             self._known_line = line
             self._known_lines = text[len(line) : len(data)]
             self._known_onward = onward
+            self._place = None
             for number in range(len(others)):
                 lines[before + number] = others[number]
         return request
@@ -279,6 +332,7 @@ class RequestHeadReader:
             self._known_lines = text[len(line) : len(head)]
             self._known_found = found.lines
             self._known_onward = onward
+            self._place = None
         return request
 
     def _onward(self, draft: HeadDraft, found: FieldLines) -> tuple[Passing, bytes] | None:
@@ -296,3 +350,13 @@ class RequestHeadReader:
             len(name) + len(value) + 2 > limit for fields in (found.fields, found.special) for name, value in fields
         ):
             raise Refusal(ErrorKind.HEAD_TOO_LARGE, "a field over its limit")
+
+
+def _plain_line_of(data: bytes) -> bytes:
+    """The request line with which `data` begins, if it is a plain one; else empty."""
+    line_end = data.find(b"\r\n")
+    if line_end < 0:
+        return b""
+    text = data
+    line = text[:line_end]
+    return line if PLAIN_LINE.fullmatch(line) is not None else b""

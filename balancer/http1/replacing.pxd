@@ -2,8 +2,13 @@ cimport cython
 
 from balancer.http1.fieldlines cimport FieldLine
 
+cdef int LOGGED
 cdef int PASSES
 cdef int SPECIAL
+
+
+cdef class LinePlace:
+    cdef public Py_ssize_t field, number, onward_rest, rest, start
 
 
 @cython.locals(count=Py_ssize_t, number=Py_ssize_t, line=FieldLine, other=FieldLine)

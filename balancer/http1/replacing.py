@@ -9,7 +9,32 @@ from balancer.http.messages import Fields
 from balancer.http1.fieldlines import FieldLine
 
 # The roles of `fieldlines`, which are numbers of C in compiled modules, so that nobody can import them.
-PASSES, SPECIAL = 0, 1
+PASSES, SPECIAL, LOGGED = 0, 1, 4
+
+
+class LinePlace:
+    """Where one line of a head had another value than before: mostly the next head differs there, too.
+
+    `number` is that of the line, and `field` that of its field. `start` and `rest` are how many bytes of the lines
+    stand before and behind it, and `onward_rest` how many behind it in the lines that are passed on.
+    """
+
+    __slots__ = ("field", "number", "onward_rest", "rest", "start")
+
+    def __init__(self, lines: list[FieldLine], number: int, start: int, rest: int) -> None:
+        self.number = number
+        self.start = start
+        self.rest = rest
+        field, onward_rest = number, 2  # an end of line stands last
+        for at in range(number):
+            line = lines[at]
+            if line.role == SPECIAL:
+                field -= 1
+        for at in range(number + 1, len(lines)):
+            line = lines[at]
+            onward_rest += len(line.onward)
+        self.field = field
+        self.onward_rest = onward_rest
 
 
 def have_other_values(others: list[FieldLine], lines: list[FieldLine], start: int, stop: int) -> bool:
@@ -19,7 +44,7 @@ def have_other_values(others: list[FieldLine], lines: list[FieldLine], start: in
         return False
     for number in range(count):
         line, other = lines[start + number], others[number]
-        if line.role != PASSES or line.name != other.name:
+        if line.role not in (PASSES, LOGGED) or line.name != other.name:
             return False
     return True
 

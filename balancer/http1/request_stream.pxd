@@ -34,6 +34,7 @@ cdef class Http1RequestStream(ClientStream):
     cpdef open(self, transport, origin)
     cpdef begin(self, RequestHeadLayout request, bint keep_alive, bint last)
     cpdef begin_refused(self)
+    cpdef bint take(self, bytes data) except -1
     cpdef bint takes_body(self) except -1
     cpdef feed(self, bytes data)
     cpdef end_of_input(self)

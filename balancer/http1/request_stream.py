@@ -146,6 +146,18 @@ class Http1RequestStream(ClientStream, Unreading):
         self.body_begun = False
         self.last = True
 
+    def take(self, data: bytes) -> bool:
+        """Takes arriving bytes, if they belong to the body or to a tunnel. Whether they do."""
+        consumer = self._consumer
+        if consumer is not None and self._is_tunnel:  # as `feed` does, with less for each message
+            self.body_begun = True
+            consumer.request_data(data)
+            return True
+        if not self.takes_body():
+            return False
+        self.feed(data)
+        return True
+
     def takes_body(self) -> bool:
         """Whether arriving bytes belong to the body or to a tunnel."""
         return self._consumer is not None and (self._left > 0 or self._decoder is not None)
@@ -184,7 +196,6 @@ class Http1RequestStream(ClientStream, Unreading):
     def end_tunnel(self) -> None:
         """Half-closes a tunnel: bytes of the client are dropped, and bytes of the endpoint are still relayed."""
         if self._is_tunnel:
-            self._is_tunnel = False
             self._cut_short()
 
     def connection_lost(self) -> None:
@@ -268,7 +279,11 @@ class Http1RequestStream(ClientStream, Unreading):
         self._write(written)  # in one write, because system calls cost most
 
     def send(self, data: bytes) -> None:
-        self._write(encode_chunk(data) if self._is_chunking else data)
+        tcp = self._tcp
+        if tcp is not None and not self._is_chunking:  # as `_write` does, which would cost each piece a call
+            tcp.write(data)
+        else:
+            self._write(encode_chunk(data) if self._is_chunking else data)
 
     def finish(self, trailers: Trailers) -> None:
         if self._is_chunking:
@@ -358,4 +373,5 @@ class Http1RequestStream(ClientStream, Unreading):
         assert consumer is not None
         self._left = 0
         self._decoder = None
+        self._is_tunnel = False
         consumer.request_failed(Refusal(ErrorKind.BAD_REQUEST, "a request body that ends too early"))

@@ -7,7 +7,10 @@ cdef class PathCount:
 
 
 cdef class DestinationNote:
-    cdef public str names, port
+    cdef public str from_zone, names, port, to_zone
+    cdef public object locality, reason
+    cdef public long status
+    cdef public tuple slots
 
 
 cdef class Destination:

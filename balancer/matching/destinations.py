@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from balancer.http.streams import Outgoing
 from balancer.matching.affinity import Stickiness
@@ -10,8 +11,11 @@ from balancer.matching.editing import editors_of
 from balancer.matching.request_edits import request_editor_of
 from balancer.matching.variables import TextOf, compile_text
 from balancer.model.endpoints import BackendKey
+from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Branch, Route
 from balancer.model.zones import ZonePolicy
+
+_POLICIES_REMEMBERED: Final = 256  # of a few hundred bytes
 
 
 class DestinationNames(NamedTuple):
@@ -35,16 +39,28 @@ class PathCount:
         self.slot = -1
 
 
+Slots = tuple[int, int, int, int, int, int, int, int, int, int]
+
+
 class DestinationNote:
-    """A cache of what log lines say of the names of a destination, empty before the first line. Matching does not read
-    it. `names` is the part with all but the port, `port` the one with it.
+    """A cache of metrics and log lines for the next request to a destination. Matching does not read it.
+
+    `names` is the part of a line with all names but the port, `port` the one with it; both are empty before the first
+    line. The last request counted in `slots`. They hold for `status` (0 before the first request), `from_zone`, and
+    picks in `to_zone` with `locality` and `reason`.
     """
 
-    __slots__ = ("names", "port")
+    __slots__ = ("from_zone", "locality", "names", "port", "reason", "slots", "status", "to_zone")
 
     def __init__(self) -> None:
         self.names = ""
         self.port = ""
+        self.status = 0
+        self.from_zone = ""
+        self.to_zone = ""
+        self.locality: object | None = None
+        self.reason: object | None = None
+        self.slots: Slots = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
 
 class Destination:
@@ -81,7 +97,7 @@ class Destination:
         self.route = route
         self.count = PathCount() if count is None else count
         self.branch = branch
-        policy = route.policy
+        policy = _one_of_equal(route.policy)
         self.policy = policy
         self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
         self.backend = branch.backend
@@ -114,6 +130,12 @@ class Destination:
         """Edits the fields that the endpoint gets."""
         if self.request_editor is not None:
             self.request_editor.put_on(outgoing)
+
+
+@lru_cache(maxsize=_POLICIES_REMEMBERED)
+def _one_of_equal(policy: RoutePolicy) -> RoutePolicy:
+    """One object for equal policies, of which there are few: it stays in the caches of the processor."""
+    return policy
 
 
 def names_of(branch: Branch) -> DestinationNames:

@@ -4,42 +4,35 @@ from __future__ import annotations
 
 from typing import Final
 
-from balancer.metrics.kinds import Definition, MetricKind
+from balancer.metrics.kinds import counter, gauge
 
-FLEET_PEERS: Final = Definition(
-    name="zonal_fleet_peers",
-    kind=MetricKind.GAUGE,
-    labels=("state",),
+FLEET_PEERS: Final = gauge(
+    "zonal_fleet_peers",
+    ("state",),
     help="Other replicas by state: up (heard lately), silent, or distrusted (what one told made no sense).",
 )
-FLEET_MESSAGES: Final = Definition(
-    name="zonal_fleet_messages_total",
-    kind=MetricKind.COUNTER,
-    labels=("result",),
+FLEET_MESSAGES: Final = counter(
+    "zonal_fleet_messages_total",
+    ("result",),
     help="Messages between replicas: heard, sent, or failed (not taken).",
 )
-FLEET_REFUSED: Final = Definition(
-    name="zonal_fleet_refused_total",
-    kind=MetricKind.COUNTER,
-    labels=("reason",),
+FLEET_REFUSED: Final = counter(
+    "zonal_fleet_refused_total",
+    ("reason",),
     help="Messages of other replicas that were refused, and connections of whoever is none, by what was wrong.",
 )
-FLEET_BYTES: Final = Definition(
-    name="zonal_fleet_bytes_total",
-    kind=MetricKind.COUNTER,
-    labels=("direction",),
+FLEET_BYTES: Final = counter(
+    "zonal_fleet_bytes_total",
+    ("direction",),
     help="Bytes of messages between replicas: heard or sent.",
 )
-FLEET_SICK_ZONES: Final = Definition(
-    name="zonal_fleet_zone_sick_ratio",
-    kind=MetricKind.GAUGE,
-    labels=("zone",),
+FLEET_SICK_ZONES: Final = gauge(
+    "zonal_fleet_zone_sick_ratio",
+    ("zone",),
     help="Of the backends of a zone that is sick for the fleet, the share that requests leave there.",
 )
-FLEET_SICK_LINKS: Final = Definition(
-    name="zonal_fleet_sick_links",
-    kind=MetricKind.GAUGE,
-    labels=(),
+FLEET_SICK_LINKS: Final = gauge(
+    "zonal_fleet_sick_links",
     help="1 while what this replica asks fails, and the same answers other replicas, in every zone; else 0.",
 )
 FLEET_METRICS: Final = (

@@ -12,12 +12,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from balancer.metrics.process_metrics import (
+    PARENT_METRICS,
     PROCESS_CPU,
-    PROCESS_MAX_FDS,
     PROCESS_MEMORY,
     PROCESS_OPEN_FDS,
     PROCESS_START,
-    PROCESS_VIRTUAL_MEMORY,
     WORKER_CPU,
     WORKER_MEMORY,
     WORKER_OPEN_FDS,
@@ -28,17 +27,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 # The parent's metrics have the names of the readings: the standard names of all Prometheus clients.
-_OF_PARENT: Final = tuple(
-    definition.name
-    for definition in (
-        PROCESS_CPU,
-        PROCESS_MEMORY,
-        PROCESS_VIRTUAL_MEMORY,
-        PROCESS_OPEN_FDS,
-        PROCESS_MAX_FDS,
-        PROCESS_START,
-    )
-)
+_OF_PARENT: Final = tuple(definition.name for definition in PARENT_METRICS)
 _OF_WORKER: Final = {
     WORKER_CPU.name: PROCESS_CPU.name,
     WORKER_MEMORY.name: PROCESS_MEMORY.name,

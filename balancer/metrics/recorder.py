@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
-    BUCKETS_SECONDS,
     DEAR_HANDSHAKES,
     DEFINITIONS,
     DRY_RUN_COST,
@@ -37,7 +36,7 @@ from balancer.metrics.definitions import (
     ZONE_DECISIONS,
     ZONE_EVACUATIONS,
 )
-from balancer.metrics.kinds import Definition
+from balancer.metrics.kinds import BUCKETS_SECONDS, Definition
 from balancer.metrics.nginx.counting import NginxRecorder
 from balancer.metrics.slots import NO_TENANT, Key, SlotTable, is_overflow
 

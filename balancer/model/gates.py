@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import get_args
 
 import msgspec
 
@@ -94,6 +95,7 @@ GateRule = (
     | RouteRedirect
     | RewrittenRedirect
     | HttpsRedirect
+    | ClientCertificates
     | FlightLimit
     | RateLimit
     | SourceRanges
@@ -101,40 +103,15 @@ GateRule = (
     | BasicAuth
     | ExternalAuth
     | BackendAuth
-    | ClientCertificates
     | HookRule
 )
-"""Every kind of gate that a route may have."""
+"""Every kind of gate that a route may have, in the order in which they are asked, which is that of ingress-nginx.
 
-PHASES: tuple[type[GateRule], ...] = (
-    Tracing,
-    PassedTls,
-    BlockedClients,
-    HostScript,
-    AppRoot,
-    NameRedirect,
-    SlashRedirect,
-    TargetRedirect,
-    CorsPreflight,
-    CorsPolicyPreflight,
-    Script,
-    RouteRedirect,
-    RewrittenRedirect,
-    HttpsRedirect,
-    ClientCertificates,
-    FlightLimit,
-    RateLimit,
-    SourceRanges,
-    AnyOf,
-    BasicAuth,
-    ExternalAuth,
-    BackendAuth,
-    HookRule,
-)
-"""The order in which gates are asked, which is that of ingress-nginx. A span is about all the others.
-
-Hooks of the operator see what everybody else has let pass.
+A span is about all the others. Hooks of the operator see what everybody else has let pass.
 """
+
+PHASES: tuple[type[GateRule], ...] = get_args(GateRule)
+"""The kinds in this order."""
 
 # Gates that keep nobody out: who is redirected elsewhere, or asked again over https, may go on there.
 _WELCOMING = (

@@ -16,7 +16,7 @@ from balancer.logs.accesslog import AccessLog
 from balancer.logs.lineformats import LineFormat, Logged
 from balancer.logs.tracing.outbox import SpanOutbox
 from balancer.logs.tracing.spans import SpanContext, finished_span
-from balancer.matching.destinations import Destination
+from balancer.matching.destinations import Destination, DestinationNote
 from balancer.matching.logged import LoggedRequests
 from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
 from balancer.model.zones import UNKNOWN_ZONE
@@ -122,19 +122,39 @@ class Accounting:
     def _turn(self, note: PickNote, account: Account, pick: Pick, from_zone: str) -> bool:
         """Turns the note of a pick to the destination and status of a request. Whether such requests are known.
 
-        Nothing is kept of the last ones: there may be thousands of destinations for each pick.
+        Nothing is kept for each pair of both: there may be thousands of destinations for each pick.
         """
         to = account.destination
         if to is None:
             return False
+        status, noted = account.status, to.note
+        if (
+            noted.to_zone != pick.to_zone
+            or noted.status != status
+            or noted.reason is not pick.reason
+            or noted.locality is not pick.locality
+            or noted.from_zone != from_zone
+        ) and not self._find(noted, to, status, pick, from_zone):
+            return False
+        _renew(note, to, status, from_zone, noted.slots)
+        return True
+
+    def _find(self, noted: DestinationNote, to: Destination, status: int, pick: Pick, from_zone: str) -> bool:
+        """Notes with a destination where such requests to it count. Whether they are known."""
         namespace, ingress, service, _ = to.names
-        status = account.status
-        reason, locality, to_zone = pick.reason._value_, pick.locality._value_, pick.to_zone
+        reason, locality, to_zone = pick.reason, pick.locality, pick.to_zone
         recorder = self.recorder
-        slots = recorder.known((namespace, ingress, service, from_zone, to_zone, locality, status, reason, None))
+        slots = recorder.known(
+            (namespace, ingress, service, from_zone, to_zone, locality._value_, status, reason._value_, None)
+        )
         if slots is None:
             return False
-        _renew(note, to, status, from_zone, (*slots, self._route_slot(to, status)))
+        noted.status = status
+        noted.to_zone = to_zone
+        noted.reason = reason
+        noted.locality = locality
+        noted.from_zone = from_zone
+        noted.slots = (*slots, self._route_slot(to, status))
         return True
 
     def _count_by_name(

@@ -130,14 +130,14 @@ class Exchange(ResponseConsumer):
 
     def request_data(self, data: bytes) -> None:
         context, endpoint = self._context, self.endpoint
-        if self._takes(data):
-            alarm = context.alarm
-            alarm.set(context.view.proxy.client_body_timeout_seconds)
-            endpoint.send(data)
-        elif self._tunnelled and not self._ended:
+        if self._tunnelled and not self._ended:
             self._account.request_bytes += len(data)
             endpoint.send(data)
             self._arm()
+        elif self._takes(data):
+            alarm = context.alarm
+            alarm.set(context.view.proxy.client_body_timeout_seconds)
+            endpoint.send(data)
 
     def request_rest(self, data: bytes, trailers: Trailers) -> None:
         if self._takes(data):
@@ -301,11 +301,12 @@ class Exchange(ResponseConsumer):
         self._account.response_bytes += len(data)
         if self._filter is not None:
             data = self._filter.feed(data)
-        client = self._client
+        context, client = self._context, self._client
         if data:  # a filter may hold a piece back
             client.send(data)
         if not client.writing_paused:
-            self._await_endpoint()
+            alarm = context.alarm  # as `_await_endpoint` does, which would cost each piece a call
+            alarm.set(context.policy.read_timeout_seconds)
 
     def response_end(self, trailers: Trailers) -> None:
         client = self._client
@@ -333,10 +334,8 @@ class Exchange(ResponseConsumer):
         if self._source is None:
             client = self._client
             client.resume()
-        else:
-            kept = self._context.kept
-            if kept is not None:
-                self._send_kept(kept)
+        elif (kept := self._context.kept) is not None:
+            self._send_kept(kept)
         self._arm()
 
     def _arm(self) -> None:

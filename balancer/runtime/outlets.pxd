@@ -12,8 +12,8 @@ cdef class Outlet
 
 
 cdef class Outlets:
-    cdef public object _loop
-    cdef public list _lost
+    cdef public object _epoll, _loop, _with_room
+    cdef public list _lost, _opened
     cdef public Outlet unsent
     cdef public bint is_serving
     cpdef forget(self, int descriptor)

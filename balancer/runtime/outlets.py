@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import select
 import socket
 from contextlib import suppress
 from typing import Any
@@ -29,21 +30,27 @@ class Outlets:
     list.
     """
 
-    __slots__ = ("_loop", "_lost", "is_serving", "unsent")
+    __slots__ = ("_epoll", "_loop", "_lost", "_opened", "_with_room", "is_serving", "unsent")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, epoll: select.epoll, opened: list[Any], with_room: int) -> None:
+        """`opened` has the connections of `epoll` by descriptor, and None in place of one that has ended. A socket that
+        waits for room is watched for the events `with_room`.
+        """
         self._loop = loop
+        self._epoll = epoll
+        self._opened = opened
+        self._with_room = with_room
         self._lost: list[Outlet] = []
         self.unsent: Outlet | None = None
         self.is_serving = False
 
     def forget(self, descriptor: int) -> None:
         """The connection with this descriptor has ended."""
-        raise NotImplementedError
+        self._opened[descriptor] = None
 
     def watch_room(self, descriptor: int) -> None:
         """From now on this socket hears when there is room to write again, also if there is by now."""
-        raise NotImplementedError
+        self._epoll.modify(descriptor, self._with_room)
 
     def lose(self, outlet: Outlet) -> None:
         """Ends a connection that has failed at nothing, after all that is called now."""

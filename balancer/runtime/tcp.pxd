@@ -17,13 +17,15 @@ cdef long _INCOMING
 cdef class TcpTransport(Outlet)
 
 
-cdef class TcpTransports(Outlets):
-    cdef public object _epoll
+cdef class TcpTransports:
+    cdef public object _epoll, _loop
     cdef public list _open
+    cdef public Outlets _outlets
     cdef public bytearray _ready
-    @cython.locals(opened=list, descriptor=int, transport=TcpTransport)
+    @cython.locals(opened=list, descriptor=int, transport=TcpTransport, outlets=Outlets)
     cpdef TcpTransport open(self, connection, protocol, Py_ssize_t peeked_most=*)
-    @cython.locals(transports=list, transport=TcpTransport, number=int, descriptor=int, events=long, ready=bytearray)
+    @cython.locals(outlets=Outlets, transports=list, ready=bytearray)
+    @cython.locals(transport=TcpTransport, number=int, descriptor=int, events=long)
     cpdef _serve(self)
 
 

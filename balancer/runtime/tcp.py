@@ -31,16 +31,17 @@ _ALL = _READS | _WRITABLE
 _AGAIN, _INTERRUPTED = -errno.EAGAIN, -errno.EINTR
 
 
-class TcpTransports(Outlets):
+class TcpTransports:
     """Makes the transports of one event loop, and serves those whose sockets are ready."""
 
-    __slots__ = ("_epoll", "_open", "_ready")
+    __slots__ = ("_epoll", "_loop", "_open", "_outlets", "_ready")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
+        self._loop = loop
         self._epoll = select.epoll()
         self._ready = calls.room_for(_EVENTS_A_TURN)
         self._open: list[TcpTransport | None] = []  # by descriptor
+        self._outlets = Outlets(loop, self._epoll, self._open, _ALL)
         loop.add_reader(self._epoll.fileno(), self._serve)
 
     def open(self, connection: AnySocket, protocol: ReadsPieces | Peeks, peeked_most: int = 0) -> TcpTransport:
@@ -54,22 +55,17 @@ class TcpTransports(Outlets):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         descriptor = connection.fileno()
         self._epoll.register(descriptor, _READS)
-        transport, opened = TcpTransport(self, self._loop, connection, protocol, peeked_most), self._open
+        outlets, opened = self._outlets, self._open
+        transport = TcpTransport(outlets, self._loop, connection, protocol, peeked_most)
         if descriptor >= len(opened):
             opened.extend([None] * (descriptor + 1 - len(opened)))
         opened[descriptor] = transport
         protocol.connection_made(transport)  # type: ignore[arg-type]  # as with uvloop's
         return transport
 
-    def forget(self, descriptor: int) -> None:
-        self._open[descriptor] = None
-
-    def watch_room(self, descriptor: int) -> None:
-        self._epoll.modify(descriptor, _ALL)
-
     def _serve(self) -> None:
-        self.is_serving = True
-        transports, ready = self._open, self._ready
+        outlets, transports, ready = self._outlets, self._open, self._ready
+        outlets.is_serving = True
         for number in range(calls.ready(self._epoll, ready, _EVENTS_A_TURN)):
             descriptor, events = calls.event_at(ready, number)
             transport = transports[descriptor]
@@ -80,8 +76,8 @@ class TcpTransports(Outlets):
                     else:
                         transport.serve(events)
                 except Exception as error:
-                    self.failed(transport, error)
-        self.catch_up()
+                    outlets.failed(transport, error)
+        outlets.catch_up()
 
 
 class TcpTransport(Outlet):
@@ -91,13 +87,13 @@ class TcpTransport(Outlet):
 
     def __init__(
         self,
-        transports: TcpTransports,
+        outlets: Outlets,
         loop: asyncio.AbstractEventLoop,
         connection: AnySocket,
         protocol: ReadsPieces | Peeks,
         peeked_most: int,
     ) -> None:
-        self._set_up(transports, loop, connection, connection.fileno(), protocol)
+        self._set_up(outlets, loop, connection, connection.fileno(), protocol)
         self._peeked_most = peeked_most  # 0: what comes is read
         self._is_reading = True
         self._is_at_end = False

@@ -16,13 +16,14 @@ from balancer.sharing.books import SharedLimits
 from balancer.sharing.counting import Counting, CountingTables
 from balancer.sharing.flight_table import FlightTable, flight_table_bytes, vacate_flights
 from balancer.sharing.guards import Beyond, Buffer, Guard
-from balancer.sharing.peer_table import PeerTable, peer_table_bytes, vacate_peers
+from balancer.sharing.peer_table import PEER_ROWS, PeerTable
 from balancer.sharing.peers import Others
 from balancer.sharing.rate_table import SET_BYTES, RateTable
 from balancer.sharing.relay import RowRelay
+from balancer.sharing.rows import vacate_rows
 from balancer.sharing.spending import SPENDING_BYTES, Spending
 from balancer.sharing.zone_peers import PLACES
-from balancer.sharing.zone_table import ZoneTable, vacate_zones, zone_table_bytes
+from balancer.sharing.zone_table import ZONE_ROWS, ZoneTable
 
 SECRET_BYTES: Final = 32
 
@@ -68,8 +69,8 @@ def begin_memory(buffer: Buffer, secret: bytes) -> None:
 def vacate_seat(buffer: Buffer, *, seats: int, seat: int) -> None:
     """Drops what the process with `seat` counted in flight and told its peers. The process must be gone."""
     vacate_flights(buffer, _flights_at(seats), seat)
-    vacate_peers(buffer, start=_PEERS_AT, seats=seats, seat=seat)
-    vacate_zones(buffer, start=_zones_at(seats), seats=seats, seat=seat)
+    vacate_rows(buffer, PEER_ROWS, start=_PEERS_AT, seats=seats, seat=seat)
+    vacate_rows(buffer, ZONE_ROWS, start=_zones_at(seats), seats=seats, seat=seat)
 
 
 def counting_in(buffer: Buffer, *, seats: int, seat: int, guard: Guard, now: Callable[[], int]) -> Counting:
@@ -125,8 +126,8 @@ def relays_in(buffer: Buffer, *, seats: int, seat: int) -> RowRelays:
 
 
 def _zones_at(seats: int) -> int:
-    return _PEERS_AT + peer_table_bytes(seats)
+    return _PEERS_AT + PEER_ROWS.table_bytes(seats)
 
 
 def _flights_at(seats: int) -> int:
-    return _zones_at(seats) + zone_table_bytes(seats)
+    return _zones_at(seats) + ZONE_ROWS.table_bytes(seats)

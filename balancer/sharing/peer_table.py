@@ -11,24 +11,14 @@ from typing import Final
 from balancer.sharing.guards import Buffer
 from balancer.sharing.peers import Heard, Peers, Seen
 from balancer.sharing.relay import RowRelay
-from balancer.sharing.rows import RowShape, RowTable, Talk, vacate_rows
+from balancer.sharing.rows import RowShape, RowTable, Talk
 
-_SHAPE: Final = RowShape(sets=2048, state=2, totals=len(Seen._fields))
+PEER_ROWS: Final = RowShape(sets=2048, state=2, totals=len(Seen._fields))
 # A share and a baseline that are older say nothing about now. Running totals cannot be too old.
 _FRESH_SECONDS: Final = 2.0
 # What another replica tells at once came within half a second or a second, so controllers hear it in parts and see no
 # bursts. By simulation more parts change nothing, and one part makes more turns of the share.
 _PARTS, _PART_SECONDS = 2, 0.35
-
-
-def peer_table_bytes(seats: int) -> int:
-    """The size of the table for `seats` processes. Pages that are never touched cost nothing."""
-    return _SHAPE.table_bytes(seats)
-
-
-def vacate_peers(buffer: Buffer, *, start: int, seats: int, seat: int) -> None:
-    """Empties the rows of `seat` of the table at the offset `start`. The process of the seat must be gone."""
-    vacate_rows(buffer, _SHAPE, start=start, seats=seats, seat=seat)
 
 
 class PeerTable:
@@ -37,11 +27,11 @@ class PeerTable:
     __slots__ = ("_rows",)
 
     def __init__(self, buffer: Buffer, *, start: int, seats: int, seat: int, secret: bytes = b"") -> None:
-        """The table has `peer_table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
+        """The table has `PEER_ROWS.table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
 
         `secret` is that of the memory. Raises ValueError if the buffer is shorter.
         """
-        self._rows = RowTable(buffer, _SHAPE, start=start, seats=seats, seat=seat, secret=secret)
+        self._rows = RowTable(buffer, PEER_ROWS, start=start, seats=seats, seat=seat, secret=secret)
 
     def peers(self, key: str) -> Peers:
         """The peers of a controller. They are alone if the table has no room."""

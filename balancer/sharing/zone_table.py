@@ -11,24 +11,14 @@ from typing import Final
 
 from balancer.sharing.guards import Buffer
 from balancer.sharing.relay import RowRelay
-from balancer.sharing.rows import RowShape, RowTable, Talk, vacate_rows
+from balancer.sharing.rows import RowShape, RowTable, Talk
 from balancer.sharing.zone_peers import PLACES, STATE_WORDS, ZonePeers, ZoneSeen
 
 # 4,096 zones of backends that fail at one time.
-_SHAPE: Final = RowShape(sets=1024, state=STATE_WORDS + 1, totals=2 * PLACES + 1)
+ZONE_ROWS: Final = RowShape(sets=1024, state=STATE_WORDS + 1, totals=2 * PLACES + 1)
 # A state that was told longer ago says nothing about now.
 _FRESH_SECONDS: Final = 10.0
 _NO_STATE: Final = (0.0,) * STATE_WORDS
-
-
-def zone_table_bytes(seats: int) -> int:
-    """The size of the table for `seats` processes. Pages that are never touched cost nothing."""
-    return _SHAPE.table_bytes(seats)
-
-
-def vacate_zones(buffer: Buffer, *, start: int, seats: int, seat: int) -> None:
-    """Empties the rows of `seat` of the table at the offset `start`. The process of the seat must be gone."""
-    vacate_rows(buffer, _SHAPE, start=start, seats=seats, seat=seat)
 
 
 class ZoneTable:
@@ -37,11 +27,11 @@ class ZoneTable:
     __slots__ = ("_rows",)
 
     def __init__(self, buffer: Buffer, *, start: int, seats: int, seat: int, secret: bytes = b"") -> None:
-        """The table has `zone_table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
+        """The table has `ZONE_ROWS.table_bytes(seats)` from the offset `start` of `buffer`, zero at first.
 
         `secret` is that of the memory. Raises ValueError if the buffer is shorter.
         """
-        self._rows = RowTable(buffer, _SHAPE, start=start, seats=seats, seat=seat, secret=secret)
+        self._rows = RowTable(buffer, ZONE_ROWS, start=start, seats=seats, seat=seat, secret=secret)
 
     def peers(self, key: str) -> ZonePeers:
         """The other workers that see a zone. Nobody hears this one if the table has no room."""

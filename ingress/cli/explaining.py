@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ingress.cli import cluster_options
-from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.cli.flags import BadInput, Command, finish, option, reference, section, switch
 from ingress.cli.readings import expected_status
 
 FOLDER_SECTION = "How a folder is read, as in zonal run"
@@ -90,8 +90,4 @@ def explain(**given: Any) -> None:
         expect_service=reference("--expect-service", given["expect_service"]),
         hooks=given["hooks"],
     )
-    try:
-        status = run_explain(options)
-    except CannotExplain as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(status)
+    finish(run_explain, options, refusal=CannotExplain)

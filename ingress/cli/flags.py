@@ -6,11 +6,12 @@ Also what is wrong with input, and values that several commands read. Does not k
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Options = TypeVar("_Options")
 
 # The words that click reads as booleans.
 _TRUE = frozenset({"true", "1", "yes", "on", "t", "y"})
@@ -105,6 +106,15 @@ def reference(name: str, value: str | None) -> str | None:
     if value.count("/") != 1 or value.startswith("/") or value.endswith("/"):
         raise BadInput(f"{name} takes NAMESPACE/NAME")
     return value
+
+
+def finish(run: Callable[[_Options], int], options: _Options, *, refusal: type[Exception]) -> NoReturn:
+    """Ends the process with the status of `run(options)`. A `refusal` is bad input: its text says what to change."""
+    try:
+        status = run(options)
+    except refusal as error:
+        raise BadInput(str(error)) from None
+    raise SystemExit(status)
 
 
 def given_names(*names: str) -> tuple[str, ...]:

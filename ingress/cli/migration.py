@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ingress.cli.flags import BadInput, Command, given_names, option, reference, section, switch
+from ingress.cli.flags import BadInput, Command, finish, given_names, option, reference, section, switch
 from ingress.objects.names import SUBDOMAIN
 
 _FILE = click.Path(path_type=Path)
@@ -77,11 +77,7 @@ def check(**given: Any) -> None:
         baseline=given["baseline"],
         given=given_names("ingress_class", "configmap", "default_backend_service"),
     )
-    try:
-        status = run_check(options)
-    except CannotCheck as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(status)
+    finish(run_check, options, refusal=CannotCheck)
 
 
 @click.command(cls=Command)
@@ -166,8 +162,4 @@ def rehearse(**given: Any) -> None:
         form=given["output"],
         given=given_names("ingress_class", "configmap", "default_backend_service"),
     )
-    try:
-        status = run_rehearse(options)
-    except CannotCheck as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(status)
+    finish(run_rehearse, options, refusal=CannotCheck)

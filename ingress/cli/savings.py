@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ingress.cli.flags import BadInput, Command, given_names, option, reference, section
+from ingress.cli.flags import BadInput, Command, finish, given_names, option, reference, section
 
 _FILE = click.Path(path_type=Path)
 _CONFIGMAP = "ingress-nginx/ingress-nginx-controller"
@@ -76,8 +76,4 @@ def savings(**given: Any) -> None:
         form=given["output"],
         given=given_names("ingress_class", "configmap"),
     )
-    try:
-        status = run_savings(options)
-    except CannotCheck as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(status)
+    finish(run_savings, options, refusal=CannotCheck)

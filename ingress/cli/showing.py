@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ingress.cli.flags import BadInput, Command, option, reference, section, switch
+from ingress.cli.flags import BadInput, Command, finish, option, reference, section, switch
 
 if TYPE_CHECKING:
     from ingress.cli.terminal.commands import ViewOptions
@@ -147,11 +147,7 @@ COMMANDS = (top, status, fleet, routes, endpoints, certs, findings)
 def _end(show: Callable[[Any], int], options: object) -> None:
     from ingress.cli.terminal.lookout import CannotShow
 
-    try:
-        exit_status = show(options)
-    except CannotShow as error:
-        raise BadInput(str(error)) from None
-    raise SystemExit(exit_status)
+    finish(show, options, refusal=CannotShow)
 
 
 def _view(given: dict[str, Any]) -> ViewOptions:

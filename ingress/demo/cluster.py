@@ -115,16 +115,12 @@ def _is_backend_shown(backend: Document | None, endpoints: Sequence[DemoEndpoint
 
 
 def _config_map(situation: Situation) -> Document:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"namespace": "zonal", "name": "zonal"},
-        "data": {
-            "ssl-redirect": "false",
-            "http2-cleartext": "true",  # calls need HTTP/2, and the demo has no certificate
-            "zone-aware-routing": "true" if situation.zone_aware else "false",
-        },
+    settings = {
+        "ssl-redirect": "false",
+        "http2-cleartext": "true",  # calls need HTTP/2, and the demo has no certificate
+        "zone-aware-routing": "true" if situation.zone_aware else "false",
     }
+    return _object("v1", "ConfigMap", {"namespace": "zonal", "name": "zonal"}, data=settings)
 
 
 def _ingress_objects() -> tuple[Document, ...]:
@@ -150,65 +146,47 @@ def _route(kind: str, service: str, rule: Document) -> Document:
 
 def _gateway_object(kind: str, name: str, spec: Document, *, namespace: str = NAMESPACE) -> Document:
     place = {"namespace": namespace} if namespace else {}
-    metadata = {"name": name, **place}
-    return {"apiVersion": "gateway.networking.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
+    return _object("gateway.networking.k8s.io/v1", kind, {"name": name, **place}, spec=spec)
 
 
 def _ingress_class() -> Document:
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "IngressClass",
-        "metadata": {"name": "zonal"},
-        "spec": {"controller": "zonal-ingress.io/controller"},
-    }
+    spec = {"controller": "zonal-ingress.io/controller"}
+    return _object("networking.k8s.io/v1", "IngressClass", {"name": "zonal"}, spec=spec)
 
 
 def _node(name: str, zone: str) -> Document:
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "labels": {"topology.kubernetes.io/zone": zone}},
-    }
+    return _object("v1", "Node", {"name": name, "labels": {"topology.kubernetes.io/zone": zone}})
 
 
 def _service(name: str) -> Document:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"namespace": NAMESPACE, "name": name},
-        "spec": {"ports": [{"name": "http", "port": PORT}]},
-    }
+    spec = {"ports": [{"name": "http", "port": PORT}]}
+    return _object("v1", "Service", {"namespace": NAMESPACE, "name": name}, spec=spec)
 
 
 def _ingress(service: str, *, path: str, annotations: Mapping[str, str] | None = None) -> Document:
     backend = {"service": {"name": service, "port": {"number": PORT}}}
     paths = [{"path": path, "pathType": "Prefix", "backend": backend}]
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
-        "metadata": {"namespace": NAMESPACE, "name": service, "annotations": dict(annotations or {})},
-        "spec": {"ingressClassName": "zonal", "rules": [{"host": HOST, "http": {"paths": paths}}]},
-    }
+    metadata = {"namespace": NAMESPACE, "name": service, "annotations": dict(annotations or {})}
+    spec = {"ingressClassName": "zonal", "rules": [{"host": HOST, "http": {"paths": paths}}]}
+    return _object("networking.k8s.io/v1", "Ingress", metadata, spec=spec)
 
 
 def _slice(endpoint: DemoEndpoint, *, ready: bool) -> Document:
     # A slice has one list of ports for all its endpoints, but on one loopback address each endpoint has its own port.
-    return {
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {
-            "namespace": NAMESPACE,
-            "name": f"{endpoint.service}-{endpoint.node}",
-            "labels": {"kubernetes.io/service-name": endpoint.service},
-        },
-        "addressType": "IPv4",
-        "ports": [{"name": "http", "port": endpoint.port, "protocol": "TCP"}],
-        "endpoints": [
-            {
-                "addresses": [endpoint.address],
-                "conditions": {"ready": ready},
-                "nodeName": endpoint.node,
-                "zone": endpoint.zone,
-            }
-        ],
+    metadata = {
+        "namespace": NAMESPACE,
+        "name": f"{endpoint.service}-{endpoint.node}",
+        "labels": {"kubernetes.io/service-name": endpoint.service},
     }
+    only = {
+        "addresses": [endpoint.address],
+        "conditions": {"ready": ready},
+        "nodeName": endpoint.node,
+        "zone": endpoint.zone,
+    }
+    ports = [{"name": "http", "port": endpoint.port, "protocol": "TCP"}]
+    return _object("discovery.k8s.io/v1", "EndpointSlice", metadata, addressType="IPv4", ports=ports, endpoints=[only])
+
+
+def _object(version: str, kind: str, metadata: Document, **parts: object) -> Document:
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **parts}

@@ -11,14 +11,13 @@ from typing import ClassVar
 import msgspec
 
 from ingress.objects.gateway_references import GATEWAY_GROUP, ObjectReference, ParentReference, SecretReference
-from ingress.objects.metadata import Int32, Kind, Metadata, Reported, Wire
+from ingress.objects.metadata import ApiObject, Int32, Kind, Reported, Wire
 
 
-class Namespace(Wire, frozen=True):
+class Namespace(ApiObject, frozen=True):
     """v1 Namespace, of which only the labels count."""
 
     kind: ClassVar[Kind] = Kind.NAMESPACE
-    metadata: Metadata
 
 
 class GatewayClassSpec(Wire, frozen=True):
@@ -32,7 +31,6 @@ class GatewayClass(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 GatewayClass."""
 
     kind: ClassVar[Kind] = Kind.GATEWAY_CLASS
-    metadata: Metadata
     spec: GatewayClassSpec = GatewayClassSpec()
 
 
@@ -175,7 +173,6 @@ class Gateway(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 Gateway."""
 
     kind: ClassVar[Kind] = Kind.GATEWAY
-    metadata: Metadata
     spec: GatewaySpec = GatewaySpec()
 
 
@@ -190,7 +187,6 @@ class ListenerSet(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 ListenerSet."""
 
     kind: ClassVar[Kind] = Kind.LISTENER_SET
-    metadata: Metadata
     spec: ListenerSetSpec = ListenerSetSpec()
 
 
@@ -217,11 +213,10 @@ class ReferenceGrantSpec(Wire, frozen=True):
     to: tuple[GrantTo, ...] = ()
 
 
-class ReferenceGrant(Wire, frozen=True):
+class ReferenceGrant(ApiObject, frozen=True):
     """gateway.networking.k8s.io/v1 ReferenceGrant."""
 
     kind: ClassVar[Kind] = Kind.REFERENCE_GRANT
-    metadata: Metadata
     spec: ReferenceGrantSpec = ReferenceGrantSpec()
 
 
@@ -253,5 +248,4 @@ class BackendTlsPolicy(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 BackendTLSPolicy."""
 
     kind: ClassVar[Kind] = Kind.BACKEND_TLS_POLICY
-    metadata: Metadata
     spec: BackendTlsPolicySpec = BackendTlsPolicySpec()

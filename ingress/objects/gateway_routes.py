@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ingress.objects.gateway_references import ObjectReference, ParentReference, ServiceBackend, WeightedBackend
-from ingress.objects.metadata import Int32, Kind, Metadata, Reported, Wire
+from ingress.objects.metadata import Int32, Kind, Reported, Wire
 
 
 class PathMatch(Wire, frozen=True):
@@ -215,7 +215,6 @@ class HttpRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 HTTPRoute."""
 
     kind: ClassVar[Kind] = Kind.HTTP_ROUTE
-    metadata: Metadata
     spec: HttpRouteSpec = HttpRouteSpec()
 
 
@@ -242,7 +241,6 @@ class GrpcRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 GRPCRoute."""
 
     kind: ClassVar[Kind] = Kind.GRPC_ROUTE
-    metadata: Metadata
     spec: GrpcRouteSpec = GrpcRouteSpec()
 
 
@@ -266,7 +264,6 @@ class TlsRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 TLSRoute."""
 
     kind: ClassVar[Kind] = Kind.TLS_ROUTE
-    metadata: Metadata
     spec: TlsRouteSpec = TlsRouteSpec()
 
 
@@ -282,5 +279,4 @@ class TcpRoute(Reported, frozen=True, kw_only=True):
     """gateway.networking.k8s.io/v1 TCPRoute."""
 
     kind: ClassVar[Kind] = Kind.TCP_ROUTE
-    metadata: Metadata
     spec: TcpRouteSpec = TcpRouteSpec()

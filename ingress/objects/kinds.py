@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
 import msgspec
 
@@ -23,12 +23,12 @@ from ingress.objects.gateway import (
     ReferenceGrant,
 )
 from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
-from ingress.objects.metadata import CLUSTER_WIDE, OPTIONAL_KINDS, Int32, Kind, Metadata, Wire
+from ingress.objects.metadata import CLUSTER_WIDE, ApiObject, Int32, Kind, Metadata, Wire
 from ingress.objects.node_status import NodeSpec, NodeStatus
 from ingress.objects.zone_policy import ZonePolicyObject
 
 # What every kind has is defined below the kinds of Gateway API, and used everywhere together with the kinds.
-__all__ = ("CLUSTER_WIDE", "OPTIONAL_KINDS", "Kind", "Metadata")
+__all__ = ("CLUSTER_WIDE", "Kind", "Metadata")
 
 
 class ServicePortReference(Wire, frozen=True):
@@ -115,11 +115,10 @@ class IngressStatus(Wire, frozen=True):
     load_balancer: LoadBalancerStatus = LoadBalancerStatus()
 
 
-class Ingress(Wire, frozen=True):
+class Ingress(ApiObject, frozen=True):
     """networking.k8s.io/v1 Ingress."""
 
     kind: ClassVar[Kind] = Kind.INGRESS
-    metadata: Metadata
     spec: IngressSpec = IngressSpec()
     status: IngressStatus = IngressStatus()
 
@@ -130,11 +129,10 @@ class IngressClassSpec(Wire, frozen=True):
     controller: str = ""
 
 
-class IngressClass(Wire, frozen=True):
+class IngressClass(ApiObject, frozen=True):
     """networking.k8s.io/v1 IngressClass."""
 
     kind: ClassVar[Kind] = Kind.INGRESS_CLASS
-    metadata: Metadata
     spec: IngressClassSpec = IngressClassSpec()
 
 
@@ -181,11 +179,10 @@ def _texts(document: object) -> tuple[str, ...]:
     return items if all(isinstance(item, str) for item in items) else ("",)
 
 
-class Service(Wire, frozen=True):
+class Service(ApiObject, frozen=True):
     """v1 Service. `status` has the shape of that of an Ingress, and counts only for Services of Gateways."""
 
     kind: ClassVar[Kind] = Kind.SERVICE
-    metadata: Metadata
     spec: ServiceSpec = ServiceSpec()
     status: IngressStatus = IngressStatus()
 
@@ -225,21 +222,19 @@ class SlicePort(Wire, frozen=True):
     protocol: str = "TCP"
 
 
-class EndpointSlice(Wire, frozen=True):
+class EndpointSlice(ApiObject, frozen=True):
     """discovery.k8s.io/v1 EndpointSlice."""
 
     kind: ClassVar[Kind] = Kind.ENDPOINT_SLICE
-    metadata: Metadata
     address_type: str = ""
     endpoints: tuple[SliceEndpoint, ...] = ()
     ports: tuple[SlicePort, ...] = ()
 
 
-class Node(Wire, frozen=True):
+class Node(ApiObject, frozen=True):
     """v1 Node. `status` is None if only metadata was asked for, or if a manifest has none."""
 
     kind: ClassVar[Kind] = Kind.NODE
-    metadata: Metadata
     status: NodeStatus | None = None
     spec: NodeSpec = NodeSpec()
 
@@ -249,11 +244,10 @@ class Node(Wire, frozen=True):
         return bool(self.spec.taints or self.metadata.deletion_timestamp)
 
 
-class Secret(Wire, frozen=True):
+class Secret(ApiObject, frozen=True):
     """v1 Secret. `string_data` is clear text in a manifest. It wins over `data`, as in the API."""
 
     kind: ClassVar[Kind] = Kind.SECRET
-    metadata: Metadata
     data: dict[str, str] = msgspec.field(default_factory=dict)
     string_data: dict[str, str] = msgspec.field(default_factory=dict)
 
@@ -270,11 +264,10 @@ class Secret(Wire, frozen=True):
             return None
 
 
-class ConfigMap(Wire, frozen=True):
+class ConfigMap(ApiObject, frozen=True):
     """v1 ConfigMap."""
 
     kind: ClassVar[Kind] = Kind.CONFIG_MAP
-    metadata: Metadata
     data: dict[str, str] = msgspec.field(default_factory=dict)
 
 
@@ -291,6 +284,9 @@ GatewayObject = (
     | BackendTlsPolicy
     | ZonePolicyObject
 )
+OPTIONAL_KINDS: frozenset[Kind] = frozenset(record.kind for record in get_args(GatewayObject))
+"""The kinds that Gateway API needs. A cluster may lack them, and without Gateways nobody follows them."""
+
 KubernetesObject = Ingress | IngressClass | Service | EndpointSlice | Node | Secret | ConfigMap | GatewayObject
 
 

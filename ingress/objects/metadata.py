@@ -40,24 +40,6 @@ class Kind(Enum):
 CLUSTER_WIDE = frozenset({Kind.INGRESS_CLASS, Kind.NODE, Kind.NAMESPACE, Kind.GATEWAY_CLASS})
 """Kinds without a namespace."""
 
-OPTIONAL_KINDS = frozenset(
-    {
-        Kind.NAMESPACE,
-        Kind.GATEWAY_CLASS,
-        Kind.GATEWAY,
-        Kind.LISTENER_SET,
-        Kind.HTTP_ROUTE,
-        Kind.GRPC_ROUTE,
-        Kind.TLS_ROUTE,
-        Kind.TCP_ROUTE,
-        Kind.REFERENCE_GRANT,
-        Kind.BACKEND_TLS_POLICY,
-        Kind.ZONE_POLICY,
-    }
-)
-"""The kinds that Gateway API needs. A cluster may lack them, and without Gateways nobody follows them."""
-
-
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 """The API's int32. Without a bound a number may be too long to be written as text."""
 
@@ -90,7 +72,13 @@ NO_STATUS = msgspec.Raw()
 """The status of an object that has none."""
 
 
-class Reported(Wire, frozen=True):
+class ApiObject(Wire, frozen=True):
+    """An object of the API. Its class says the `kind`."""
+
+    metadata: Metadata
+
+
+class Reported(ApiObject, frozen=True):
     """An object whose status zonal writes. `status` is JSON as it came, because others write into it, too."""
 
     status: msgspec.Raw = NO_STATUS

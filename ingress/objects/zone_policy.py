@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from ingress.objects.gateway_references import ObjectReference
-from ingress.objects.metadata import Int32, Kind, Metadata, Reported, Wire
+from ingress.objects.metadata import Int32, Kind, Reported, Wire
 
 ZONE_POLICY_GROUP: Final = "zonal-ingress.io"
 ZONE_POLICY_VERSION: Final = "v1alpha1"
@@ -42,5 +42,4 @@ class ZonePolicyObject(Reported, frozen=True, kw_only=True):
     """zonal-ingress.io/v1alpha1 ZonePolicy."""
 
     kind: ClassVar[Kind] = Kind.ZONE_POLICY
-    metadata: Metadata
     spec: ZonePolicySpec = ZonePolicySpec()

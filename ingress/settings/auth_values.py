@@ -64,10 +64,10 @@ def url(value: str) -> str:
         raise InvalidValue("use a URL such as http://auth.example.svc.cluster.local/check")
     if parts["port"] and not 1 <= int(parts["port"][1:]) <= _PORT_MOST:
         raise InvalidValue(f"use a port from 1 to {_PORT_MOST}")
+    check_variables(stripped)
     known = PLACED | HOST_VARIABLES
     if any((match[1] or match[2]) not in known for match in VARIABLE.finditer(parts["host"])):
         raise InvalidValue("of the variables that clients choose, only $host may stand in the host name")
-    check_variables(stripped)
     return stripped
 
 

@@ -139,7 +139,9 @@ def _object(
     document: object, path: str, kept: Mapping[ObjectKey, KubernetesObject], findings: Findings
 ) -> KubernetesObject | None:
     if not isinstance(document, Mapping):
-        _note_malformed(file_subject(path), "A document is not a mapping", path=path, findings=findings)
+        _note_malformed(
+            file_subject(path), "A document is not a mapping, as objects are: correct it", path=path, findings=findings
+        )
         return None
     try:
         return decode(document)

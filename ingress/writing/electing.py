@@ -12,16 +12,17 @@ from math import ceil, inf
 
 import msgspec
 
+from ingress.times import ScalableTimes
 from ingress.writing.lease import Lease, LeaseSpec, micro_time, new_lease
 
 
-class ElectorTimes(msgspec.Struct, frozen=True, kw_only=True):
+class ElectorTimes(ScalableTimes, frozen=True, kw_only=True):
     """The times of an election, in seconds. `jitter` is the share by which waits vary, so that replicas do not ask in
     step.
 
     A leader that cannot renew stops after `renew_deadline_seconds`, half of the lease. So even a write that began at
     the last moment ends (`calling.CALL_SECONDS`) before another candidate may lead, even if clocks run at rates that
-    differ by a sixth.
+    differ by a sixth. A Lease is never shorter than one second, however the times are scaled.
     """
 
     lease_seconds: float = 30.0
@@ -31,17 +32,6 @@ class ElectorTimes(msgspec.Struct, frozen=True, kw_only=True):
     attempt_seconds: float = 3.75
     repair_seconds: float = 1.9  # the pause after a failure while leading; allows four attempts before the deadline
     jitter: float = 0.2
-
-    def scaled(self, factor: float) -> ElectorTimes:
-        """These times, each multiplied by `factor`. A Lease is never shorter than one second."""
-        return ElectorTimes(
-            lease_seconds=self.lease_seconds * factor,
-            renew_deadline_seconds=self.renew_deadline_seconds * factor,
-            retry_seconds=self.retry_seconds * factor,
-            attempt_seconds=self.attempt_seconds * factor,
-            repair_seconds=self.repair_seconds * factor,
-            jitter=self.jitter,
-        )
 
 
 class Wait(msgspec.Struct, frozen=True):

@@ -15,9 +15,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
-import msgspec
-
 from ingress.findings import Finding, Findings, Severity, Subject
+from ingress.times import ScalableTimes
 from ingress.writing.address_lookup import AddressesUnknown, AddressLookup
 from ingress.writing.addresses import Addresses
 from ingress.writing.calling import Api, ApiAnswer
@@ -29,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 _NOT_WRITTEN = "Clients and DNS may be told wrong addresses; traffic is served."
 
 
-class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
+class StatusPace(ScalableTimes, frozen=True, kw_only=True):
     """How often the writer looks and how fast it writes; seconds."""
 
     interval_seconds: float = 60.0  # between two looks if nothing has changed
@@ -38,17 +37,6 @@ class StatusPace(msgspec.Struct, frozen=True, kw_only=True):
     lookup_seconds: float = 2.5  # between two lookups of our addresses; only the leader asks
     at_once: int = 4
     per_second: float = 20.0  # five thousand Ingresses in four minutes, which is a small load for the API server
-
-    def scaled(self, factor: float) -> StatusPace:
-        """These times, each multiplied by `factor`."""
-        return msgspec.structs.replace(
-            self,
-            interval_seconds=self.interval_seconds * factor,
-            quiet_seconds=self.quiet_seconds * factor,
-            retry_seconds=self.retry_seconds * factor,
-            lookup_seconds=self.lookup_seconds * factor,
-            per_second=self.per_second / factor,
-        )
 
 
 class StatusWriter:

@@ -16,6 +16,8 @@ CHOSEN = (
     "reference-grants/second-grant-remains",
     "tls-listeners/grant-by-name",
     "weights/half-invalid",
+    "zones/local",
+    "zones/tcp",
 )
 
 

@@ -35,7 +35,7 @@ LAYERS = {
         {"workers"},
     ),
     "ingress": (
-        {"findings"},
+        {"findings", "times"},
         {"objects"},
         {"settings", "sources"},
         {"translation"},

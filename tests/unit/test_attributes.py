@@ -1,4 +1,6 @@
-"""No class has more attributes than a reader keeps in mind, but for those that say why."""
+"""No class has more attributes than a reader keeps in mind, but for those that say why, and none of the data plane that
+does something leaves methods to its subclass.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ import ast
 
 import pytest
 
-from tests.unit.sources import SOURCES, class_outline, outline
+from tests.unit.sources import SOURCES, class_outline, is_within, outline, parsed, statements
 
 ATTRIBUTES_MOST = 16
 
@@ -65,3 +67,32 @@ def test_attributes_are_found(text: str, names: set[str]) -> None:
     (node,) = ast.parse(text).body
     assert isinstance(node, ast.ClassDef)
     assert class_outline(node).attributes == names
+
+
+def unfilled(node: ast.ClassDef) -> set[str]:
+    """The methods that only a subclass fills, of a class that has a state of its own."""
+    methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+    raising = {name for name, each in methods.items() if "raise NotImplementedError" in map(ast.unparse, each.body)}
+    return raising if "__init__" in methods else set()
+
+
+def test_no_class_with_a_state_of_its_own_leaves_methods_to_its_subclass() -> None:
+    """Who reads such a class cannot know what it does. It is handed what it needs; interfaces have no state to set."""
+    found = {
+        f"{module}.{node.name}": names
+        for module, path in SOURCES.items()
+        if is_within(module, "balancer")
+        for node in statements(parsed(path))
+        if isinstance(node, ast.ClassDef) and (names := unfilled(node))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    ("own", "names"), [("def __init__(self): ...", {"f"}), ("__slots__ = ()", set()), ("def g(self): ...", set())]
+)
+def test_methods_that_are_left_to_subclasses_are_found(own: str, names: set[str]) -> None:
+    text = f'class A:\n    {own}\n    def f(self):\n        """Does it."""\n        raise NotImplementedError'
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.ClassDef)
+    assert unfilled(node) == names

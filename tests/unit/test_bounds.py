@@ -19,7 +19,7 @@ ROWS = {
     "balancer.connections.asking_contexts": "contexts that ask for client certificates",
     "balancer.connections.auth_services": "requests to auth services",
     "balancer.connections.endpoint_contexts": "authorities and certificates for endpoints",
-    "balancer.connections.hook_hosts": "processes of isolated hooks",
+    "balancer.connections.hook_threads": "threads that start and end processes of isolated hooks",
     "balancer.connections.isolated_hooks": "calls of isolated hooks under way",
     "balancer.connections.kept": "connections to endpoints",
     "balancer.connections.limit_stores": "questions to the store of limits",
@@ -65,6 +65,7 @@ OF_ONE = {
 NUMBERS = (
     ("calls of isolated hooks under way", "balancer.connections.isolated_hooks", "_PENDING_MOST"),
     ("processes of isolated hooks", "balancer.connections.hook_housing", "PROCESSES_MOST"),
+    ("threads that start and end processes", "balancer.connections.hook_threads", "_THREADS_MOST"),
     ("questions to the store of limits", "balancer.connections.limit_stores", "_ASKED_MOST"),
     ("questions to the store of limits", "balancer.connections.limit_stores", "_CONNECTIONS_MOST"),
     ("contexts that show a certificate", "balancer.connections.shown_contexts", "_BYTES_MOST"),

@@ -237,6 +237,7 @@ CORE = (
     "ingress.sources.kubernetes.served_kinds",
     "ingress.sources.name_turns",
     "ingress.sources.recorded",
+    "ingress.times",
     "ingress.translation",
     "ingress.webhook.admission",
     "ingress.writing.addresses",

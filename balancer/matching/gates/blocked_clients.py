@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from balancer.errors import ErrorKind
 from balancer.http.messages import field_value
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, ForeseenGate, Go, Resume
 from balancer.matching.regexes import Pattern, compile_pattern, pattern_problem
 from balancer.model.gates import BlockedClients
 
@@ -40,7 +40,7 @@ class BlockList:
         return value.lower() in self._texts or any(pattern.search(value) for pattern in self._patterns)
 
 
-class BlockingGate:
+class BlockingGate(ForeseenGate):
     """The gate of one route. A missing field counts as an empty one, as in nginx."""
 
     __slots__ = ("_agents", "_referers")
@@ -48,10 +48,6 @@ class BlockingGate:
     def __init__(self, rule: BlockedClients) -> None:
         self._agents = _list(rule.agents)
         self._referers = _list(rule.referers)
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
         """The verdict, always at once."""

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from balancer.errors import ErrorKind
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, ForeseenGate, Go, Resume
 
 
-class PassedTlsGate:
+class PassedTlsGate(ForeseenGate):
     """The gate of a route whose host is passed through. Its clients belong on a connection of their own."""
 
     __slots__ = ()
-
-    def describe(self) -> About:
-        """Nothing but the connection decides."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny:
         """421 if TLS has ended here (RFC 9110 15.5.20)."""

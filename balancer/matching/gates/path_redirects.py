@@ -6,7 +6,7 @@ Whatever comes from the request is encoded, so no capture ends the field or begi
 from __future__ import annotations
 
 from balancer.errors import Refusal
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, ForeseenGate, Go, Reply, Resume
 from balancer.matching.rewriting import Filling, encoded
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import RewrittenRedirect, SlashRedirect
@@ -15,7 +15,7 @@ _REWRITTEN_STATUS, _SLASH_STATUS = 302, 301
 _SCHEME = "$scheme"
 
 
-class RewrittenRedirectGate:
+class RewrittenRedirectGate(ForeseenGate):
     """Redirects to the URL that a rewrite makes (ngx_http_rewrite_module, `rewrite`: a replacement with a scheme)."""
 
     __slots__ = ("_filling", "_has_own_scheme")
@@ -23,10 +23,6 @@ class RewrittenRedirectGate:
     def __init__(self, rule: RewrittenRedirect) -> None:
         self._has_own_scheme = rule.target.startswith(_SCHEME)
         self._filling = Filling(rule.target.removeprefix(_SCHEME), "", rule.expression)
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply:
         """The verdict, always at once. The query of the request is kept."""
@@ -41,17 +37,13 @@ class RewrittenRedirectGate:
         return _redirect(_REWRITTEN_STATUS, scheme(asked.origin) + url if self._has_own_scheme else url)
 
 
-class SlashRedirectGate:
+class SlashRedirectGate(ForeseenGate):
     """Redirects to the path with a slash at its end (nginx ngx_http_core_find_config_phase)."""
 
     __slots__ = ("_form",)
 
     def __init__(self, rule: SlashRedirect) -> None:
         self._form = rule.form
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Reply:
         """The verdict, always at once. The query of the request is kept."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from balancer.http.messages import Fields, RequestHead, field_value
 from balancer.matching.cors_policy import ANY, AllowedOrigins, listed
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, ForeseenGate, Go, Reply, Resume
 from balancer.model.cors import CorsPolicyPreflight
 
 _STATUS = 200  # Fetch takes every status from 200 to 299; clients of the conformance suite do not
@@ -12,7 +12,7 @@ _METHOD = b"access-control-request-method"
 _HEADERS = b"access-control-request-headers"
 
 
-class PolicyPreflightGate:
+class PolicyPreflightGate(ForeseenGate):
     """The gate of one route. An OPTIONS request without origin and method is no preflight: the endpoint answers.
 
     Pages that are not allowed get the same answer without its fields. The editor of the policy says who is allowed.
@@ -36,9 +36,6 @@ class PolicyPreflightGate:
             return PASSED
         fields = self._fields(request) if self._origins.allowed(request) is not None else ()
         return Reply(_STATUS, fields, body=b"")
-
-    def describe(self) -> About:
-        return FORESEEN
 
     def _fields(self, request: RequestHead) -> Fields:
         methods = self._said(self._methods, request, _METHOD)

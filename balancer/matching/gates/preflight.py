@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from balancer.matching.cors import Origins
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, ForeseenGate, Go, Reply, Resume
 from balancer.model.gates import CorsPreflight
 
 _ALLOWED = Reply(204, body=b"")  # the fields of CORS come from the editor of the route, as on every response
 
 
-class PreflightGate:
+class PreflightGate(ForeseenGate):
     """The gate of one route. As in ingress-nginx it answers every OPTIONS request of an allowed origin.
 
     So it does not matter whether the request names a method (Access-Control-Request-Method).
@@ -19,10 +19,6 @@ class PreflightGate:
 
     def __init__(self, rule: CorsPreflight) -> None:
         self._origins = Origins(rule.origins)
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once."""

@@ -7,24 +7,20 @@ were checked when the head was read.
 from __future__ import annotations
 
 from balancer.matching.gates.leading import is_led
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Go, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, ForeseenGate, Go, Reply, Resume
 from balancer.matching.urls import own_url, scheme
 from balancer.model.redirects import AppRoot, NameRedirect, TargetRedirect, UrlForm
 
 _APP_ROOT_STATUS = 302
 
 
-class AppRootGate:
+class AppRootGate(ForeseenGate):
     """Redirects requests of exactly `/`. The query is dropped, as in ingress-nginx (nginx.tmpl, `if ($uri = /)`)."""
 
     __slots__ = ("_target",)
 
     def __init__(self, rule: AppRoot) -> None:
         self._target = rule.target.encode("ascii")
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Reply:
         """The verdict, always at once. The Location has the Host as it came, with its port."""
@@ -36,7 +32,7 @@ class AppRootGate:
         return _redirect(_APP_ROOT_STATUS, scheme(asked.origin) + b"://" + request.authority + self._target)
 
 
-class NameRedirectGate:
+class NameRedirectGate(ForeseenGate):
     """Redirects every request to the same target at another host (ngx_srv_redirect.lua).
 
     ingress-nginx prints the port of its listener, which behind a load balancer is not the port that clients know. So
@@ -49,17 +45,13 @@ class NameRedirectGate:
         self._host = rule.host.encode("ascii")
         self._status = rule.status
 
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
-
     def judge(self, asked: Asked, resume: Resume) -> Reply:
         """The verdict, always at once."""
         target = without_final_slash(asked.request.target)
         return _redirect(self._status, scheme(asked.origin) + b"://" + self._host + target)
 
 
-class TargetRedirectGate:
+class TargetRedirectGate(ForeseenGate):
     """Redirects every request to one URL or path."""
 
     __slots__ = ("_form", "_path", "_reply", "_status")
@@ -70,10 +62,6 @@ class TargetRedirectGate:
         self._form = rule.form
         self._path = target if target.startswith(b"/") else b""
         self._reply = _redirect(rule.status, target)
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Reply:
         """The verdict, always at once."""

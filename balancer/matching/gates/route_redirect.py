@@ -8,13 +8,13 @@ two slashes leads nowhere else.
 from __future__ import annotations
 
 from balancer.errors import ErrorKind
-from balancer.matching.gates.verdicts import FORESEEN, About, Asked, Deny, Reply, Resume
+from balancer.matching.gates.verdicts import Asked, Deny, ForeseenGate, Reply, Resume
 from balancer.matching.path_replacement import PathReplacer
 from balancer.matching.urls import port_of_scheme, scheme
 from balancer.model.redirects import RouteRedirect
 
 
-class RouteRedirectGate:
+class RouteRedirectGate(ForeseenGate):
     """The gate of one route."""
 
     __slots__ = ("_begin", "_host", "_named", "_port", "_replacer", "_status")
@@ -44,9 +44,6 @@ class RouteRedirectGate:
             begin = to + b"://"
             named = _named(self._port or asked.origin.shown_port, to)
         return Reply(self._status, ((b"Location", begin + host + named + self._target(asked)),))
-
-    def describe(self) -> About:
-        return FORESEEN
 
     def _target(self, asked: Asked) -> bytes:
         request = asked.request

@@ -13,7 +13,7 @@ from balancer.errors import ErrorKind, Refusal
 from balancer.matching.gates.answer_types import media_type_of
 from balancer.matching.gates.leading import TURNS_MOST, LedHead, is_led
 from balancer.matching.gates.script_texts import ScriptRun, ScriptText, compile_script_text, has_variables, safe_value
-from balancer.matching.gates.verdicts import FORESEEN, PASSED, About, Asked, Deny, Go, NewPath, Reply, Resume
+from balancer.matching.gates.verdicts import PASSED, Asked, Deny, ForeseenGate, Go, NewPath, Reply, Resume
 from balancer.matching.ordered_edits import Clock, EditPlan, OrderedEditor
 from balancer.matching.regexes import Pattern, compile_capturing
 from balancer.matching.urls import own_url
@@ -44,7 +44,7 @@ _Do = Callable[[ScriptRun], Reply | NewPath | None]
 _Met = Callable[[ScriptRun], bool]
 
 
-class ScriptGate:
+class ScriptGate(ForeseenGate):
     """The gate of one script. `HostScript` changes nothing of a request that it does not answer."""
 
     __slots__ = ("_fields", "_host", "_now", "_plan", "_removed", "_steps", "_tools", "_underscores")
@@ -60,10 +60,6 @@ class ScriptGate:
         self._fields = tuple((name.encode("ascii"), compile_script_text(text, names)) for name, text in fields)
         self._removed = frozenset(name.lower() for name, _ in self._fields)
         self._steps = tuple(map(self._compiled, script.steps))
-
-    def describe(self) -> About:
-        """Nothing to say before a request is judged."""
-        return FORESEEN
 
     def judge(self, asked: Asked, resume: Resume) -> Go | Deny | Reply | NewPath:
         """The verdict, always at once."""

@@ -121,7 +121,17 @@ class About(NamedTuple):
 
 
 FORESEEN: Final = About(is_foreseen=True)
-"""What gates say of themselves that only answer certain requests at once."""
+"""Nothing is said before a request is judged."""
+
+
+class ForeseenGate:
+    """The base of gates that answer certain requests at once, and say no more of themselves."""
+
+    __slots__ = ()
+
+    def describe(self) -> About:
+        """Nothing to say before a request is judged."""
+        return FORESEEN
 
 
 class Gate(Protocol):

@@ -11,7 +11,7 @@ from collections import deque
 
 import msgspec
 
-from balancer.metrics.definitions import BUCKETS_SECONDS
+from balancer.metrics.kinds import BUCKETS_SECONDS
 from ingress.admin.overview.durations import quantile
 from ingress.admin.overview.traffic import ServiceAccount
 

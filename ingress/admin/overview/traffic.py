@@ -29,6 +29,8 @@ from balancer.zones.cost import price
 from balancer.zones.reasons import Reason
 from ingress.admin.overview.document import DurationCounts, Flow, LocalityCounts
 
+_Adder = Callable[[tuple[str, ...], int, float], None]
+
 ServiceName = tuple[str, str]
 """Namespace and name."""
 
@@ -140,17 +142,17 @@ class TrafficCounts:
         self.restarts = 0.0
         self.evacuations = 0.0
         self._changed: set[ServiceName] = set()
-        self._adders: dict[int, Callable[[tuple[str, ...], int, float], None]] = {
+        self._adders: dict[int, _Adder] = {
             NUMBERS[REQUESTS.name]: self._requests,
             NUMBERS[REQUEST_DURATION.name]: self._durations,
             NUMBERS[ZONE_DECISIONS.name]: self._decisions,
             NUMBERS[ZONE_BYTES.name]: self._bytes,
-            NUMBERS[ZONE_COST.name]: self._dollars,
-            NUMBERS[ZONE_BLIND_COST.name]: self._blind_dollars,
+            NUMBERS[ZONE_COST.name]: self._into("dollars"),
+            NUMBERS[ZONE_BLIND_COST.name]: self._into("blind_dollars"),
             NUMBERS[DRY_RUN_DECISIONS.name]: self._dry_run_decisions,
-            NUMBERS[DRY_RUN_COST.name]: self._dry_run_dollars,
-            NUMBERS[RETRIES.name]: self._retries,
-            NUMBERS[EJECTIONS.name]: self._ejections,
+            NUMBERS[DRY_RUN_COST.name]: self._into("dry_run_dollars"),
+            NUMBERS[RETRIES.name]: self._into("retries"),
+            NUMBERS[EJECTIONS.name]: self._into("ejections"),
             NUMBERS[WORKER_RESTARTS.name]: self._restarts,
             NUMBERS[ZONE_EVACUATIONS.name]: self._evacuations,
             ROUTE_REQUESTS: self._paths,
@@ -175,6 +177,15 @@ class TrafficCounts:
         if (account := self.services.get(name)) is None:
             account = self.services[name] = ServiceAccount()
         return account, self.whole
+
+    def _into(self, field: str) -> _Adder:
+        """What adds to one field of the accounts of a Service, whose names come first among the labels."""
+
+        def add(labels: tuple[str, ...], _offset: int, amount: float) -> None:
+            for account in self._both(*labels[:2]):
+                setattr(account, field, getattr(account, field) + amount)
+
+        return add
 
     def _flow(self, from_zone: str, to_zone: str) -> FlowAccount:
         if (flow := self.flows.get((from_zone, to_zone))) is None:
@@ -221,32 +232,12 @@ class TrafficCounts:
             else:
                 account.received += amount
 
-    def _dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
-        for account in self._both(*labels):
-            account.dollars += amount
-
-    def _blind_dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
-        for account in self._both(*labels):
-            account.blind_dollars += amount
-
     def _dry_run_decisions(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
         namespace, service, _, locality = labels
         for account in self._both(namespace, service):
             account.dry_run_requests += amount
             if locality == "local":
                 account.dry_run_kept += amount
-
-    def _dry_run_dollars(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
-        for account in self._both(*labels):
-            account.dry_run_dollars += amount
-
-    def _retries(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
-        for account in self._both(*labels[:2]):
-            account.retries += amount
-
-    def _ejections(self, labels: tuple[str, ...], _offset: int, amount: float) -> None:
-        for account in self._both(*labels):
-            account.ejections += amount
 
     def _restarts(self, _labels: tuple[str, ...], _offset: int, amount: float) -> None:
         self.restarts += amount

@@ -16,8 +16,8 @@ from typing import Protocol
 
 import msgspec
 
-from balancer.metrics.definitions import BUCKETS_SECONDS
 from balancer.metrics.increments import Increments
+from balancer.metrics.kinds import BUCKETS_SECONDS
 from balancer.metrics.slots import Buffer
 from balancer.metrics.totals import Totals
 from balancer.model.publication import RoutingModel

@@ -15,6 +15,7 @@ from ingress.findings import printable
 
 _PARTS_OF_TOP: Final = ("flows", "services", "fleet")
 _PROBLEM_LIMIT: Final = 1000
+_NOBODY: Final = ": start zonal there, or use kubectl zonal for a cluster"
 
 
 class CannotShow(Exception):
@@ -60,4 +61,5 @@ class Lookout:
 
 def told_problem(answer: AdminReply) -> str:
     """Why a replica says nothing, in one line that can be printed."""
-    return printable(f"--admin {answer.admin}: {answer.problem}", limit=_PROBLEM_LIMIT)
+    hint = _NOBODY if answer.problem == "connection refused" else ""
+    return printable(f"--admin {answer.admin}: {answer.problem}{hint}", limit=_PROBLEM_LIMIT)

@@ -61,7 +61,8 @@ def _moved(options: MigrateOptions) -> list[str]:
     assumed = tuple(sentence for kind, sentence in SUPPOSED.items() if kind in dump.missing)
     found = review(translation, inventory, context, origins=dump.origins, assumed=assumed)
     if not found.ingresses:
-        raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move")
+        why = next((f": {finding.message}" for finding in found.others), "")
+        raise CannotCheck(f"there is no Ingress of class {options.context.ingress_class} to move{why}")
     names = {(each.namespace, each.name) for each in found.ingresses}
     known = [each for each in inventory.of(Ingress) if key_of(each) in names]
     solvers = [each for each in known if is_solver(each.metadata.labels)]
@@ -172,7 +173,7 @@ def _ingress_lines(each: MovedIngress) -> Iterator[str]:
 
 
 def _name_line(name: NameForm, width: int) -> str:
-    how = f" {name.how}" if name.how and not name.form.value.startswith(("has", "differs")) else ""
+    how = f" {name.how}" if name.how and not name.form.value.startswith(("has", "differs", "not")) else ""
     clause = f": {name.how}" if name.how and not how else ""
     return f"{name.name.ljust(width)}  {name.form.value}{how}{clause}  [{name.value}]"
 

@@ -45,6 +45,7 @@ class NameForm(msgspec.Struct, frozen=True):
     how: str = ""
 
 
+_UNKNOWN: Final = "neither ingress-nginx nor zonal knows the name"
 _STAY: Final = "leave the path to an Ingress, which zonal serves beside Gateways"
 
 FIELDS: Final[Mapping[str, str]] = {
@@ -140,7 +141,7 @@ def _form(name: str, value: str) -> tuple[Form, str]:
         return (Form.WITHHOLDS if option.closes or bare in _CHOOSING else Form.NONE), ADVICE.get(bare, _STAY)
     loss = UNSUPPORTED_ANNOTATIONS.get(name)
     if loss is None:
-        return (Form.WITHHOLDS, "correct or remove it") if is_protective(name) else (Form.NOTHING, "")
+        return (Form.WITHHOLDS, "correct or remove it") if is_protective(name) else (Form.NOTHING, _UNKNOWN)
     if not loss.is_asked_for(value):
         return Form.NOTHING, ""
     return (Form.NONE if loss.closes is Closes.NOTHING else Form.WITHHOLDS), ADVICE.get(name, _STAY)

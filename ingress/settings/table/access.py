@@ -15,10 +15,10 @@ from balancer.model.gates import BlockedClients, GateRule
 from balancer.model.routes import PathParameters
 from ingress.findings import Severity
 from ingress.objects.names import LABEL, SUBDOMAIN
-from ingress.settings.table.option import CLUSTER, INGRESS, Option
+from ingress.settings.table.option import cluster_option, cluster_switch, ingress_option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, Word, go_boolean, path_prefixes
+from ingress.settings.values import InvalidValue, Word, path_prefixes
 
 # Each request is compared with every expression of a list.
 _BLOCKED_MOST = 500
@@ -124,18 +124,16 @@ def _unquoted(entry: str) -> str:
 
 
 ACCESS_OPTIONS = (
-    Option(
+    ingress_option(
         name="auth-type",
-        sources=INGRESS,
         fills=(BasicAuthOptions, "is_asked"),
         grammar=auth_type,
         doc="`basic`: clients sign in with a user and a password of `auth-secret`, else they get 401. Endpoints never"
         " get the field `Authorization`. `digest` closes the paths of the Ingress",
         if_invalid=_NOBODY_ASKED,
     ),
-    Option(
+    ingress_option(
         name="auth-secret",
-        sources=INGRESS,
         fills=(BasicAuthOptions, "secret"),
         grammar=secret_reference,
         doc="the Secret with the users, whose changes are followed. Stored passwords may be apr1, bcrypt (cost up to"
@@ -144,79 +142,68 @@ ACCESS_OPTIONS = (
         " 503. The annotation holds without `auth-type` as well, unlike in ingress-nginx",
         if_invalid=_NOBODY_ASKED,
     ),
-    Option(
+    ingress_option(
         name="auth-secret-type",
-        sources=INGRESS,
         fills=(BasicAuthOptions, "is_map"),
         grammar=_secret_type,
         default="auth-file",
         doc="`auth-file`: the key `auth` of the Secret holds lines of htpasswd; `auth-map`: each key is a user",
         if_invalid=_NOBODY_ASKED,
     ),
-    Option(
+    ingress_option(
         name="auth-realm",
-        sources=INGRESS,
         fills=(BasicAuthOptions, "realm"),
         grammar=_realm,
         doc="the realm that browsers show; `off` is a realm like any other and switches nothing off, unlike in"
         " ingress-nginx",
         if_invalid=_NOBODY_ASKED,
     ),
-    Option(
+    ingress_option(
         name="satisfy",
-        sources=INGRESS,
         fills=(AccessOptions, "any_is_enough"),
         grammar=_satisfy,
         default="all",
         doc="`any`: it is enough that the client's address is allowed or that the client signs in",
         if_invalid=Loss(Severity.DEGRADED, "every protection is needed"),
     ),
-    Option(
+    cluster_option(
         name="no-auth-locations",
-        sources=CLUSTER,
         fills=(AccessSettings, "open_paths"),
         grammar=path_prefixes,
         default="/.well-known/acme-challenge",
         doc="comma list of beginnings of paths; such paths of Ingresses need no sign-in, and no auth service is asked",
     ),
-    Option(
+    cluster_option(
         name="block-cidrs",
-        sources=CLUSTER,
         fills=(AccessSettings, "blocked_networks"),
         grammar=networks,
         doc="comma list of IPv4 and IPv6 addresses and networks; clients inside it get 403, except on paths with source"
         " ranges of their own. A list that cannot be read closes every path",
         if_invalid=_LET_IN,
     ),
-    Option(
+    cluster_option(
         name="block-user-agents",
-        sources=CLUSTER,
         fills=(AccessSettings, "blocked_agents"),
         grammar=blocked,
         doc="comma list of at most 500 values of User-Agent that get 403: texts, in any case, expressions (RE2) behind"
         " `~`, and expressions that ignore case behind `~*`. A list that cannot be read closes every path",
         if_invalid=_LET_IN,
     ),
-    Option(
+    cluster_option(
         name="block-referers",
-        sources=CLUSTER,
         fills=(AccessSettings, "blocked_referers"),
         grammar=blocked,
         doc="the same for Referer",
         if_invalid=_LET_IN,
     ),
-    Option(
+    cluster_switch(
         name="allow-cross-namespace-resources",
-        sources=CLUSTER,
         fills=(AccessSettings, "other_namespaces"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: `auth-secret`, `auth-tls-secret`, `proxy-ssl-secret`, `custom-headers` and'
         " `auth-proxy-set-headers` may name objects of other namespaces; otherwise such an Ingress answers 503",
     ),
-    Option(
+    cluster_option(
         name="path-parameters",
-        sources=CLUSTER,
         fills=(AccessSettings, "path_parameters"),
         grammar=Word({each.value: each for each in PathParameters}),
         default="refuse",

@@ -16,9 +16,9 @@ from balancer.matching.regexes import PatternError
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import LogEscape, LogRules
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, Option, Overrides
+from ingress.settings.table.option import Option, Overrides, cluster_option, cluster_switch, ingress_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _LINE_BREAKS = re.compile(r"[ \t]*[\r\n]+[ \t]*")
 _PRINTABLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]*")
@@ -76,11 +76,9 @@ def skipped_targets(text: str) -> tuple[str, ...]:
 
 
 def _switch(name: str, field: str, default: str, doc: str) -> Option:
-    return Option(
+    return cluster_switch(
         name=name,
-        sources=CLUSTER,
         fills=(LogSettings, field),
-        grammar=go_boolean,
         default=default,
         doc=doc,
         if_invalid=_NOT_READ,
@@ -97,9 +95,8 @@ ACCESS_LOG_OPTIONS = (
         "true",
         '`"false"`: requests that no Ingress serves have no line. Unlike in ingress-nginx they have lines by default',
     ),
-    Option(
+    cluster_option(
         name="log-format-upstream",
-        sources=CLUSTER,
         fills=(LogSettings, "format"),
         grammar=line_text,
         doc="text with variables of nginx for each line, in place of the format that `--access-log` names"
@@ -119,20 +116,17 @@ ACCESS_LOG_OPTIONS = (
         "false",
         '`"true"`: values in `log-format-upstream` are written as they are, except for control characters',
     ),
-    Option(
+    cluster_option(
         name="skip-access-log-urls",
-        sources=CLUSTER,
         fills=(LogSettings, "skipped"),
         grammar=skipped_targets,
         doc="comma list of at most 100 targets (path and query) whose requests have no line; case does not count."
         " An entry that begins with `~` or `~*` is a regular expression, as in nginx's `map`",
         if_invalid=_NOT_READ,
     ),
-    Option(
+    ingress_switch(
         name="enable-access-log",
-        sources=INGRESS,
         fills=(RoutePolicy, "logged"),
-        grammar=go_boolean,
         doc='`"false"`: requests of the Ingress have no line in the access log',
         if_invalid=_NOT_READ,
     ),

@@ -12,9 +12,9 @@ import msgspec
 from balancer.matching.variables import UnknownVariable, compile_text
 from balancer.model.policies import Affinity
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, ROUTE, Option
+from ingress.settings.table.option import ingress_option, ingress_switch, route_option, route_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import COOKIE_NAME, InvalidValue, Word, go_boolean, integer, matching
+from ingress.settings.values import COOKIE_NAME, InvalidValue, Word, integer, matching
 
 # No name is longer (RFC 1035 2.3.4). The model repeats it for every path of an Ingress.
 _DOMAIN = re.compile(r"(?=.{1,254}\Z)\.?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
@@ -70,111 +70,91 @@ def _hash_text(text: str) -> str:
 
 
 AFFINITY_OPTIONS = (
-    Option(
+    ingress_option(
         name="affinity",
-        sources=INGRESS,
         fills=(AffinityOptions, "by_cookie"),
         grammar=Word({"cookie": True}),
         doc="`cookie`: a client stays with its endpoint, see [canary](canary.md)",
     ),
-    Option(
+    ingress_option(
         name="affinity-mode",
-        sources=INGRESS,
         fills=(Affinity, "persistent"),
         grammar=Word({"balanced": False, "persistent": True}),
         doc="`balanced` (a key that a consistent hash leads to an endpoint) or `persistent` (the endpoint itself)",
     ),
-    Option(
+    ingress_option(
         name="affinity-canary-behavior",
-        sources=INGRESS,
         fills=(AffinityOptions, "sticky"),
         grammar=Word({"sticky": True, "legacy": False}),
         doc="on a canary: `sticky` (a client that came to the canary stays there) or `legacy` (the rules decide for"
         " each request)",
     ),
-    Option(
+    ingress_option(
         name="session-cookie-name",
-        sources=INGRESS,
         fills=(Affinity, "cookie"),
         grammar=matching(COOKIE_NAME, "use letters, digits, -, _, . and ~"),
         doc="name of the cookie; the default is `INGRESSCOOKIE`",
     ),
-    Option(
+    ingress_option(
         name="session-cookie-path",
-        sources=INGRESS,
         fills=(AffinityOptions, "cookie_path"),
         grammar=matching(_COOKIE_PATH, "use a path such as /shop"),
         doc="path of the cookie; the default is the path of the Ingress",
     ),
-    Option(
+    ingress_option(
         name="session-cookie-domain",
-        sources=INGRESS,
         fills=(Affinity, "domain"),
         grammar=matching(_DOMAIN, "use a name such as shop.example"),
         doc="domain of the cookie",
     ),
-    Option(
+    ingress_option(
         name="session-cookie-expires",
-        sources=INGRESS,
         fills=(Affinity, "expires_seconds"),
         grammar=_seconds,
         doc="`Expires` of the cookie, in seconds from the response on",
     ),
-    Option(
+    ingress_option(
         name="session-cookie-max-age",
-        sources=INGRESS,
         fills=(Affinity, "max_age_seconds"),
         grammar=_seconds,
         doc="`Max-Age` of the cookie, in seconds",
     ),
-    Option(
+    ingress_option(
         name="session-cookie-samesite",
-        sources=INGRESS,
         fills=(Affinity, "same_site"),
         grammar=_same_site,
         doc="`SameSite` of the cookie: `None`, `Lax` or `Strict`",
     ),
-    Option(
+    ingress_switch(
         name="session-cookie-conditional-samesite-none",
-        sources=INGRESS,
         fills=(Affinity, "same_site_conditional"),
-        grammar=go_boolean,
         doc='`"true"`: browsers that misread `SameSite=None` get the cookie without it',
     ),
-    Option(
+    ingress_switch(
         name="session-cookie-secure",
-        sources=INGRESS,
         fills=(Affinity, "secure"),
-        grammar=go_boolean,
         doc='`"true"`: the cookie has `Secure` on plain HTTP as well; over https it always has',
         # Closes nothing: the cookie names an endpoint and is no credential.
         if_invalid=Loss(Severity.UNPROTECTED, "browsers may send the cookie over plain HTTP"),
     ),
-    Option(
+    ingress_switch(
         name="session-cookie-change-on-failure",
-        sources=INGRESS,
         fills=(Affinity, "change_on_failure"),
-        grammar=go_boolean,
         doc='`"true"`: a client whose endpoint fails stays with another endpoint from then on',
     ),
-    Option(
+    route_option(
         name="upstream-hash-by",
-        sources=ROUTE,
         fills=(AffinityOptions, "hash_by"),
         grammar=_hash_text,
         doc="text with variables whose value chooses the endpoint, see [canary](canary.md)",
     ),
-    Option(
+    route_switch(
         name="upstream-hash-by-subset",
-        sources=ROUTE,
         fills=(AffinityOptions, "subset"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: the value chooses several endpoints, any of which serves',
     ),
-    Option(
+    route_option(
         name="upstream-hash-by-subset-size",
-        sources=ROUTE,
         fills=(AffinityOptions, "subset_size"),
         grammar=integer(1),
         default="3",

@@ -12,9 +12,9 @@ from enum import IntEnum
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, Option
+from ingress.settings.table.option import cluster_option, cluster_switch
 from ingress.settings.unsupported import closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _WORDS_MOST = 1000
 
@@ -93,17 +93,15 @@ def risk(text: str) -> Risk:
 
 
 ANNOTATION_POLICY_OPTIONS = (
-    Option(
+    cluster_option(
         name="annotation-value-word-blocklist",
-        sources=CLUSTER,
         fills=(AnnotationPolicy, "words"),
         grammar=words,
         doc="comma list: an Ingress is closed (503) if the value of one of its annotations contains one of these texts",
         if_invalid=closing(Severity.UNPROTECTED, "annotations may contain the words"),
     ),
-    Option(
+    cluster_option(
         name="annotations-risk-level",
-        sources=CLUSTER,
         fills=(AnnotationPolicy, "most_risk"),
         grammar=risk,
         default="High",
@@ -111,12 +109,9 @@ ANNOTATION_POLICY_OPTIONS = (
         " with a higher risk. Snippets are critical",
         if_invalid=closing(Severity.UNPROTECTED, "annotations of every risk that zonal carries out are allowed"),
     ),
-    Option(
+    cluster_switch(
         name="allow-snippet-annotations",
-        sources=CLUSTER,
         fills=(AnnotationPolicy, "permits_snippets"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: Ingresses may have snippets, together with `annotations-risk-level: Critical`. Whoever writes'
         " one says what clients and endpoints of a host get; zonal runs no text of theirs",
     ),

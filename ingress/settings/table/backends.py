@@ -11,9 +11,17 @@ import msgspec
 from balancer.model.endpoints import Backend, Ejection, HealthCheck, LoadBalancing
 from ingress.findings import Severity
 from ingress.settings.request_values import check_fields, check_host, check_path
-from ingress.settings.table.option import BACKEND, OWN_PREFIX, ROUTE, Option, OptionSource, Overrides
+from ingress.settings.table.option import (
+    OWN_PREFIX,
+    Option,
+    OptionSource,
+    Overrides,
+    backend_option,
+    route_option,
+    route_switch,
+)
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import boolean, duration, go_boolean, integer, load_balancing, percent, proxy_header
+from ingress.settings.values import boolean, duration, integer, load_balancing, percent, proxy_header
 
 
 class BackendSettings(msgspec.Struct, frozen=True):
@@ -33,8 +41,7 @@ class BackendSettings(msgspec.Struct, frozen=True):
 
     def overridden(self, overrides: Overrides) -> BackendSettings:
         """These settings with what another source sets, field by field."""
-        ejection, health_check = overrides.over(self.ejection), overrides.over(self.health_check)
-        return overrides.over(msgspec.structs.replace(self, ejection=ejection, health_check=health_check))
+        return overrides.throughout(self)
 
     def _check_of(self, backend: Backend) -> HealthCheck:
         check = self.health_check
@@ -55,9 +62,8 @@ class BackendSettings(msgspec.Struct, frozen=True):
 
 
 BACKEND_OPTIONS = (
-    Option(
+    route_option(
         name="load-balance",
-        sources=ROUTE,
         fills=(BackendSettings, "load_balancing"),
         grammar=load_balancing,
         default="round_robin",
@@ -74,137 +80,106 @@ BACKEND_OPTIONS = (
         " says the address of the client. Requests of HTTP say it in `X-Forwarded-For` as ever",
         if_invalid=Loss(Severity.DEGRADED, "streams begin without a header"),
     ),
-    Option(
+    route_switch(
         name="service-upstream",
-        sources=ROUTE,
         fills=(BackendSettings, "service_upstream"),
-        grammar=go_boolean,
-        default="false",
         doc="one endpoint for each backend: the Service's clusterIP, of unknown zone",
         doc_on_ingress="holds for the backend, and the oldest Ingress that names it decides",
     ),
-    Option(
+    backend_option(
         name="ejection-consecutive-errors",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(Ejection, "consecutive_errors"),
         grammar=integer(0),
         default="5",
         doc="number of failures in a row that eject an endpoint; `0` never ejects",
     ),
-    Option(
+    backend_option(
         name="ejection-5xx",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(Ejection, "on_5xx"),
         grammar=boolean,
         default="false",
         doc="whether 5xx answers count as failures in a row, and the gRPC statuses that mean the same",
     ),
-    Option(
+    backend_option(
         name="ejection-failure-percent",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(Ejection, "failure_percent"),
         grammar=percent,
         default="10",
         doc="points of percent by which an endpoint's share of failures must exceed that of the backend's other"
         " endpoints, beyond what chance explains, to eject it; `0` never does, and ignores `Retry-After`",
     ),
-    Option(
+    backend_option(
         name="ejection-time",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(Ejection, "seconds"),
         grammar=duration,
         default="10s",
         doc="time of an ejection, multiplied by the number of ejections so far (at most 3); then one probe request"
         " decides",
     ),
-    Option(
+    backend_option(
         name="ejection-max-percent",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(Ejection, "max_percent"),
         grammar=percent,
         default="50",
         doc="percent of a backend's endpoints that may be ejected at a time; one of several always may, unless it is"
         " `0`",
     ),
-    Option(
+    backend_option(
         name="health-check-path",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(HealthCheck, "path"),
         grammar=check_path,
         doc="a path asked by GET, well with 200 to 399; `tcp` only connects; `grpc` or `grpc:service` asks the health"
         " protocol of gRPC, well with SERVING; empty is off. TLS and HTTP/2 as for requests",
     ),
-    Option(
+    backend_option(
         name="health-check-interval",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(HealthCheck, "interval_seconds"),
         grammar=duration,
         default="5s",
         doc="time between two checks of an endpoint, a tenth more or less",
     ),
-    Option(
+    backend_option(
         name="health-check-timeout",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(HealthCheck, "timeout_seconds"),
         grammar=duration,
         default="2s",
         doc="time limit of one check",
     ),
-    Option(
+    backend_option(
         name="health-check-threshold",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(HealthCheck, "threshold"),
         grammar=integer(1),
         default="3",
         doc="number of failed checks in a row that make an endpoint unhealthy; one passed check makes it healthy",
     ),
-    Option(
+    backend_option(
         name="health-check-host",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(HealthCheck, "host"),
         grammar=check_host,
         doc="Host of checks: a name, or a name and a port; empty is the endpoint's address and port",
     ),
-    Option(
+    backend_option(
         name="health-check-headers",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(HealthCheck, "fields"),
         grammar=check_fields,
         doc="header fields of checks, `Name: value`, one on each line, at most 20",
     ),
-    Option(
+    backend_option(
         name="max-concurrency-per-endpoint",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(BackendSettings, "max_concurrency_per_endpoint"),
         grammar=integer(0),
         default="0",
         doc="requests in flight to one endpoint in a worker; `0` is unlimited. An endpoint at its limit is passed over",
     ),
-    Option(
+    backend_option(
         name="max-concurrency",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(BackendSettings, "max_concurrency"),
         grammar=integer(0),
         default="0",
         doc="requests in flight to a backend in a worker; further requests get 503 at once",
     ),
-    Option(
+    backend_option(
         name="zone-panic-threshold",
-        sources=BACKEND,
-        prefix=OWN_PREFIX,
         fills=(BackendSettings, "panic_percent"),
         grammar=percent,
         default="50",

@@ -11,9 +11,9 @@ import msgspec
 
 from balancer.matching.variables import is_readable, variable_name
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import ingress_option, ingress_switch
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import COOKIE_NAME, InvalidValue, go_boolean, integer, matching
+from ingress.settings.values import COOKIE_NAME, InvalidValue, integer, matching
 
 # A field name (RFC 9110 5.1) of the characters that ingress-nginx takes here.
 _FIELD_NAME = re.compile(r"[A-Za-z0-9._~-]{1,128}")
@@ -44,58 +44,50 @@ def _header(text: str) -> str:
 
 
 CANARY_OPTIONS = (
-    Option(
+    ingress_switch(
         name="canary",
-        sources=INGRESS,
         fills=(CanaryRules, "enabled"),
-        grammar=go_boolean,
         doc='`"true"`: the Ingress serves some requests of another one, see [canary](canary.md)',
         # Without `canary` the Ingress claims its paths for itself, and might take every request of the main Ingress.
         if_invalid=closing(Severity.MISROUTED, "the Ingress would take all requests for its paths"),
     ),
-    Option(
+    ingress_option(
         name="canary-by-header",
-        sources=INGRESS,
         fills=(CanaryRules, "header"),
         grammar=_header,
         doc="name of a request field: `always` goes to the canary, `never` to the main backend",
         if_invalid=_OTHER_REQUESTS,
     ),
-    Option(
+    ingress_option(
         name="canary-by-header-value",
-        sources=INGRESS,
         fills=(CanaryRules, "header_value"),
         grammar=matching(_BASIC, "use letters, digits and -._~/:"),
         doc="value of that field that goes to the canary, in place of `always` and `never`",
         if_invalid=_OTHER_REQUESTS,
     ),
-    Option(
+    ingress_option(
         name="canary-by-header-pattern",
-        sources=INGRESS,
         fills=(CanaryRules, "header_pattern"),
         grammar=matching(_PATTERN, "use a regular expression"),
         doc="regular expression for the value of that field; counts only without `canary-by-header-value`",
         if_invalid=_OTHER_REQUESTS,
     ),
-    Option(
+    ingress_option(
         name="canary-by-cookie",
-        sources=INGRESS,
         fills=(CanaryRules, "cookie"),
         grammar=matching(COOKIE_NAME, "use letters, digits, -, _, . and ~"),
         doc="name of a cookie: `always` goes to the canary, `never` to the main backend",
         if_invalid=_OTHER_REQUESTS,
     ),
-    Option(
+    ingress_option(
         name="canary-weight",
-        sources=INGRESS,
         fills=(CanaryRules, "weight"),
         grammar=integer(0),
         doc="share of the other requests, of `canary-weight-total`",
         if_invalid=_OTHER_REQUESTS,
     ),
-    Option(
+    ingress_option(
         name="canary-weight-total",
-        sources=INGRESS,
         fills=(CanaryRules, "weight_total"),
         grammar=integer(0),
         doc="`100` or more; less counts as 100",

@@ -13,7 +13,7 @@ from balancer.matching.regexes import pattern_problem
 from balancer.model.client_tls import ClientVerification
 from ingress.findings import Severity
 from ingress.settings.table.access import secret_reference
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import ingress_option
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import InvalidValue, go_boolean, integer
 
@@ -70,9 +70,8 @@ def subject_pattern(text: str) -> str:
 
 
 CLIENT_TLS_OPTIONS = (
-    Option(
+    ingress_option(
         name="auth-tls-secret",
-        sources=INGRESS,
         fills=(ClientTlsOptions, "secret"),
         grammar=secret_reference,
         doc="`namespace/name` of a Secret whose `ca.crt` verifies certificates of clients, and whose `ca.crl` revokes"
@@ -82,9 +81,8 @@ CLIENT_TLS_OPTIONS = (
         " `no-tls-redirect-locations`. The name of the handshake must be the Host, else 421",
         if_invalid=_NOT_ASKED,
     ),
-    Option(
+    ingress_option(
         name="auth-tls-verify-client",
-        sources=INGRESS,
         fills=(ClientTlsOptions, "verification"),
         grammar=_verification,
         default="on",
@@ -92,9 +90,8 @@ CLIENT_TLS_OPTIONS = (
         " `optional_no_ca`: certificates of unknown authorities pass as well; `off`: no certificate is asked for",
         if_invalid=Loss(Severity.DEGRADED, "a valid certificate is needed"),
     ),
-    Option(
+    ingress_option(
         name="auth-tls-verify-depth",
-        sources=INGRESS,
         fills=(ClientTlsOptions, "depth"),
         grammar=_depth,
         default="1",
@@ -102,17 +99,15 @@ CLIENT_TLS_OPTIONS = (
         doc="how many intermediate certificates a chain may have",
         if_invalid=Loss(Severity.DEGRADED, "one intermediate certificate is allowed"),
     ),
-    Option(
+    ingress_option(
         name="auth-tls-error-page",
-        sources=INGRESS,
         fills=(ClientTlsOptions, "error_page"),
         grammar=_error_page,
         doc="URL to which clients that would get 400 are redirected (302). Paths are not supported",
         if_invalid=Loss(Severity.DEGRADED, "clients without a valid certificate get 400"),
     ),
-    Option(
+    ingress_option(
         name="auth-tls-pass-certificate-to-upstream",
-        sources=INGRESS,
         fills=(ClientTlsOptions, "passes_certificate"),
         grammar=go_boolean,
         default="false",
@@ -120,9 +115,8 @@ CLIENT_TLS_OPTIONS = (
         " `ssl-client-verify`, `ssl-client-subject-dn` and `ssl-client-issuer-dn`, and never such a field of a client",
         if_invalid=Loss(Severity.DEGRADED, "endpoints do not get the certificate"),
     ),
-    Option(
+    ingress_option(
         name="auth-tls-match-cn",
-        sources=INGRESS,
         fills=(ClientTlsOptions, "subject_pattern"),
         grammar=subject_pattern,
         doc="an expression (RE2) that begins with `CN=` and is compared with the subject from the beginning of an"

@@ -18,7 +18,7 @@ from ingress.settings.table.errors import ErrorSettings
 from ingress.settings.table.external_auth import GlobalAuthSettings, global_auth
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.limits import ClusterLimits, LimitSettings
-from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.option import Overrides, cluster_option
 from ingress.settings.table.redirects import Redirects
 from ingress.settings.table.relocation import Relocation
 from ingress.settings.table.responses import ResponseSettings
@@ -76,44 +76,26 @@ class ClusterSettings(msgspec.Struct, frozen=True):
 
 def cluster_settings(overrides: Overrides) -> ClusterSettings:
     """The settings of a cluster; `overrides` are those of the ConfigMap."""
-    defaults = ClusterSettings()
     return msgspec.structs.replace(
-        overrides.over(defaults),
-        zones=overrides.over(defaults.zones),
-        zone_facts=overrides.over(defaults.zone_facts),
-        redirects=overrides.over(defaults.redirects),
-        relocation=overrides.over(defaults.relocation),
+        overrides.throughout(ClusterSettings()),
         route_policy=cluster_policy(overrides),
-        sources=overrides.over(defaults.sources),
-        limits=overrides.over(defaults.limits),
-        ingress_limits=overrides.over(defaults.ingress_limits),
-        access=overrides.over(defaults.access),
-        affinity=overrides.over(defaults.affinity),
-        annotation_policy=overrides.over(defaults.annotation_policy),
         proxy=proxy_settings(overrides),
-        responses=overrides.over(defaults.responses),
-        fields=overrides.over(defaults.fields),
-        errors=overrides.over(defaults.errors),
+        backend=BackendSettings().overridden(overrides),
         external_auth=global_auth(overrides),
-        backend=defaults.backend.overridden(overrides),
-        tracing=overrides.over(defaults.tracing),
         spans=export_settings(overrides),
-        keys=overrides.over(defaults.keys),
     )
 
 
 FLAG_OPTIONS = (
-    Option(
+    cluster_option(
         name="zone-aware-routing",
-        sources=CLUSTER,
         fills=(ClusterSettings, "zone_aware_routing"),
         grammar=boolean,
         default="false",
         doc='the flag: `"true"` switches zone policies on',
     ),
-    Option(
+    cluster_option(
         name="node-watch",
-        sources=CLUSTER,
         fills=(ClusterSettings, "node_watch"),
         grammar=boolean,
         default="false",
@@ -123,18 +105,16 @@ FLAG_OPTIONS = (
 )
 
 IGNORING_OPTIONS = (
-    Option(
+    cluster_option(
         name="ignore-annotations",
-        sources=CLUSTER,
         fills=(ClusterSettings, "ignored_annotations"),
         grammar=names,
         doc="comma list of ingress-nginx annotations, without prefix, that close nothing although zonal does not"
         " support them or their value. **Requests are then misrouted or unprotected**; the finding stays and says"
         " which",
     ),
-    Option(
+    cluster_option(
         name="ignore-settings",
-        sources=CLUSTER,
         fills=(ClusterSettings, "ignored_settings"),
         grammar=names,
         doc="comma list of keys of this ConfigMap that close nothing although zonal does not support them or their"

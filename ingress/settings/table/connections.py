@@ -14,10 +14,10 @@ from ingress.settings.table.access_log import log_rules
 from ingress.settings.table.fields import FieldSettings
 from ingress.settings.table.forwarding import ForwardingSettings
 from ingress.settings.table.listener_tls import listener_tls
-from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch
 from ingress.settings.table.responses import brotli_compression, compression
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import duration, go_boolean, header_buffers, integer, seconds
+from ingress.settings.values import duration, header_buffers, integer, seconds
 
 # Closes nothing, because the default protects.
 _OTHER_HSTS = Loss(Severity.UNPROTECTED, "browsers are told something else than meant")
@@ -67,160 +67,131 @@ def proxy_settings(overrides: Overrides) -> ProxySettings:
 
 
 CONNECTION_OPTIONS = (
-    Option(
+    cluster_switch(
         name="use-proxy-protocol",
-        sources=CLUSTER,
         fills=(ProxySettings, "proxy_protocol"),
-        grammar=go_boolean,
-        default="false",
         doc="every connection must begin with a PROXY header (v1 or v2), whose address is the client's. Its port"
         " becomes `X-Forwarded-Port`; port 443 means that the load balancer ended TLS: `X-Forwarded-Proto` is https and"
         " nothing is redirected to https",
     ),
-    Option(
+    cluster_option(
         name="proxy-protocol-header-timeout",
-        sources=CLUSTER,
         fills=(ProxySettings, "proxy_protocol_timeout_seconds"),
         grammar=duration,
         default="5s",
         doc="time limit for that header, after which the connection is closed",
     ),
-    Option(
+    cluster_option(
         name="max-worker-connections",
-        sources=CLUSTER,
         fills=(ProxySettings, "client_connections"),
         grammar=integer(1),
         default="16384",
         doc="client connections of a worker, also bounded by its file descriptors; "
         "beyond them the client address with most gives one up",
     ),
-    Option(
+    cluster_option(
         name="stream-idle-timeout",
-        sources=CLUSTER,
         fills=(ProxySettings, "stream_idle_seconds"),
         grammar=duration,
         default="10m",
         doc="time after which a stream (TCP, or TLS without HTTP) on which nothing passes is ended",
     ),
-    Option(
+    cluster_option(
         name="client-header-timeout",
-        sources=CLUSTER,
         fills=(ProxySettings, "client_header_timeout_seconds"),
         grammar=seconds(1),
         default="60",
         doc="seconds until a request head must be whole, else 408",
     ),
-    Option(
+    cluster_option(
         name="client-body-timeout",
-        sources=CLUSTER,
         fills=(ProxySettings, "client_body_timeout_seconds"),
         grammar=seconds(1),
         default="60",
         doc="most seconds until a request body begins, and between two reads, else 408. gRPC calls may begin late",
     ),
-    Option(
+    cluster_option(
         name="keep-alive",
-        sources=CLUSTER,
         fills=(ProxySettings, "keep_alive_seconds"),
         grammar=seconds(0),
         default="75",
         doc="seconds that a client connection may be idle",
     ),
-    Option(
+    cluster_option(
         name="keep-alive-requests",
-        sources=CLUSTER,
         fills=(ProxySettings, "keep_alive_requests"),
         grammar=integer(1),
         default="1000",
         doc="most requests on one client connection",
     ),
-    Option(
+    cluster_option(
         name="large-client-header-buffers",
-        sources=CLUSTER,
         fills=(HeaderBuffers, "number_and_bytes"),
         grammar=header_buffers,
         default="4 8k",
         doc="number and size of buffers: a line must fit in one of them (else 414 or 431), and a head in all of them",
     ),
-    Option(
+    cluster_option(
         name="upstream-keepalive-connections",
-        sources=CLUSTER,
         fills=(ProxySettings, "endpoint_idle_connections"),
         grammar=integer(0),
         default="320",
         doc="idle connections that a worker keeps, to all endpoints together",
     ),
-    Option(
+    cluster_option(
         name="upstream-keepalive-timeout",
-        sources=CLUSTER,
         fills=(ProxySettings, "endpoint_idle_seconds"),
         grammar=seconds(0),
         default="60",
         doc="seconds that a connection to an endpoint may be idle",
     ),
-    Option(
+    cluster_option(
         name="upstream-keepalive-requests",
-        sources=CLUSTER,
         fills=(ProxySettings, "endpoint_requests"),
         grammar=integer(1),
         default="10000",
         doc="most requests on one connection to an endpoint",
     ),
-    Option(
+    cluster_switch(
         name="hsts",
-        sources=CLUSTER,
         fills=(Hsts, "enabled"),
-        grammar=go_boolean,
         default="true",
         doc="Strict-Transport-Security in every answer over TLS, also in errors of zonal",
         if_invalid=_OTHER_HSTS,
     ),
-    Option(
+    cluster_option(
         name="hsts-max-age",
-        sources=CLUSTER,
         fills=(Hsts, "max_age_seconds"),
         grammar=integer(0),
         default="31536000",
         doc="max-age of Strict-Transport-Security",
         if_invalid=_OTHER_HSTS,
     ),
-    Option(
+    cluster_switch(
         name="hsts-include-subdomains",
-        sources=CLUSTER,
         fills=(Hsts, "include_subdomains"),
-        grammar=go_boolean,
         default="true",
         doc="includeSubDomains of Strict-Transport-Security",
         if_invalid=_OTHER_HSTS,
     ),
-    Option(
+    cluster_switch(
         name="hsts-preload",
-        sources=CLUSTER,
         fills=(Hsts, "preload"),
-        grammar=go_boolean,
-        default="false",
         doc="preload of Strict-Transport-Security",
     ),
-    Option(
+    cluster_switch(
         name="allow-backend-server-header",
-        sources=CLUSTER,
         fills=(ProxySettings, "allow_backend_server_header"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: the `Server` field of endpoints goes on to clients. It does not need `server-tokens`, as it does'
         " in ingress-nginx",
     ),
-    Option(
+    cluster_switch(
         name="enable-underscores-in-headers",
-        sources=CLUSTER,
         fills=(ProxySettings, "underscores_in_headers"),
-        grammar=go_boolean,
-        default="false",
         doc="request fields whose name holds `_` are kept",
     ),
-    Option(
+    cluster_option(
         name="keep-client-headers",
-        sources=CLUSTER,
         fills=(ProxySettings, "kept_fields"),
         grammar=kept_fields,
         doc="comma list of request fields that endpoints get as clients send them, although they say what only proxies"
@@ -228,11 +199,9 @@ CONNECTION_OPTIONS = (
         " say them.** Without it they pass only from proxies that `use-forwarded-headers` trusts. Not for the fields"
         " that zonal says itself",
     ),
-    Option(
+    cluster_switch(
         name="generate-request-id",
-        sources=CLUSTER,
         fills=(ProxySettings, "generate_request_id"),
-        grammar=go_boolean,
         default="true",
         doc="requests without X-Request-ID get one",
     ),

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import ingress_option, ingress_switch
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue, go_boolean, integer
 
@@ -85,60 +85,52 @@ def _listed(pattern: re.Pattern[str], default: str, hint: str) -> Callable[[str]
 
 
 CORS_OPTIONS = (
-    Option(
+    ingress_switch(
         name="enable-cors",
-        sources=INGRESS,
         fills=(CorsSettings, "enabled"),
-        grammar=go_boolean,
         doc='`"true"`: responses for allowed origins, errors and redirects of zonal included, get the fields of CORS in'
         " place of the endpoint's, and OPTIONS requests of such origins are answered with 204 before any redirect to"
         " https and any other gate. Where `*` is not allowed, responses get `Vary: Origin`",
         if_invalid=_NOT_READ,
     ),
-    Option(
+    ingress_option(
         name="cors-allow-origin",
-        sources=INGRESS,
         fills=(CorsSettings, "origins"),
         grammar=origins,
         doc="comma list of at most 200 origins such as `https://shop.example:8080`, `https://*.shop.example` (exactly"
         " one label in place of the star) and `null`, or `*` (the default) for every origin. An allowed origin is sent"
         " back. A text that is no origin is left out and is a finding; it never becomes `*`",
     ),
-    Option(
+    ingress_option(
         name="cors-allow-methods",
-        sources=INGRESS,
         fills=(CorsSettings, "methods"),
         grammar=_listed(_METHODS, _METHODS_DEFAULT, "use a comma list of methods"),
         doc=f"`Access-Control-Allow-Methods`; default `{_METHODS_DEFAULT}`",
         if_invalid=_NOT_READ,
     ),
-    Option(
+    ingress_option(
         name="cors-allow-headers",
-        sources=INGRESS,
         fills=(CorsSettings, "headers"),
         grammar=_listed(_NAMES, _HEADERS_DEFAULT, "use a comma list of field names"),
         doc=f"`Access-Control-Allow-Headers`; default `{_HEADERS_DEFAULT}`",
         if_invalid=_NOT_READ,
     ),
-    Option(
+    ingress_option(
         name="cors-expose-headers",
-        sources=INGRESS,
         fills=(CorsSettings, "exposed"),
         grammar=_listed(_EXPOSED, "", "use a comma list of field names, or *"),
         doc="`Access-Control-Expose-Headers`; without it the field is not sent",
         if_invalid=_NOT_READ,
     ),
-    Option(
+    ingress_option(
         name="cors-allow-credentials",
-        sources=INGRESS,
         fills=(CorsSettings, "credentials"),
         grammar=allows_credentials,
         doc='`"true"` (the default) sends `Access-Control-Allow-Credentials: true`. A value that is no boolean counts'
         " as false and is a finding",
     ),
-    Option(
+    ingress_option(
         name="cors-max-age",
-        sources=INGRESS,
         fills=(CorsSettings, "max_age_seconds"),
         grammar=integer(_LEAST_AGE),
         doc="`Access-Control-Max-Age` in seconds; default 1728000",

@@ -13,7 +13,7 @@ from ingress.findings import Severity
 from ingress.objects.names import HOST
 from ingress.settings.near_names import near
 from ingress.settings.table.listener_tls import CIPHERS, versions
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import ingress_option
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import HarmlessValue, InvalidValue, Word, integer, matching
 
@@ -85,9 +85,8 @@ def dns_name(text: str) -> str:
 
 
 ENDPOINT_TLS_OPTIONS = (
-    Option(
+    ingress_option(
         name="backend-protocol",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "scheme"),
         grammar=backend_protocol,
         doc="`HTTP`, `HTTPS`, `AUTO_HTTP` (requests that came over TLS go on over TLS), `GRPC` or `GRPCS` (HTTP/2,"
@@ -97,57 +96,50 @@ ENDPOINT_TLS_OPTIONS = (
         " word, endpoints get plain HTTP/1.1",
         if_invalid=closing(Severity.MISROUTED, "endpoints are spoken to in a protocol that they do not expect"),
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-secret",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "secret"),
         grammar=str,
         doc="a Secret of the same namespace. Its `ca.crt` is trusted, its `tls.crt` and `tls.key` are shown to"
         " endpoints that ask for a client certificate; one of the two is enough, each has at most 256 KiB. Without"
         " the Secret the next three do not count, and if it cannot be read every path answers 503",
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-verify",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "verify"),
         grammar=on_off,
         doc="`on`: an endpoint whose certificate does not verify gets no request (502); needs the Secret with `ca.crt`,"
         " else 503",
         if_invalid=closing(Severity.UNPROTECTED, "the certificates of endpoints are not verified"),
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-name",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "name"),
         grammar=dns_name,
         doc="the name to verify, sent as SNI with it; without it the certificate must name the endpoint's address",
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-server-name",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "sends_name"),
         grammar=on_off,
         doc="`on`: send that name as SNI also where nothing is verified",
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-verify-depth",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "intermediates"),
         grammar=integer(0),
         doc="how many certificates may stand between that of an endpoint and a trusted one; without it 1",
         if_invalid=Loss(Severity.DEGRADED, "one intermediate certificate is allowed"),
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-protocols",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "oldest_and_newest"),
         grammar=versions,
         doc="`TLSv1.2`, `TLSv1.3` or both, which is the default",
         if_invalid=Loss(Severity.UNPROTECTED, "TLS 1.2 and 1.3 are spoken to endpoints"),
     ),
-    Option(
+    ingress_option(
         name="proxy-ssl-ciphers",
-        sources=INGRESS,
         fills=(EndpointTlsOptions, "ciphers"),
         grammar=matching(CIPHERS, "use an OpenSSL cipher list"),
         doc="an OpenSSL list of the ciphers for TLS 1.2; with a list that names no known cipher, requests answer 502",

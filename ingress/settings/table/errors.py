@@ -12,9 +12,9 @@ import msgspec
 
 from ingress.findings import Severity
 from ingress.objects.names import LABEL
-from ingress.settings.table.option import INGRESS, ROUTE, Option
+from ingress.settings.table.option import ingress_option, route_option, route_switch
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _STATUS = re.compile(r"[345][0-9]{2}")
 
@@ -49,9 +49,8 @@ def service_name(text: str) -> str:
 
 
 ERROR_OPTIONS = (
-    Option(
+    route_option(
         name="custom-http-errors",
-        sources=ROUTE,
         fills=(ErrorSettings, "pages"),
         grammar=statuses,
         doc="comma list of statuses. Responses of these statuses, of endpoints and of zonal itself, are replaced by the"
@@ -62,18 +61,14 @@ ERROR_OPTIONS = (
         doc_on_ingress="replaces the list of the ConfigMap. Pages come from the Service that `default-backend` names,"
         " if there is one. What is no status closes the paths",
     ),
-    Option(
+    route_switch(
         name="disable-proxy-intercept-errors",
-        sources=ROUTE,
         fills=(ErrorSettings, "leaves_endpoints"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: `custom-http-errors` replaces only answers of zonal itself, and no responses of endpoints',
         if_invalid=Loss(Severity.DEGRADED, "error pages replace responses of endpoints"),
     ),
-    Option(
+    ingress_option(
         name="default-backend",
-        sources=INGRESS,
         fills=(ErrorSettings, "service"),
         grammar=service_name,
         doc="Service of the same namespace, whose first port serves the requests of the Ingress while its own Service"

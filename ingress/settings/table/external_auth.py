@@ -6,6 +6,9 @@ leave requests unjudged, or judged in another way, closes paths. It must not kno
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from balancer.model.external_auth import ExternalAuth
@@ -22,12 +25,21 @@ from ingress.settings.auth_values import (
     text,
     url,
 )
-from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
+from ingress.settings.table.option import (
+    OWN_PREFIX,
+    Option,
+    Overrides,
+    cluster_option,
+    ingress_option,
+    ingress_switch,
+    route_switch,
+)
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import go_boolean, integer
 
 _UNASKED = closing(Severity.UNPROTECTED, "nobody is asked who they are")
 _ASKED_OTHERWISE = closing(Severity.UNPROTECTED, "the auth service is asked in another way")
+_SAID_BY_CLIENTS = closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set")
 _UNCACHED = Loss(Severity.DEGRADED, "the auth service is asked about every request")
 _UNREDIRECTED = Loss(Severity.DEGRADED, "clients get 401 instead of the sign-in page")
 
@@ -78,202 +90,123 @@ def global_auth(overrides: Overrides) -> GlobalAuthSettings:
     return msgspec.structs.replace(overrides.over(GlobalAuthSettings()), verify=verify)
 
 
+def _of_all(name: str, field: str, grammar: Callable[[str], Any], **more: Any) -> Option:
+    """The option `global-…` that says of the service of the cluster what the option `name` says of an own one."""
+    fills = (GlobalAuthSettings, field)
+    return cluster_option(name=f"global-{name}", fills=fills, grammar=grammar, doc=f"as `{name}`", **more)
+
+
 EXTERNAL_AUTH_OPTIONS = (
-    Option(
+    ingress_option(
         name="auth-url",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "url"),
         grammar=url,
         doc="URL of the auth service that is asked about each request, with [variables](external-auth.md). 2xx lets"
         " the request pass, 401 and 403 refuse it, anything else is 500",
         if_invalid=_UNASKED,
     ),
-    Option(
+    ingress_option(
         name="auth-method",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "method"),
         grammar=method,
         doc="method of the request to the service, `GET` without it; also adds `X-Original-URI` and `X-Scheme`",
         if_invalid=_ASKED_OTHERWISE,
     ),
-    Option(
+    ingress_option(
         name="auth-signin",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "signin"),
         grammar=page,
         doc="URL to which a 401 of the service redirects (302), with variables. An unknown variable closes the paths",
         if_invalid=_UNREDIRECTED,
     ),
-    Option(
+    ingress_option(
         name="auth-signin-redirect-param",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "signin_param"),
         grammar=parameter,
         doc="parameter of that URL that says where the client wanted to go, `rd` without it",
     ),
-    Option(
+    ingress_option(
         name="auth-response-headers",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "response_fields"),
         grammar=response_fields,
         doc="comma list of fields that the endpoint gets from the answer of the service, and never from the client",
-        if_invalid=closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set"),
+        if_invalid=_SAID_BY_CLIENTS,
     ),
-    Option(
+    ingress_option(
         name="auth-request-redirect",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "request_redirect"),
         grammar=text,
         doc="value of `X-Auth-Request-Redirect` for the service, with variables; without it the request target",
     ),
-    Option(
+    ingress_option(
         name="auth-proxy-set-headers",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "fields_from"),
         grammar=config_map_reference,
         doc="name of a ConfigMap of the same namespace, whose data are fields that the service gets, with variables."
         " Without it the paths are closed",
         if_invalid=_ASKED_OTHERWISE,
     ),
-    Option(
+    ingress_option(
         name="auth-cache-key",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "cache_key"),
         grammar=cache_key,
         doc="text with variables: answers of the service are remembered for each host, path of the Ingress and value."
         " Without it nothing is remembered",
         if_invalid=_UNCACHED,
     ),
-    Option(
+    ingress_option(
         name="auth-cache-duration",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "cache_seconds"),
         grammar=cache_seconds,
         doc="comma list of statuses and a time such as `200 202 10m, 401 1m`; `200 202 401 5m` without it",
         if_invalid=closing(Severity.UNPROTECTED, "answers are remembered for another time"),
     ),
-    Option(
+    ingress_switch(
         name="auth-always-set-cookie",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "always_sets_cookie"),
-        grammar=go_boolean,
         doc='`"true"`: cookies of the service also come with errors of endpoints, and with refusals',
     ),
-    Option(
+    ingress_option(
         name="auth-keepalive",
-        sources=INGRESS,
         fills=None,
         grammar=integer(-(10**9)),
         doc="without effect: connections to the service are kept and bounded in any case",
     ),
-    Option(
-        name="auth-keepalive-requests",
-        sources=INGRESS,
-        fills=None,
-        grammar=integer(-(10**9)),
-        doc="without effect, likewise",
+    *(
+        ingress_option(name=name, fills=None, grammar=integer(-(10**9)), doc="without effect, likewise")
+        for name in ("auth-keepalive-requests", "auth-keepalive-timeout")
     ),
-    Option(
-        name="auth-keepalive-timeout",
-        sources=INGRESS,
-        fills=None,
-        grammar=integer(-(10**9)),
-        doc="without effect, likewise",
-    ),
-    Option(
+    ingress_switch(
         name="auth-keepalive-share-vars",
-        sources=INGRESS,
         fills=None,
-        grammar=go_boolean,
         doc="without effect, likewise",
     ),
-    Option(
+    route_switch(
         name="auth-url-verify",
-        sources=ROUTE,
         fills=(ExternalAuthSettings, "verify"),
-        grammar=go_boolean,
-        default="false",
         prefix=OWN_PREFIX,
         doc='`"true"`: the certificate of an https auth service is verified with the roots of the system. As in'
         " ingress-nginx it is not without this option",
         if_invalid=closing(Severity.UNPROTECTED, "the certificate of the auth service is not verified"),
     ),
-    Option(
+    ingress_switch(
         name="enable-global-auth",
-        sources=INGRESS,
         fills=(ExternalAuthSettings, "uses_global"),
-        grammar=go_boolean,
         doc='`"false"`: the service of `global-auth-url` is not asked',
     ),
-    Option(
+    cluster_option(
         name="global-auth-url",
-        sources=CLUSTER,
         fills=(GlobalAuthSettings, "url"),
         grammar=url,
         doc="the auth service of every Ingress without an own `auth-url`, unless `enable-global-auth` is `false`",
         if_invalid=_UNASKED,
     ),
-    Option(
-        name="global-auth-method",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "method"),
-        grammar=method,
-        doc="as `auth-method`",
-        if_invalid=_ASKED_OTHERWISE,
-    ),
-    Option(
-        name="global-auth-signin",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "signin"),
-        grammar=page,
-        doc="as `auth-signin`",
-        if_invalid=_UNREDIRECTED,
-    ),
-    Option(
-        name="global-auth-signin-redirect-param",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "signin_param"),
-        grammar=parameter,
-        default="rd",
-        doc="as `auth-signin-redirect-param`",
-    ),
-    Option(
-        name="global-auth-response-headers",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "response_fields"),
-        grammar=response_fields,
-        doc="as `auth-response-headers`",
-        if_invalid=closing(Severity.UNPROTECTED, "clients may send fields that only the auth service should set"),
-    ),
-    Option(
-        name="global-auth-request-redirect",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "request_redirect"),
-        grammar=text,
-        doc="as `auth-request-redirect`",
-    ),
-    Option(
-        name="global-auth-cache-key",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "cache_key"),
-        grammar=cache_key,
-        doc="as `auth-cache-key`",
-        if_invalid=_UNCACHED,
-    ),
-    Option(
-        name="global-auth-cache-duration",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "cache_seconds"),
-        grammar=cache_seconds,
-        default="200 202 401 5m",
-        doc="as `auth-cache-duration`",
-    ),
-    Option(
-        name="global-auth-always-set-cookie",
-        sources=CLUSTER,
-        fills=(GlobalAuthSettings, "always_sets_cookie"),
-        grammar=go_boolean,
-        default="false",
-        doc="as `auth-always-set-cookie`",
-    ),
+    _of_all("auth-method", "method", method, if_invalid=_ASKED_OTHERWISE),
+    _of_all("auth-signin", "signin", page, if_invalid=_UNREDIRECTED),
+    _of_all("auth-signin-redirect-param", "signin_param", parameter, default="rd"),
+    _of_all("auth-response-headers", "response_fields", response_fields, if_invalid=_SAID_BY_CLIENTS),
+    _of_all("auth-request-redirect", "request_redirect", text),
+    _of_all("auth-cache-key", "cache_key", cache_key, if_invalid=_UNCACHED),
+    _of_all("auth-cache-duration", "cache_seconds", cache_seconds, default="200 202 401 5m"),
+    _of_all("auth-always-set-cookie", "always_sets_cookie", go_boolean, default="false"),
 )

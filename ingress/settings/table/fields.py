@@ -13,10 +13,10 @@ import msgspec
 from balancer.model.policies import RoutePolicy
 from balancer.model.settings import ProxySettings
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, Option
+from ingress.settings.table.option import cluster_option, cluster_switch, ingress_option
 from ingress.settings.table.responses import config_map_name
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, go_boolean
+from ingress.settings.values import InvalidValue
 
 _NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}")  # RFC 9110 5.1
 _NAMES_MOST = 200  # each response is compared with every name
@@ -71,17 +71,15 @@ def connection_option(text: str) -> str:
 
 
 FIELD_OPTIONS = (
-    Option(
+    cluster_option(
         name="hide-headers",
-        sources=CLUSTER,
         fills=(FieldSettings, "hidden"),
         grammar=field_names,
         doc="comma list of header fields of endpoints that clients do not get. Fields that zonal adds are sent all the"
         " same. A text that is no field name is a finding, and the others are hidden",
     ),
-    Option(
+    cluster_option(
         name="proxy-set-headers",
-        sources=CLUSTER,
         fills=(FieldSettings, "request_fields_from"),
         grammar=config_map_name,
         doc="`namespace/name` of another ConfigMap, whose data are header fields that every endpoint gets in place of"
@@ -90,25 +88,20 @@ FIELD_OPTIONS = (
         " Its changes are followed, and zonal must be allowed to list and watch it",
         if_invalid=Loss(Severity.UNPROTECTED, "endpoints do not get the fields that they may rely on"),
     ),
-    Option(
+    cluster_switch(
         name="proxy-add-original-uri-header",
-        sources=CLUSTER,
         fills=(FieldSettings, "original_uri"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: endpoints get X-Original-URI, the target that the client sent, also where `rewrite-target`'
         " changes the target. `proxy-set-headers` may replace the field",
     ),
-    Option(
+    cluster_option(
         name="global-allowed-response-headers",
-        sources=CLUSTER,
         fills=(FieldSettings, "allowed"),
         grammar=field_names,
         doc="comma list of header fields that the annotation `custom-headers` may add, in upper or lower case",
     ),
-    Option(
+    ingress_option(
         name="custom-headers",
-        sources=INGRESS,
         fills=(CustomFields, "fields_from"),
         grammar=config_map_name,
         doc="`namespace/name` of a ConfigMap of the same namespace (of any with the key"
@@ -118,21 +111,17 @@ FIELD_OPTIONS = (
         " the paths of the Ingress. zonal must be allowed to list and watch it",
         if_invalid=closing(Severity.UNPROTECTED, _LACKING),
     ),
-    Option(
+    ingress_option(
         name="connection-proxy-header",
-        sources=INGRESS,
         fills=(RoutePolicy, "connection"),
         grammar=connection_option,
         doc="`close` or `keep-alive`: endpoints get this field `Connection`. After `close` the connection to the"
         " endpoint is not used again. Upgrades such as WebSocket are not possible then",
         if_invalid=closing(Severity.DEGRADED, "endpoints get the field Connection of HTTP/1.1"),
     ),
-    Option(
+    cluster_switch(
         name="server-tokens",
-        sources=CLUSTER,
         fills=(ProxySettings, "names_server"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: responses have the field `Server: zonal`, which names no version, unless'
         " `allow-backend-server-header` lets that of the endpoint pass",
     ),

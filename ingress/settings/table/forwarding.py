@@ -12,10 +12,10 @@ import msgspec
 
 from balancer.model.settings import TrustedProxies
 from ingress.findings import Report, Severity
-from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import closing
-from ingress.settings.values import go_boolean, matching
+from ingress.settings.values import matching
 
 # No name with `_`: clients cannot send one by default. nginx takes `proxy_protocol` for the PROXY header.
 _FIELD = re.compile(r"(?:[!#$%&'*+.^`|~0-9A-Za-z-]{1,64}|proxy_protocol)?")
@@ -66,27 +66,20 @@ def check_forwarding(overrides: Overrides, report: Report) -> None:
 
 
 FORWARDING_OPTIONS = (
-    Option(
+    cluster_switch(
         name="use-forwarded-headers",
-        sources=CLUSTER,
         fills=(ForwardingSettings, "believes_all"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: proxies in `proxy-real-ip-cidr` are believed about the client. Its address is the last one in'
         " `forwarded-for-header` that is not a trusted proxy itself. `X-Forwarded-Proto`, `-Port` and `-Host` count as"
         " well, but only from these proxies (ingress-nginx takes these three from anybody)",
     ),
-    Option(
+    cluster_switch(
         name="enable-real-ip",
-        sources=CLUSTER,
         fills=(ForwardingSettings, "believes_address"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: the same for the address alone. With `use-proxy-protocol` the PROXY header says the address',
     ),
-    Option(
+    cluster_option(
         name="proxy-real-ip-cidr",
-        sources=CLUSTER,
         fills=(ForwardingSettings, "networks"),
         grammar=networks,
         default="0.0.0.0/0",
@@ -95,21 +88,17 @@ FORWARDING_OPTIONS = (
         " that holds host names, closes every path",
         if_invalid=_OTHER_CLIENT,
     ),
-    Option(
+    cluster_option(
         name="forwarded-for-header",
-        sources=CLUSTER,
         fills=(ForwardingSettings, "field"),
         grammar=lambda text: matching(_FIELD, "use the name of a header field, without _")(text).lower(),
         default="X-Forwarded-For",
         doc="the field that lists addresses. A name that cannot be read closes every path",
         if_invalid=_OTHER_CLIENT,
     ),
-    Option(
+    cluster_switch(
         name="compute-full-forwarded-for",
-        sources=CLUSTER,
         fills=(ForwardingSettings, "appends"),
-        grammar=go_boolean,
-        default="false",
         doc='with `use-forwarded-headers`, `"true"`: endpoints get in `X-Forwarded-For` what a trusted proxy sent, and'
         " the address of that proxy appended; otherwise the address of the client alone",
     ),

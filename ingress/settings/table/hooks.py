@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, OWN_PREFIX, Option
+from ingress.settings.table.option import OWN_PREFIX, ingress_option
 from ingress.settings.unsupported import closing
 from ingress.settings.values import InvalidValue
 from zonal_hooks.loading import NAME
@@ -35,9 +35,8 @@ def hook_names(text: str) -> tuple[str, ...]:
 
 
 HOOK_OPTIONS = (
-    Option(
+    ingress_option(
         name="hooks",
-        sources=INGRESS,
         fills=(HookChoice, "names"),
         grammar=hook_names,
         prefix=OWN_PREFIX,

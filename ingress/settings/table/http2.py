@@ -6,8 +6,8 @@ Responsible for the options. It must not know HTTP/2.
 from __future__ import annotations
 
 from balancer.model.settings import Http2Engine, Http2Settings
-from ingress.settings.table.option import CLUSTER, Option
-from ingress.settings.values import InvalidValue, Word, go_boolean, integer, size
+from ingress.settings.table.option import cluster_option, cluster_switch
+from ingress.settings.values import InvalidValue, Word, integer, size
 
 _HEAD_BYTES_LEAST, _HEAD_BYTES_MOST = 4 * 1024, 1024 * 1024
 _UNREAD_BYTES_LEAST = 1024 * 1024
@@ -30,77 +30,65 @@ def unread_bytes(text: str) -> int:
 
 
 HTTP2_OPTIONS = (
-    Option(
+    cluster_switch(
         name="use-http2",
-        sources=CLUSTER,
         fills=(Http2Settings, "enabled"),
-        grammar=go_boolean,
         default="true",
         doc='TLS clients that offer HTTP/2 are spoken to in it; `"false"`: in HTTP/1.1 only ([HTTP/2](http2.md))',
     ),
-    Option(
+    cluster_switch(
         name="http2-cleartext",
-        sources=CLUSTER,
         fills=(Http2Settings, "cleartext"),
-        grammar=go_boolean,
-        default="false",
         doc="clients without TLS may begin with HTTP/2 as well (prior knowledge, RFC 9113 3.3; never by Upgrade)",
     ),
-    Option(
+    cluster_option(
         name="http2-engine",
-        sources=CLUSTER,
         fills=(Http2Settings, "engine"),
         grammar=Word({engine.value: engine for engine in Http2Engine}),
         default="ngh2",
         doc="the library that does the frames: `ngh2` (nghttp2, fast) or `h2` (hyper-h2, pure Python). New connections"
         " have it",
     ),
-    Option(
+    cluster_option(
         name="http2-max-concurrent-streams",
-        sources=CLUSTER,
         fills=(Http2Settings, "streams"),
         grammar=integer(1),
         default="128",
         doc="requests at a time on one HTTP/2 connection",
     ),
-    Option(
+    cluster_option(
         name="http2-max-header-size",
-        sources=CLUSTER,
         fills=(Http2Settings, "head_bytes"),
         grammar=head_bytes,
         default="64k",
         doc="bytes of the fields of a request, names and values and 32 for each, else 431. nginx has dropped the key in"
         " favour of `large-client-header-buffers`",
     ),
-    Option(
+    cluster_option(
         name="http2-max-header-fields",
-        sources=CLUSTER,
         fills=(Http2Settings, "head_lines_max"),
         grammar=integer(4),
         default="128",
         doc="fields of a request, else 431",
     ),
-    Option(
+    cluster_option(
         name="http2-max-resets",
-        sources=CLUSTER,
         fills=(Http2Settings, "resets"),
         grammar=integer(1),
         default="100",
         doc="requests that a client may break off before their answer, or have broken off by its mistakes, in ten"
         " seconds. Beyond it the connection is closed",
     ),
-    Option(
+    cluster_option(
         name="http2-max-idle-frames",
-        sources=CLUSTER,
         fills=(Http2Settings, "idle_frames"),
         grammar=integer(1),
         default="100",
         doc="frames of each kind that carry nothing (SETTINGS, PING, empty DATA, PRIORITY, and so on) in ten seconds."
         " Beyond it the connection is closed",
     ),
-    Option(
+    cluster_option(
         name="http2-max-unread-size",
-        sources=CLUSTER,
         fills=(Http2Settings, "unread_bytes"),
         grammar=unread_bytes,
         default="256m",

@@ -13,7 +13,7 @@ from balancer.model.gates import GateRule
 from balancer.model.limits import FlightLimit, LimitScope, Rate, RateLimit
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option
+from ingress.settings.table.option import OWN_PREFIX, cluster_option, ingress_option, route_option
 from ingress.settings.table.source_ranges import networks
 from ingress.settings.unsupported import closing
 from ingress.settings.values import InvalidValue, Word, integer
@@ -94,9 +94,8 @@ def _client_key(text: str) -> str:
 
 
 LIMIT_OPTIONS = (
-    Option(
+    ingress_option(
         name="limit-rps",
-        sources=INGRESS,
         fills=(LimitSettings, "a_second"),
         grammar=_count,
         doc="requests of a client in a second, on all paths of the Ingress together; more get 503. So many times"
@@ -104,33 +103,29 @@ LIMIT_OPTIONS = (
         " count by their network of 64 bits. 0 is no limit",
         if_invalid=_UNLIMITED,
     ),
-    Option(
+    ingress_option(
         name="limit-rpm",
-        sources=INGRESS,
         fills=(LimitSettings, "a_minute"),
         grammar=_count,
         doc="the same for a minute; with both, a request must pass both",
         if_invalid=_UNLIMITED,
     ),
-    Option(
+    ingress_option(
         name="limit-connections",
-        sources=INGRESS,
         fills=(LimitSettings, "in_flight"),
         grammar=_count,
         doc="requests of a client in flight at the same time, counted likewise; more get 503",
         if_invalid=_UNLIMITED,
     ),
-    Option(
+    ingress_option(
         name="limit-burst-multiplier",
-        sources=INGRESS,
         fills=(LimitSettings, "burst_multiplier"),
         grammar=integer(0),
         default=str(_BURST_MULTIPLIER),
         doc="how many times a rate may come at once",
     ),
-    Option(
+    route_option(
         name="limit-scope",
-        sources=ROUTE,
         prefix=OWN_PREFIX,
         fills=(LimitSettings, "scope"),
         grammar=Word(_SCOPES),
@@ -140,25 +135,22 @@ LIMIT_OPTIONS = (
         " `replica`",
         if_invalid=_APART,
     ),
-    Option(
+    ingress_option(
         name="limit-allowlist",
-        sources=INGRESS,
         fills=(LimitSettings, "exempt"),
         grammar=networks,
         doc="comma list of addresses and networks without these limits",
         if_invalid=_OTHER_CLIENTS,
     ),
-    Option(
+    ingress_option(
         name="limit-whitelist",
-        sources=INGRESS,
         fills=(LimitSettings, "whitelisted"),
         grammar=networks,
         doc="the old name of `limit-allowlist`; counts if that is empty",
         if_invalid=_OTHER_CLIENTS,
     ),
-    Option(
+    route_option(
         name="limit-rate",
-        sources=ROUTE,
         fills=(RoutePolicy, "body_rate"),
         grammar=_kilobytes,
         default="0",
@@ -166,34 +158,30 @@ LIMIT_OPTIONS = (
         " 0 is no limit. It holds with `proxy-buffering` off, too",
         if_invalid=_TOO_FAST,
     ),
-    Option(
+    route_option(
         name="limit-rate-after",
-        sources=ROUTE,
         fills=(RoutePolicy, "body_rate_after"),
         grammar=_kilobytes,
         default="0",
         doc="kilobytes of a response body before `limit-rate` begins",
         if_invalid=_TOO_FAST,
     ),
-    Option(
+    cluster_option(
         name="limit-req-status-code",
-        sources=CLUSTER,
         fills=(ClusterLimits, "rate_status"),
         grammar=_refusal_status,
         default="503",
         doc="status for requests over `limit-rps` and `limit-rpm`, from 400 to 599",
     ),
-    Option(
+    cluster_option(
         name="limit-conn-status-code",
-        sources=CLUSTER,
         fills=(ClusterLimits, "flight_status"),
         grammar=_refusal_status,
         default="503",
         doc="status for requests over `limit-connections`, from 400 to 599",
     ),
-    Option(
+    cluster_option(
         name="limit-conn-zone-variable",
-        sources=CLUSTER,
         fills=(ClusterLimits, "key"),
         grammar=_client_key,
         default="$binary_remote_addr",

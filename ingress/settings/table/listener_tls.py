@@ -12,9 +12,17 @@ import msgspec
 
 from balancer.model.settings import ListenerTls
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, Option, Overrides
+from ingress.settings.table.option import (
+    CLUSTER,
+    INGRESS,
+    Option,
+    Overrides,
+    cluster_option,
+    cluster_switch,
+    ingress_option,
+)
 from ingress.settings.unsupported import FALSE, Loss, closing
-from ingress.settings.values import InvalidValue, blank_or_boolean, go_boolean, matching
+from ingress.settings.values import InvalidValue, blank_or_boolean, matching
 
 _WEAK = Loss(Severity.UNPROTECTED, "handshakes have the defaults of zonal: TLS 1.2 and 1.3, and OpenSSL's ciphers")
 # A cipher list of OpenSSL (ciphers(1)), without commands such as @SECLEVEL=0. That of all ciphers has 3,000 characters.
@@ -61,9 +69,8 @@ def versions(text: str) -> tuple[str, str]:
 
 
 LISTENER_TLS_OPTIONS = (
-    Option(
+    cluster_option(
         name="ssl-protocols",
-        sources=CLUSTER,
         fills=(Versions, "oldest_and_newest"),
         grammar=versions,
         default="TLSv1.2 TLSv1.3",
@@ -83,9 +90,8 @@ LISTENER_TLS_OPTIONS = (
         " other namespace has the host first",
         if_invalid=_WEAK,
     ),
-    Option(
+    ingress_option(
         name="ssl-passthrough",
-        sources=INGRESS,
         fills=(HostTls, "passes"),
         grammar=blank_or_boolean,
         default="false",
@@ -93,21 +99,16 @@ LISTENER_TLS_OPTIONS = (
         " path `/` unread. Needs `--enable-ssl-passthrough`; without that the paths are closed",
         if_invalid=PASSED_LOSS,
     ),
-    Option(
+    cluster_switch(
         name="ssl-prefer-server-ciphers",
-        sources=CLUSTER,
         fills=(ListenerTls, "server_prefers"),
-        grammar=go_boolean,
         default="true",
         doc="whether the order of `ssl-ciphers` counts, or that of the client",
         if_invalid=Loss(Severity.DEGRADED, "the order of the server counts"),
     ),
-    Option(
+    cluster_switch(
         name="ssl-reject-handshake",
-        sources=CLUSTER,
         fills=(ListenerTls, "rejects_unknown"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: clients that ask for no host of an Ingress are refused in the handshake',
         if_invalid=Loss(Severity.DEGRADED, "clients that ask for no known host get the default certificate"),
     ),

@@ -14,7 +14,7 @@ from balancer.matching.mirroring import MIRROR_URL
 from balancer.matching.variables import UnknownVariable
 from balancer.model.mirroring import Mirroring
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import ingress_option
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue
 
@@ -69,26 +69,23 @@ def on_or_off(text: str) -> bool:
 
 
 MIRROR_OPTIONS = (
-    Option(
+    ingress_option(
         name="mirror-target",
-        sources=INGRESS,
         fills=(MirrorSettings, "target"),
         grammar=mirror_target,
         doc="URL that gets a copy of each request, with variables behind its host. The answer is not waited for. A"
         " request with a body of more than 1 MiB is not copied, nor one for which there is no room",
         if_invalid=_NO_COPY,
     ),
-    Option(
+    ingress_option(
         name="mirror-host",
-        sources=INGRESS,
         fills=(MirrorSettings, "host"),
         grammar=mirror_host,
         doc="Host of the copies; that of `mirror-target` without it",
         if_invalid=Loss(Severity.DEGRADED, "copies have the Host of their target"),
     ),
-    Option(
+    ingress_option(
         name="mirror-request-body",
-        sources=INGRESS,
         fills=(MirrorSettings, "with_body"),
         grammar=on_or_off,
         default="on",

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
 
 from ingress.findings import Severity
 from ingress.settings.unsupported import Closes, Loss
+from ingress.settings.values import go_boolean
 
 NGINX_PREFIX = "nginx.ingress.kubernetes.io/"
 """The prefix of the annotations that ingress-nginx has as well."""
@@ -71,6 +73,22 @@ class Option(msgspec.Struct, frozen=True, kw_only=True):
         return self.if_invalid.closes is not Closes.NOTHING
 
 
+cluster_option = partial(Option, sources=CLUSTER)
+"""An option that only the operator sets."""
+route_option = partial(Option, sources=ROUTE)
+"""An option that the operator sets for all Ingresses, and each Ingress for itself."""
+backend_option = partial(Option, sources=BACKEND, prefix=OWN_PREFIX)
+"""An option of ours about a backend, which its Service may set as well."""
+ingress_option = partial(Option, sources=INGRESS)
+"""An option that an Ingress sets for itself."""
+cluster_switch = partial(Option, sources=CLUSTER, grammar=go_boolean, default="false")
+"""An option of the operator that is true or false, as ingress-nginx writes that."""
+route_switch = partial(Option, sources=ROUTE, grammar=go_boolean, default="false")
+"""A switch that the operator sets for all Ingresses, and each Ingress for itself."""
+ingress_switch = partial(Option, sources=INGRESS, grammar=go_boolean)
+"""A switch that an Ingress sets for itself."""
+
+
 class Overrides(msgspec.Struct, frozen=True, gc=False):
     """The values that one source sets: struct, field, value."""
 
@@ -80,6 +98,12 @@ class Overrides(msgspec.Struct, frozen=True, gc=False):
         """`settings` with the fields that this source sets."""
         fields = self.values.get(type(settings))
         return msgspec.structs.replace(settings, **fields) if fields else settings
+
+    def throughout(self, settings: _Settings) -> _Settings:
+        """`settings` with what this source sets, and so each struct that is a field of it."""
+        fields = ((name, getattr(settings, name)) for name in settings.__struct_fields__)
+        parts = {name: self.over(part) for name, part in fields if isinstance(part, msgspec.Struct)}
+        return msgspec.structs.replace(self.over(settings), **parts)
 
     def of(self, struct: type[msgspec.Struct]) -> Mapping[str, Any]:
         """The fields of `struct` that this source sets, with their values."""

@@ -13,9 +13,9 @@ import msgspec
 
 from balancer.model.redirects import HttpsRedirect, UrlForm
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, INGRESS, ROUTE, Option
+from ingress.settings.table.option import cluster_option, ingress_option, route_switch
 from ingress.settings.unsupported import Loss, closing
-from ingress.settings.values import InvalidValue, blank_or_boolean, boolean, go_boolean, integer, path_prefixes
+from ingress.settings.values import InvalidValue, blank_or_boolean, boolean, integer, path_prefixes
 
 PERMANENT_STATUS, TEMPORAL_STATUS = 301, 302
 """The statuses of permanent-redirect and temporal-redirect where no other is set."""
@@ -138,135 +138,111 @@ def _status(default: int) -> Callable[[str], int]:
 
 
 REDIRECT_OPTIONS = (
-    Option(
+    route_switch(
         name="ssl-redirect",
-        sources=ROUTE,
         fills=(Redirects, "ssl_redirect"),
-        grammar=go_boolean,
         default="true",
         doc="redirect to https where the host has a `tls` section",
         # Closes nothing, because the default redirects, unless the operator has set another for the cluster.
         if_invalid=Loss(Severity.UNPROTECTED, _PLAIN_HTTP),
     ),
-    Option(
+    route_switch(
         name="force-ssl-redirect",
-        sources=ROUTE,
         fills=(Redirects, "force_ssl_redirect"),
-        grammar=go_boolean,
-        default="false",
         doc="redirect to https everywhere",
         if_invalid=closing(Severity.UNPROTECTED, _PLAIN_HTTP),
     ),
-    Option(
+    cluster_option(
         name="no-tls-redirect-locations",
-        sources=CLUSTER,
         fills=(Redirects, "plain_http_paths"),
         grammar=path_prefixes,
         default="/.well-known/acme-challenge",
         doc="comma list of beginnings of paths; such paths of Ingresses are never redirected to https",
     ),
-    Option(
+    cluster_option(
         name="redirect-to-trailing-slash",
-        sources=CLUSTER,
         fills=(Redirects, "to_slash"),
         grammar=boolean,
         default="false",
         doc='`"true"`: a request for `/a` is redirected with 301 to `/a/` if only `/a/` is a path of the host, as in'
         " ingress-nginx. Otherwise the prefix `/a/` matches `/a`, and the exact path `/a/` does not, as in Kubernetes",
     ),
-    Option(
+    cluster_option(
         name="http-redirect-code",
-        sources=CLUSTER,
         fills=(Redirects, "status"),
         grammar=https_status,
         default="308",
         doc="status of redirects to https and of `from-to-www-redirect`: 301, 302, 307 or 308",
         if_invalid=Loss(Severity.DEGRADED, "redirects have the status 308"),
     ),
-    Option(
+    route_switch(
         name="preserve-trailing-slash",
-        sources=ROUTE,
         fills=(Redirects, "preserve_trailing_slash"),
-        grammar=go_boolean,
-        default="false",
         doc="the redirect to https keeps a slash at the end of the path",
         if_invalid=_FORM,
     ),
-    Option(
+    route_switch(
         name="relative-redirects",
-        sources=ROUTE,
         fills=(Redirects, "relative"),
-        grammar=go_boolean,
-        default="false",
         doc="targets of `permanent-redirect`, `temporal-redirect` and `proxy-redirect-to` that are paths are sent as"
         " they are, without scheme and host",
         if_invalid=_FORM,
     ),
-    Option(
+    route_switch(
         name="use-port-in-redirects",
-        sources=ROUTE,
         fills=(Redirects, "ports"),
-        grammar=go_boolean,
-        default="false",
         doc="redirects to the own host name the port of the listener (`--http-port`, `--https-port`)",
         if_invalid=_FORM,
     ),
-    Option(
+    ingress_option(
         name="permanent-redirect",
-        sources=INGRESS,
         fills=(RedirectTargets, "permanent"),
         grammar=redirect_target,
         doc="URL or path to which every request is redirected, over http and https, even without its Service; the path"
         " of the request is not added",
         if_invalid=_BACKEND_ANSWERS,
     ),
-    Option(
+    ingress_option(
         name="permanent-redirect-code",
-        sources=INGRESS,
         fills=(RedirectTargets, "permanent_status"),
         grammar=_status(PERMANENT_STATUS),
         default="301",
         doc="status of `permanent-redirect`: 300, 301, 302, 303, 307 or 308; other numbers count as 301",
         if_invalid=_BACKEND_ANSWERS,
     ),
-    Option(
+    ingress_option(
         name="temporal-redirect",
-        sources=INGRESS,
         fills=(RedirectTargets, "temporal"),
         grammar=redirect_target,
         doc="URL with http or https, likewise; counts before `permanent-redirect`. Any other value takes back"
         " `permanent-redirect` and `from-to-www-redirect`, too, as in ingress-nginx",
         if_invalid=_BACKEND_ANSWERS,
     ),
-    Option(
+    ingress_option(
         name="temporal-redirect-code",
-        sources=INGRESS,
         fills=(RedirectTargets, "temporal_status"),
         grammar=_status(TEMPORAL_STATUS),
         default="302",
         doc="status of `temporal-redirect`: 300, 301, 302, 303 or 307; other numbers count as 302",
         if_invalid=_BACKEND_ANSWERS,
     ),
-    Option(
+    ingress_option(
         name="app-root",
-        sources=INGRESS,
         fills=(RedirectTargets, "app_root"),
         grammar=app_root,
         doc="path to which requests of exactly `/` are redirected with 302, also where no path `/` exists",
         if_invalid=Loss(Severity.MISROUTED, "the backend answers the path / instead of a redirect"),
     ),
-    Option(
+    ingress_option(
         name="from-to-www-redirect",
-        sources=INGRESS,
         fills=(RedirectTargets, "www"),
         grammar=blank_or_boolean,
         doc='`"true"`: the other name of each host, with or without `www.`, redirects to the host, unless an Ingress'
         " has the other name. Over https this needs a certificate for both names",
         if_invalid=closing(Severity.MISROUTED, "the other name, with or without www., is not redirected"),
     ),
-    Option(
+    ingress_option(
         name="server-alias",
-        sources=INGRESS,
         fills=(HostAliases, "names"),
         grammar=server_names,
         doc="comma list of at most 100 further names of the hosts of the Ingress, or `*.` and a name, where `*` stands"

@@ -18,7 +18,7 @@ from balancer.model.edits import ResponseRule
 from balancer.model.redirects import UrlForm
 from balancer.model.relocation import RewriteCookies, RewriteLocation
 from ingress.findings import Severity
-from ingress.settings.table.option import ROUTE, Option
+from ingress.settings.table.option import route_option
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue
 
@@ -82,9 +82,8 @@ _LOCATIONS = Loss(Severity.DEGRADED, "redirects of the backend are passed on unc
 _COOKIES = Loss(Severity.DEGRADED, "cookies of the backend are passed on unchanged")
 
 RELOCATION_OPTIONS = (
-    Option(
+    route_option(
         name="proxy-redirect-from",
-        sources=ROUTE,
         fills=(Relocation, "redirect_from"),
         grammar=location_text,
         default=OFF,
@@ -94,9 +93,8 @@ RELOCATION_OPTIONS = (
         " `$arg_NAME`, `$cookie_NAME`, `$request_uri` and `$remote_addr`",
         if_invalid=_LOCATIONS,
     ),
-    Option(
+    route_option(
         name="proxy-redirect-to",
-        sources=ROUTE,
         fills=(Relocation, "redirect_to"),
         grammar=location_text,
         default=OFF,
@@ -104,9 +102,8 @@ RELOCATION_OPTIONS = (
         " scheme and host of the request, unless `relative-redirects` says otherwise",
         if_invalid=_LOCATIONS,
     ),
-    Option(
+    route_option(
         name="proxy-cookie-domain",
-        sources=ROUTE,
         fills=(Relocation, "cookie_domain"),
         grammar=_pair(compile_domain_rewriting),
         default=OFF,
@@ -114,9 +111,8 @@ RELOCATION_OPTIONS = (
         " dot before it; expressions and variables as for `proxy-redirect-from`",
         if_invalid=_COOKIES,
     ),
-    Option(
+    route_option(
         name="proxy-cookie-path",
-        sources=ROUTE,
         fills=(Relocation, "cookie_path"),
         grammar=_pair(compile_rewriting),
         default=OFF,

@@ -13,9 +13,9 @@ from balancer.http.filters import BROTLI_LEVEL_MOST
 from balancer.model.settings import Compression
 from ingress.findings import Severity
 from ingress.objects.names import LABEL, SUBDOMAIN
-from ingress.settings.table.option import CLUSTER, Option, Overrides
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean, integer
+from ingress.settings.values import InvalidValue, integer
 
 _TYPE = re.compile(r"\*|[a-z0-9][a-z0-9!#$&^_.+-]{0,126}/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}")  # RFC 6838 4.2
 _TYPES_MOST = 100
@@ -122,9 +122,8 @@ def brotli_level(text: str) -> int:
 
 
 RESPONSE_OPTIONS = (
-    Option(
+    cluster_option(
         name="add-headers",
-        sources=CLUSTER,
         fills=(ResponseSettings, "fields_from"),
         grammar=config_map_name,
         doc="`namespace/name` of another ConfigMap, whose data are header fields that every response gets, errors and"
@@ -132,77 +131,62 @@ RESPONSE_OPTIONS = (
         " be allowed to list and watch it. Variables of nginx are findings",
         if_invalid=_LACKING,
     ),
-    Option(
+    cluster_switch(
         name="use-gzip",
-        sources=CLUSTER,
         fills=(ResponseSettings, "gzip"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: responses of endpoints with status 200, 403 or 404 are compressed for clients that accept gzip'
         " and speak HTTP/1.1, unless they are encoded already, forbid it by `Cache-Control: no-transform`, or carry a"
         " digest. ETags become weak, and `Vary: Accept-Encoding` is added. Read about"
         " [BREACH](security.md) first",
     ),
-    Option(
+    cluster_option(
         name="gzip-level",
-        sources=CLUSTER,
         fills=(GzipSettings, "level"),
         grammar=gzip_level,
         default="1",
         doc="from 1 (fast) to 9 (small)",
     ),
-    Option(
+    cluster_option(
         name="gzip-min-length",
-        sources=CLUSTER,
         fills=(GzipSettings, "min_bytes"),
         grammar=integer(0),
         default="256",
         doc="bytes; a response whose Content-Length is smaller is not compressed",
     ),
-    Option(
+    cluster_option(
         name="gzip-types",
-        sources=CLUSTER,
         fills=(GzipSettings, "types"),
         grammar=media_types,
         default=GZIP_TYPES,
         doc="media types that are compressed, separated by spaces, and text/html always; `*` is all of them",
     ),
-    Option(
+    cluster_switch(
         name="enable-brotli",
-        sources=CLUSTER,
         fills=(ResponseSettings, "brotli"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: likewise with brotli, for clients that accept it. A client that likes brotli and gzip equally'
         " gets brotli. Read about [BREACH](security.md) first",
     ),
-    Option(
+    cluster_switch(
         name="use-brotli",
-        sources=CLUSTER,
         fills=(ResponseSettings, "use_brotli"),
-        grammar=go_boolean,
-        default="false",
         doc="another name of `enable-brotli`",
     ),
-    Option(
+    cluster_option(
         name="brotli-level",
-        sources=CLUSTER,
         fills=(BrotliSettings, "level"),
         grammar=brotli_level,
         default="4",
         doc="from 0 (fast) to 11 (small); 10 and 11 count as 9, because they would hold up other requests",
     ),
-    Option(
+    cluster_option(
         name="brotli-min-length",
-        sources=CLUSTER,
         fills=(BrotliSettings, "min_bytes"),
         grammar=integer(0),
         default="20",
         doc="bytes; a response whose Content-Length is smaller is not compressed with brotli",
     ),
-    Option(
+    cluster_option(
         name="brotli-types",
-        sources=CLUSTER,
         fills=(BrotliSettings, "types"),
         grammar=media_types,
         default=GZIP_TYPES,

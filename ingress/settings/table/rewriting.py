@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, Option
+from ingress.settings.table.option import ingress_option
 from ingress.settings.unsupported import Loss, closing
 from ingress.settings.values import InvalidValue, blank_or_boolean
 
@@ -42,27 +42,24 @@ def forwarded_prefix(text: str) -> str:
 
 
 REWRITE_OPTIONS = (
-    Option(
+    ingress_option(
         name="use-regex",
-        sources=INGRESS,
         fills=(RewriteSettings, "use_regex"),
         grammar=blank_or_boolean,
         default="false",
         doc='`"true"` makes every path of the hosts of the Ingress a regular expression, also those of other Ingresses',
         if_invalid=Loss(Severity.MISROUTED, "expressions are matched as plain text"),
     ),
-    Option(
+    ingress_option(
         name="rewrite-target",
-        sources=INGRESS,
         fills=(RewriteSettings, "target"),
         grammar=rewrite_target,
         doc="path that endpoints get in place of the client's, with `$1` to `$9` or `$name` for groups of the path. A"
         " target that differs from the path works as `use-regex` as well. The query stays",
         if_invalid=Loss(Severity.MISROUTED, "the path is not rewritten"),
     ),
-    Option(
+    ingress_option(
         name="x-forwarded-prefix",
-        sources=INGRESS,
         fills=(RewriteSettings, "forwarded_prefix"),
         grammar=forwarded_prefix,
         doc="X-Forwarded-Prefix that endpoints get with a rewritten path, in place of the client's",

@@ -10,18 +10,9 @@ import msgspec
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
 from ingress.settings.request_values import virtual_host
-from ingress.settings.table.option import CLUSTER, INGRESS, OWN_PREFIX, ROUTE, Option, Overrides
+from ingress.settings.table.option import OWN_PREFIX, Overrides, cluster_switch, ingress_option, route_option
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import (
-    Word,
-    go_boolean,
-    integer,
-    on_or_off,
-    protocols,
-    retry_words,
-    seconds,
-    size,
-)
+from ingress.settings.values import Word, integer, on_or_off, protocols, retry_words, seconds, size
 
 # A tenant's connection may be idle for an hour at most. The ConfigMap, which belongs to the operator, may allow more.
 TIMEOUT_LIMIT_SECONDS = 3600.0
@@ -45,44 +36,39 @@ def cluster_policy(overrides: Overrides) -> RoutePolicy:
 
 
 ROUTE_OPTIONS = (
-    Option(
+    route_option(
         name="proxy-connect-timeout",
-        sources=ROUTE,
         fills=(RoutePolicy, "connect_timeout_seconds"),
         grammar=seconds(1),
         default="5",
         most=TIMEOUT_LIMIT_SECONDS,
         doc="seconds to connect to the last or only endpoint, else 504; others are left after a second at most",
     ),
-    Option(
+    route_option(
         name="proxy-read-timeout",
-        sources=ROUTE,
         fills=(RoutePolicy, "read_timeout_seconds"),
         grammar=seconds(1),
         default="60",
         most=TIMEOUT_LIMIT_SECONDS,
         doc="most seconds between two reads from an endpoint, else 504",
     ),
-    Option(
+    route_option(
         name="proxy-send-timeout",
-        sources=ROUTE,
         fills=(RoutePolicy, "send_timeout_seconds"),
         grammar=seconds(1),
         default="60",
         most=TIMEOUT_LIMIT_SECONDS,
         doc="most seconds between two writes to an endpoint or client that does not read",
     ),
-    Option(
+    route_option(
         name="proxy-body-size",
-        sources=ROUTE,
         fills=(RoutePolicy, "max_body_bytes"),
         grammar=size,
         default="1m",
         doc="largest request body, else 413; `0` is unlimited",
     ),
-    Option(
+    route_option(
         name="proxy-request-buffering",
-        sources=ROUTE,
         fills=(RoutePolicy, "spools_bodies"),
         grammar=on_or_off,
         default="off",
@@ -90,9 +76,8 @@ ROUTE_OPTIONS = (
         " and another endpoint can be tried; ingress-nginx has it on by default. `off` streams. The files of one worker"
         " take 1 GiB at most, of which a namespace may hold as much as is left free; further bodies get 503",
     ),
-    Option(
+    route_option(
         name="client-body-buffer-size",
-        sources=ROUTE,
         fills=(RoutePolicy, "spool_memory_bytes"),
         grammar=size,
         default="16k",
@@ -101,17 +86,15 @@ ROUTE_OPTIONS = (
         " The bodies of one worker take 64 MiB of memory at most, of which a namespace may hold as much as is left"
         " free; beyond that a body goes to a file earlier",
     ),
-    Option(
+    route_option(
         name="proxy-busy-buffers-size",
-        sources=ROUTE,
         fills=None,
         grammar=lambda text: size(text) if text else None,
         doc="a size; accepted without effect, because zonal streams bodies without such buffers",
         if_invalid=Loss(Severity.COSMETIC, "no request notices"),
     ),
-    Option(
+    route_option(
         name="proxy-next-upstream",
-        sources=ROUTE,
         fills=(RoutePolicy, "retry_on"),
         grammar=retry_words,
         default="error timeout",
@@ -120,33 +103,27 @@ ROUTE_OPTIONS = (
         " has up to 64 KiB",
         doc_on_ingress="without `non_idempotent` POST, PATCH and LOCK are sent once",
     ),
-    Option(
+    route_option(
         name="proxy-next-upstream-tries",
-        sources=ROUTE,
         fills=(RoutePolicy, "tries"),
         grammar=integer(0),
         default="3",
         doc="endpoints tried for one request; `0` is all",
     ),
-    Option(
+    route_option(
         name="proxy-next-upstream-timeout",
-        sources=ROUTE,
         fills=(RoutePolicy, "retry_seconds"),
         grammar=seconds(0),
         default="0",
         doc="seconds after which no other endpoint is tried; `0` is any time",
     ),
-    Option(
+    cluster_switch(
         name="retry-non-idempotent",
-        sources=CLUSTER,
         fills=(RetrySettings, "non_idempotent"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"` adds `non_idempotent` to `proxy-next-upstream`',
     ),
-    Option(
+    route_option(
         name="proxy-http-version",
-        sources=ROUTE,
         fills=(RoutePolicy, "http_1_0"),
         grammar=Word({"1.1": False, "1.0": True}),
         default="1.1",
@@ -154,18 +131,16 @@ ROUTE_OPTIONS = (
         " own, nothing may become a tunnel, and a body without a length is collected first; one of more than 1 MiB is"
         " answered with 413",
     ),
-    Option(
+    route_option(
         name="upgrade-protocols",
-        sources=ROUTE,
         prefix=OWN_PREFIX,
         fills=(RoutePolicy, "upgrade_protocols"),
         grammar=protocols,
         default="websocket",
         doc="comma list of at most 16 protocols that may become tunnels; `h2c` never",
     ),
-    Option(
+    ingress_option(
         name="upstream-vhost",
-        sources=INGRESS,
         fills=(RoutePolicy, "host"),
         grammar=virtual_host,
         doc="Host that endpoints get in place of the client's: a name, or a name and a port",

@@ -9,7 +9,7 @@ import msgspec
 
 from ingress.findings import Severity
 from ingress.settings.snippets.levels import Level
-from ingress.settings.table.option import CLUSTER, INGRESS, ROUTE, Option
+from ingress.settings.table.option import cluster_option, ingress_option, route_option
 from ingress.settings.unsupported import EMPTY, Loss, closing
 
 SNIPPET_TEXT = "redirects, access rules and header fields of the snippet are missing"
@@ -52,18 +52,16 @@ class ClusterLevels(msgspec.Struct, frozen=True):
 
 
 SNIPPET_OPTIONS = (
-    Option(
+    ingress_option(
         name="configuration-snippet",
-        sources=INGRESS,
         fills=(SnippetTexts, "configuration"),
         grammar=str,
         doc=_LINES + " and closes the paths of the Ingress. Counts only with `allow-snippet-annotations` and"
         " `annotations-risk-level: Critical`",
         if_invalid=SNIPPET_LOSS,
     ),
-    Option(
+    route_option(
         name="server-snippet",
-        sources=ROUTE,
         fills=(SnippetTexts, "server"),
         grammar=str,
         doc=_LINES + ", and is a finding. Counts for every host",
@@ -71,17 +69,15 @@ SNIPPET_OPTIONS = (
         " as `configuration-snippet`",
         if_invalid=SNIPPET_LOSS,
     ),
-    Option(
+    cluster_option(
         name="location-snippet",
-        sources=CLUSTER,
         fills=(SnippetTexts, "location"),
         grammar=str,
         doc=_LINES + ", and is a finding. Counts for every path",
         if_invalid=_KEY_LOSS,
     ),
-    Option(
+    cluster_option(
         name="http-snippet",
-        sources=CLUSTER,
         fills=(SnippetTexts, "http"),
         grammar=str,
         doc=_LINES + ", and is a finding. Counts for every path",

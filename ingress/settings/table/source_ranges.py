@@ -13,7 +13,7 @@ import msgspec
 
 from balancer.model.gates import GateRule, SourceRanges
 from ingress.findings import Severity
-from ingress.settings.table.option import INGRESS, ROUTE, Option
+from ingress.settings.table.option import ingress_option, route_option
 from ingress.settings.unsupported import closing
 from ingress.settings.values import InvalidValue
 
@@ -75,9 +75,8 @@ def _network(item: str) -> IPv4Network | IPv6Network:
 
 
 SOURCE_RANGE_OPTIONS = (
-    Option(
+    ingress_option(
         name="allowlist-source-range",
-        sources=INGRESS,
         fills=(SourceSettings, "allowed"),
         grammar=networks,
         doc="comma list of at most 500 IPv4 and IPv6 addresses and networks; clients outside it get 403. The address is"
@@ -85,9 +84,8 @@ SOURCE_RANGE_OPTIONS = (
         " that cannot be read closes the paths of the Ingress",
         if_invalid=_LET_IN,
     ),
-    Option(
+    route_option(
         name="whitelist-source-range",
-        sources=ROUTE,
         fills=(SourceSettings, "whitelisted"),
         grammar=networks,
         doc="comma list of IPv4 and IPv6 addresses and networks; clients outside it get 403. An Ingress's own list"
@@ -95,9 +93,8 @@ SOURCE_RANGE_OPTIONS = (
         doc_on_ingress="counts where `allowlist-source-range` is empty, which is the same under its new name",
         if_invalid=_LET_IN,
     ),
-    Option(
+    route_option(
         name="denylist-source-range",
-        sources=ROUTE,
         fills=(SourceSettings, "denied"),
         grammar=networks,
         doc="comma list likewise; clients inside it get 403, before `whitelist-source-range` is asked. A list that"

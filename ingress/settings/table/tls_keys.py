@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, Option
+from ingress.settings.table.option import cluster_option
 from ingress.settings.unsupported import Loss
 from ingress.settings.values import InvalidValue
 
@@ -32,9 +32,8 @@ def rsa_bits(text: str) -> int:
 
 
 TLS_KEY_OPTIONS = (
-    Option(
+    cluster_option(
         name="max-rsa-key-bits",
-        sources=CLUSTER,
         fills=(KeyBounds, "rsa_bits_most"),
         grammar=rsa_bits,
         default="4096",

@@ -14,9 +14,9 @@ from balancer.logs.lineformats import unknown_variables
 from balancer.model.gates import GateRule
 from balancer.model.tracing import Sampler, Sampling, SpanExport, SpanProtocol, Tracing
 from ingress.findings import Severity
-from ingress.settings.table.option import CLUSTER, ROUTE, Option, Overrides
+from ingress.settings.table.option import Overrides, cluster_option, cluster_switch, route_option, route_switch
 from ingress.settings.unsupported import Loss
-from ingress.settings.values import InvalidValue, go_boolean, integer
+from ingress.settings.values import InvalidValue, integer
 
 _CHARACTERS_MOST = 256
 _PRINTABLE = re.compile(rf"[!-~ ]{{0,{_CHARACTERS_MOST}}}")
@@ -143,118 +143,101 @@ def _spans(text: str) -> int:
 
 
 TRACING_OPTIONS = (
-    Option(
+    route_switch(
         name="enable-opentelemetry",
-        sources=ROUTE,
         fills=(TracingSettings, "enabled"),
-        grammar=go_boolean,
-        default="false",
         doc='`"true"`: each request has a span, and its endpoint gets the `traceparent` of that span'
         " ([tracing](tracing.md)). Without it `traceparent` and `tracestate` of the client go on unchanged",
         doc_on_ingress='`"false"` switches spans off for the Ingress',
         if_invalid=_DEFAULT,
     ),
-    Option(
+    route_switch(
         name="opentelemetry-trust-incoming-span",
-        sources=ROUTE,
         fills=(TracingSettings, "trusts_client"),
-        grammar=go_boolean,
         default="true",
         doc='`"false"`: every request begins a new trace, whatever trace the client says it belongs to',
         if_invalid=_DEFAULT,
     ),
-    Option(
+    route_option(
         name="opentelemetry-operation-name",
-        sources=ROUTE,
         fills=(TracingSettings, "operation"),
         grammar=operation_name,
         doc="name of spans, with [variables of the access log](access-log.md#log-format-upstream); empty: method and"
         " path of the route",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otlp-collector-host",
-        sources=CLUSTER,
         fills=(CollectorSettings, "host"),
         grammar=collector_host,
         doc="host of the collector that gets the spans, which speaks OTLP without TLS. Empty: no spans are made",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otlp-collector-port",
-        sources=CLUSTER,
         fills=(CollectorSettings, "port"),
         grammar=port,
         default="4317",
         doc="port of the collector; usual are 4317 for gRPC and 4318 for HTTP",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otlp-collector-protocol",
-        sources=CLUSTER,
         fills=(CollectorSettings, "protocol"),
         grammar=protocol,
         default="grpc",
         doc="`grpc` or `http/protobuf`; ingress-nginx speaks gRPC only",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otel-service-name",
-        sources=CLUSTER,
         fills=(CollectorSettings, "service_name"),
         grammar=service_name,
         default="nginx",
         doc="`service.name` of the spans",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otel-sampler",
-        sources=CLUSTER,
         fills=(Sampling, "sampler"),
         grammar=sampler,
         default="AlwaysOn",
         doc="which traces are recorded: `AlwaysOn`, `AlwaysOff` or `TraceIdRatioBased`",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otel-sampler-ratio",
-        sources=CLUSTER,
         fills=(Sampling, "ratio"),
         grammar=ratio,
         default="0.01",
         doc="share of traces that `TraceIdRatioBased` records, 0 to 1",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_switch(
         name="otel-sampler-parent-based",
-        sources=CLUSTER,
         fills=(Sampling, "follows_parent"),
-        grammar=go_boolean,
         default="true",
         doc='`"true"`: a request that belongs to a trace is recorded if the client recorded it',
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otel-max-queuesize",
-        sources=CLUSTER,
         fills=(CollectorSettings, "queue_most"),
         grammar=_spans,
         default="2048",
         doc="how many spans of a namespace wait in each worker; the next are dropped (`zonal_spans_dropped_total`)",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otel-schedule-delay-millis",
-        sources=CLUSTER,
         fills=(CollectorSettings, "delay_milliseconds"),
         grammar=_spans,
         default="5000",
         doc="milliseconds after which waiting spans leave",
         if_invalid=_DEFAULT,
     ),
-    Option(
+    cluster_option(
         name="otel-max-export-batch-size",
-        sources=CLUSTER,
         fills=(CollectorSettings, "batch_most"),
         grammar=_spans,
         default="512",

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from balancer.model.zones import ClientNetwork, FleetUse, ZoneEvacuation, ZonePolicy, ZonePolicyName, ZonePrices
-from ingress.settings.table.option import BACKEND, CLUSTER, OWN_PREFIX, Option, Overrides
+from ingress.settings.table.option import Option, Overrides, backend_option, cluster_option
 from ingress.settings.values import Word, boolean, duration_or_none, integer, percent
 from ingress.settings.zone_values import (
     PolicyChoice,
@@ -91,13 +91,13 @@ class ZoneFactSettings(msgspec.Struct, frozen=True):
 def _of_backend(name: str, field: str, *, grammar: Callable[[str], Any], default: str, doc: str) -> Option:
     """A row about one backend, which fills a field of `ZoneSettings`."""
     fills = (ZoneSettings, field)
-    return Option(name=name, sources=BACKEND, prefix=OWN_PREFIX, fills=fills, grammar=grammar, default=default, doc=doc)
+    return backend_option(name=name, fills=fills, grammar=grammar, default=default, doc=doc)
 
 
 def _of_fleet(name: str, field: str, *, doc: str, default: str = "on") -> Option:
     """A row about what replicas make of what they tell each other, which fills a field of `ZoneFactSettings`."""
     fills = (ZoneFactSettings, field)
-    return Option(name=name, sources=CLUSTER, fills=fills, grammar=Word(_FLEET_USES), default=default, doc=doc)
+    return cluster_option(name=name, fills=fills, grammar=Word(_FLEET_USES), default=default, doc=doc)
 
 
 ZONE_OPTIONS = (
@@ -208,34 +208,30 @@ ZONE_OPTIONS = (
         ' not ready, so that load balancers leave it ([fleet.md](fleet.md)). `"dry-run"`: it is told and shown, and'
         ' the replica stays ready. `"off"`: it is not judged. Counts if `fleet` is as far',
     ),
-    Option(
+    cluster_option(
         name="zone-drain",
-        sources=CLUSTER,
         fills=(ZoneFactSettings, "drains"),
         grammar=zone_drains,
         doc="comma list of zones whose endpoints are used only if nothing else is left. A drain ends by itself if a"
         " time (RFC 3339) says when: `zone-b until=2027-01-31T18:00:00Z`",
     ),
-    Option(
+    cluster_option(
         name="zone-drain-replicas",
-        sources=CLUSTER,
         fills=(ZoneFactSettings, "drained_replicas_leave"),
         grammar=boolean,
         default="false",
         doc='`"true"`: replicas of zonal in a drained zone say on `/readyz` that they are not ready, so that load'
         " balancers leave them, too; never while no ready replica is known in another zone (`--publish-service`)",
     ),
-    Option(
+    cluster_option(
         name="zone-drain-ramp",
-        sources=CLUSTER,
         fills=(ZoneFactSettings, "drain_ramp_seconds"),
         grammar=duration_or_none,
         default="30s",
         doc="how long it takes until a drained zone gets nothing; `0s`: at once",
     ),
-    Option(
+    cluster_option(
         name="zone-transfer-prices",
-        sources=CLUSTER,
         fills=(ZoneFactSettings, "prices"),
         grammar=prices,
         default="0.02",
@@ -243,9 +239,8 @@ ZONE_OPTIONS = (
         " and `*` for all others (`0.02` if it is missing): `zone-a>zone-b=0.01,zone-b>zone-a=0.01,*=0.02`."
         " Prices hold while the flag is off, too",
     ),
-    Option(
+    cluster_option(
         name="zone-client-networks",
-        sources=CLUSTER,
         fills=(ZoneFactSettings, "client_networks"),
         grammar=client_networks,
         doc="networks of clients, by zone: `10.0.0.0/19=zone-a, 10.0.32.0/19=zone-b`, at most 256; the longest that"

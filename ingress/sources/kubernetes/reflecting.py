@@ -12,6 +12,7 @@ import msgspec
 
 from ingress.sources.kubernetes.resources import PAGE_ITEMS
 from ingress.sources.kubernetes.scope_events import Condition
+from ingress.times import ScalableTimes
 
 # The first failure is often a connection that a load balancer or a rolling API server ended, which nobody needs to
 # know.
@@ -31,7 +32,7 @@ _PASSING_STATUSES: Final = frozenset({408, 429})
 """Statuses of 4xx that say nothing about the request."""
 
 
-class ReflectorTimes(msgspec.Struct, frozen=True):
+class ReflectorTimes(ScalableTimes, frozen=True):
     """All times of a reflector, in seconds. The defaults are those of client-go's reflector if it has such a time."""
 
     backoff_first_seconds: float = 0.8
@@ -66,11 +67,6 @@ class ReflectorTimes(msgspec.Struct, frozen=True):
     """A watch that ends earlier than this, without an event, has failed."""
     confirmation_seconds: float = 2.0
     """Between an empty list after a full one and the list that may confirm it, so that a lagging cache can catch up."""
-
-    def scaled(self, factor: float) -> ReflectorTimes:
-        """All times multiplied by `factor`, for tests that shorten times and keep the rules."""
-        scaled = {name: getattr(self, name) * factor for name in self.__struct_fields__}
-        return ReflectorTimes(**{**scaled, "backoff_factor": self.backoff_factor})
 
 
 class StreamingList(msgspec.Struct, frozen=True):

@@ -41,7 +41,8 @@ def attach(
     """The attachments of `route` to `listeners`, those of the object that `reference` names; or why there is none."""
     named = [each for each in listeners if _is_named(each, reference)]
     if not named:
-        return Problem("NoMatchingParent", f"The parent has no listener {_asked(reference)}: name another one.")
+        message = f"The parent has no listener {_asked(reference)} that counts: see its status, or name another one."
+        return Problem("NoMatchingParent", message)
     allowed = [each for each in named if _allows(each, route, labels)]
     if not allowed:
         message = (

@@ -156,6 +156,7 @@ class _GatewayReading:
         listeners = self._owners.listeners
         grouped: dict[ListenerOwner, tuple[ReadListener, ...]] = {
             **{ListenerOwner("Gateway", *key): () for key in self._gateways},
+            **{ListenerOwner("ListenerSet", *key): () for key in self._owners.sets},  # also those that are not taken
             **by_owner(listeners),
         }
         around, present = self._surroundings(grouped), frozenset(self._present())

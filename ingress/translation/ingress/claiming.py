@@ -27,6 +27,7 @@ from ingress.settings.table.source_ranges import SourceSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import BranchClaim, CertificateClaim, created_epoch_seconds
 from ingress.translation.containment import contained
+from ingress.translation.denying import Denied
 from ingress.translation.ingress.acceptance import classes_of, is_accepted, note_missing_class
 from ingress.translation.ingress.affinities import affinity_of
 from ingress.translation.ingress.annotations import IngressOptions, read_ingress_annotations
@@ -46,7 +47,7 @@ from ingress.translation.ingress.rewriting import meaning_of
 from ingress.translation.memory import Memory
 from ingress.translation.references import References
 from ingress.translation.secrets.client_tls import read_client_tls
-from ingress.translation.secrets.endpoint_tls import Denied, read_endpoint_tls
+from ingress.translation.secrets.endpoint_tls import read_endpoint_tls
 from ingress.translation.secrets.logins import SignInRule, read_sign_in
 from ingress.translation.secrets.materials import Materials
 

@@ -7,18 +7,16 @@ field which must not be sent, denies: the paths of the Ingress are closed. It mu
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NoReturn
 
 from balancer.model.edits import ResponseRule, SetFields
-from ingress.findings import Report, Severity, quote
+from ingress.findings import Report, quote
 from ingress.sources.inventory import Inventory
 from ingress.translation.cluster.added_fields import field_problem
+from ingress.translation.denying import deny
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
 
 _FIELDS_MOST = 50  # all of them go with every response
 _HSTS = "strict-transport-security"
-_EFFECT = "Every path of the Ingress answers 503."
 
 
 def read_custom_fields(
@@ -38,13 +36,14 @@ def read_custom_fields(
         return ()
     reference = "/".join(key)
     if problem := references.problem("custom-headers", reference):
-        _deny(report, problem)
+        deny(report, problem, reason="CustomHeadersDenied")
     config_map = inventory.config_map(*key)
     if config_map is None:
-        _deny(report, f"custom-headers names ConfigMap {reference}, and zonal knows none: create it.", missing=True)
+        message = f"custom-headers names ConfigMap {reference}, and zonal knows none: create it."
+        deny(report, message, reason="ConfigMapMissing")
     fields = tuple((name, text.strip()) for name, text in sorted(config_map.data.items()))
     if problem := _problem(fields, reference, allowed):
-        _deny(report, references.told("custom-headers", reference, problem))
+        deny(report, references.told("custom-headers", reference, problem), reason="CustomHeadersDenied")
     # RFC 6797 7.2: plain HTTP must not carry Strict-Transport-Security.
     plain = tuple(field for field in fields if field[0].lower() != _HSTS)
     secure = tuple(field for field in fields if field[0].lower() == _HSTS)
@@ -63,9 +62,3 @@ def _problem(fields: Collection[tuple[str, str]], reference: str, allowed: Colle
             listed = "the operator must list it in global-allowed-response-headers"
             return f"Field {quote(name)} of custom-headers is not allowed: {listed}."
     return None
-
-
-def _deny(report: Report, message: str, *, missing: bool = False) -> NoReturn:
-    reason = "ConfigMapMissing" if missing else "CustomHeadersDenied"
-    report.add(reason=reason, message=message, severity=Severity.CLOSED, effect=_EFFECT)
-    raise Denied

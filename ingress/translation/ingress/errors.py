@@ -5,11 +5,11 @@ Does not know Services.
 
 from __future__ import annotations
 
-from ingress.findings import Report, Severity, quote
+from ingress.findings import Report, quote
 from ingress.settings.table.errors import ErrorSettings, StatusList
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import StandInClaim
-from ingress.translation.secrets.endpoint_tls import Denied
+from ingress.translation.denying import deny
 
 
 def stand_in_claim(overrides: Overrides, cluster: ErrorSettings, report: Report) -> StandInClaim:
@@ -20,13 +20,8 @@ def stand_in_claim(overrides: Overrides, cluster: ErrorSettings, report: Report)
     """
     own: StatusList = overrides.of(ErrorSettings).get("pages", StatusList())
     if own.skipped:
-        report.add(
-            reason="ClosedByAnnotation",
-            message=f"custom-http-errors holds {quote(own.skipped[0])}: use statuses from 300 to 599.",
-            effect="Every path of the Ingress answers 503.",
-            severity=Severity.CLOSED,
-        )
-        raise Denied
+        message = f"custom-http-errors holds {quote(own.skipped[0])}: use statuses from 300 to 599."
+        deny(report, message, reason="ClosedByAnnotation")
     settings = overrides.over(cluster)
     return StandInClaim(
         service=settings.service,

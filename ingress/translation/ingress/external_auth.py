@@ -7,7 +7,6 @@ Source: ingress-nginx v1.15.1, authreq/main.go and template.go (`shouldApplyGlob
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NoReturn
 from urllib.parse import quote as percent_encoded
 
 import msgspec
@@ -22,12 +21,11 @@ from ingress.settings.table.option import NGINX_PREFIX
 from ingress.settings.values import InvalidValue
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claim
+from ingress.translation.denying import deny
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
 
 _FIELDS_MOST = 50
 _FIELDS_FROM = "auth-proxy-set-headers"
-_CLOSED = "Every path of the Ingress answers 503."
 # Annotations that mean nothing without an auth service. Who writes one wants a service.
 _COMPANIONS = frozenset(
     (
@@ -101,14 +99,17 @@ def placed_rule(rule: ExternalAuth, claim: Claim, *, report: Report) -> External
     name = placed(parts["host"], values)
     if "$" in name:
         if not host:
-            _deny(report, "auth-url names $host as its host, and the Ingress has a rule without host: name one.")
+            message = "auth-url names $host as its host, and the Ingress has a rule without host: name one."
+            deny(report, message, reason="ExternalAuthDenied")
         name = placed(name, dict.fromkeys(HOST_VARIABLES, "$host" if host.startswith("*.") else host))
     rest = placed(parts["target"] or "", values)
     url = f"{parts['scheme']}://{name}{parts['port'] or ''}{rest}"
     if (made := AUTH_URL.fullmatch(url)) is None:
-        _deny(report, f"auth-url becomes {quote(url)}, which is no URL of a service: correct it.")
+        message = f"auth-url becomes {quote(url)}, which is no URL of a service: correct it."
+        deny(report, message, reason="ExternalAuthDenied")
     if not rule.allow_local and is_forbidden_host(made["host"]):
-        _deny(report, f"auth-url {quote(url)} has a loopback, link-local, reserved or metadata address: name another.")
+        message = f"auth-url {quote(url)} has a loopback, link-local, reserved or metadata address: name another."
+        deny(report, message, reason="ExternalAuthDenied")
     return msgspec.structs.replace(
         rule,
         url=url,
@@ -135,7 +136,7 @@ def _check_texts(settings: ExternalAuthSettings, family: str, report: Report) ->
         try:
             check_variables(text)
         except InvalidValue as problem:
-            _deny(report, f"{family}-{name} is {quote(text)} ({problem}): correct it.")
+            deny(report, f"{family}-{name} is {quote(text)} ({problem}): correct it.", reason="ExternalAuthDenied")
 
 
 def _fields(
@@ -145,15 +146,15 @@ def _fields(
     if not reference:
         return ()
     if problem := references.problem(_FIELDS_FROM, reference):
-        _deny(report, problem)
+        deny(report, problem, reason="ExternalAuthDenied")
     key = references.key(reference)
     config_map = inventory.config_map(*key)
     if config_map is None:
         message = f"auth-proxy-set-headers names ConfigMap {'/'.join(key)}, and zonal knows none: create it."
-        _deny(report, message, "ConfigMapMissing")
+        deny(report, message, reason="ConfigMapMissing")
     fields = tuple((field, text.strip()) for field, text in sorted(config_map.data.items()))
     if problem := _fields_problem(fields, "/".join(key)):
-        _deny(report, references.told(_FIELDS_FROM, reference, problem), "AuthFieldsDenied")
+        deny(report, references.told(_FIELDS_FROM, reference, problem), reason="AuthFieldsDenied")
     return fields
 
 
@@ -165,8 +166,3 @@ def _fields_problem(fields: Collection[tuple[str, str]], named: str) -> str | No
         if problem := field_problem(field, value):
             return f"Field {quote(field)} of auth-proxy-set-headers: {problem}."
     return None
-
-
-def _deny(report: Report, message: str, reason: str = "ExternalAuthDenied") -> NoReturn:
-    report.add(reason=reason, message=message, severity=Severity.CLOSED, effect=_CLOSED)
-    raise Denied

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from balancer.model.hooks import HookRule
 from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Ingress
 from ingress.settings.hooks import RegisteredHook
 from ingress.settings.table.hooks import HOOK_PREFIX
+from ingress.translation.denying import deny
 from ingress.translation.hooks import UNKNOWN, HookProblem, hook_rules
 from ingress.translation.ingress.annotations import IngressOptions
-from ingress.translation.secrets.endpoint_tls import Denied
-
-_CLOSED = "Every path of the Ingress answers 503."
 
 
 def read_hooks(
@@ -27,7 +23,7 @@ def read_hooks(
     }
     names = options.hooks.names
     if names and options.canary:
-        _deny(report, UNKNOWN, "A canary asks no hooks of its own: give the annotation to the main Ingress.")
+        deny(report, "A canary asks no hooks of its own: give the annotation to the main Ingress.", reason=UNKNOWN)
     for name in sorted(settings.keys() - set(names)):
         report.add(
             reason="UnknownAnnotation",
@@ -39,9 +35,4 @@ def read_hooks(
     try:
         return hook_rules(names, settings, registered)
     except HookProblem as problem:
-        _deny(report, problem.reason, str(problem))
-
-
-def _deny(report: Report, reason: str, message: str) -> NoReturn:
-    report.add(reason=reason, message=message, severity=Severity.CLOSED, effect=_CLOSED)
-    raise Denied
+        deny(report, str(problem), reason=problem.reason)

@@ -13,8 +13,8 @@ from ingress.findings import Report, Severity, quote
 from ingress.settings.table.client_tls import ClientTlsOptions
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import ClientTlsClaim
+from ingress.translation.denying import deny
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
 from ingress.translation.secrets.material.bounds import UnusableMaterial
 from ingress.translation.secrets.materials import Materials
 
@@ -28,13 +28,8 @@ def read_client_tls(
     """
     if not options.secret:
         if options.verification is ClientVerification.ON or options.subject_pattern:
-            report.add(
-                reason="ClientTlsDenied",
-                message="auth-tls-verify-client and auth-tls-match-cn need auth-tls-secret: add it.",
-                severity=Severity.CLOSED,
-                effect="Every path of the Ingress answers 503.",
-            )
-            raise Denied
+            message = "auth-tls-verify-client and auth-tls-match-cn need auth-tls-secret: add it."
+            deny(report, message, reason="ClientTlsDenied")
         return None
     problem = _problem(options, references, inventory, materials)
     if problem:

@@ -17,16 +17,13 @@ from balancer.model.publication import RoutingModel
 from ingress.findings import Report, Severity, quote
 from ingress.settings.table.endpoint_tls import EndpointScheme, EndpointTlsOptions
 from ingress.sources.inventory import Inventory
+from ingress.translation.denying import deny
 from ingress.translation.references import References
 from ingress.translation.secrets.authority_keys import config_maps_of
 from ingress.translation.secrets.material.bounds import UnusableMaterial
 from ingress.translation.secrets.materials import Materials
 
 _SECRET = "proxy-ssl-secret"
-
-
-class Denied(Exception):
-    """The request cannot be carried out, and serving without it would be worse. Its finding is already made."""
 
 
 def read_endpoint_tls(
@@ -41,14 +38,15 @@ def read_endpoint_tls(
     tls = EndpointTls()
     if secret is not None:
         if problem := references.problem(_SECRET, secret):
-            _deny(report, problem)
+            deny(report, problem, reason="EndpointTlsDenied")
         tls = _held_by(secret, references=references, inventory=inventory, materials=materials, report=report)
     if options.scheme is None or not options.scheme.secure:
         return None
     tls = msgspec.structs.replace(tls, follows_client=options.scheme is EndpointScheme.AUTO)
     verify, name = options.verify, options.name
     if verify and tls.authority is None:
-        _deny(report, "proxy-ssl-verify needs proxy-ssl-secret, whose ca.crt is trusted: add it.")
+        message = "proxy-ssl-verify needs proxy-ssl-secret, whose ca.crt is trusted: add it."
+        deny(report, message, reason="EndpointTlsDenied")
     if secret is None:
         if name is not None or options.sends_name:
             report.add(
@@ -79,26 +77,26 @@ def _held_by(
 ) -> EndpointTls:
     """The roots in the Secret and the client certificate; at least one of the two. Raises `Denied`."""
 
-    def deny(problem: str) -> NoReturn:
-        _deny(report, references.told(_SECRET, reference, problem))
+    def refuse(problem: str) -> NoReturn:
+        deny(report, references.told(_SECRET, reference, problem), reason="EndpointTlsDenied")
 
     secret = inventory.secret(*references.key(reference))
     if secret is None:
-        deny(f"proxy-ssl-secret {quote(reference)} {inventory.why_no_secret(*references.key(reference))}")
+        refuse(f"proxy-ssl-secret {quote(reference)} {inventory.why_no_secret(*references.key(reference))}")
     ca_pem, chain_pem, key_pem = (secret.value(key) or None for key in ("ca.crt", "tls.crt", "tls.key"))
     has_pair = chain_pem is not None or key_pem is not None
     if ca_pem is None and not has_pair:
-        deny(f"proxy-ssl-secret {quote(reference)} holds neither ca.crt nor tls.crt and tls.key: add them.")
+        refuse(f"proxy-ssl-secret {quote(reference)} holds neither ca.crt nor tls.crt and tls.key: add them.")
     try:
         if ca_pem is not None:
             materials.authority(ca_pem)
     except UnusableMaterial as problem:
-        deny(f"ca.crt of proxy-ssl-secret {quote(reference)} {problem}: correct it.")
+        refuse(f"ca.crt of proxy-ssl-secret {quote(reference)} {problem}: correct it.")
     try:
         if has_pair:
             materials.pair(chain_pem, key_pem)
     except UnusableMaterial as problem:
-        deny(f"proxy-ssl-secret {quote(reference)} {problem}: give it a matching tls.crt and tls.key.")
+        refuse(f"proxy-ssl-secret {quote(reference)} {problem}: give it a matching tls.crt and tls.key.")
     key = "/".join(references.key(reference))
     return EndpointTls(authority=key if ca_pem else None, client_certificate=key if has_pair else None)
 
@@ -139,13 +137,3 @@ def _text(key: str, entry: str, inventory: Inventory) -> bytes:
     namespace, _, name = key.partition("/")
     secret = inventory.secret(namespace, name)
     return (secret.value(entry) if secret is not None else None) or b""
-
-
-def _deny(report: Report, message: str) -> NoReturn:
-    report.add(
-        reason="EndpointTlsDenied",
-        message=message,
-        severity=Severity.CLOSED,
-        effect="Every path of the Ingress answers 503.",
-    )
-    raise Denied

@@ -6,7 +6,7 @@ An Ingress that asks for passwords and whose Secret cannot be read is closed. No
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from balancer.matching.stored_hashes import scheme_of
 from balancer.model.gates import BasicAuth
@@ -15,8 +15,8 @@ from ingress.findings import Report, Severity, quote
 from ingress.objects.kinds import Secret
 from ingress.settings.table.access import ASKED_ANYWAY, BasicAuthOptions
 from ingress.sources.inventory import Inventory
+from ingress.translation.denying import deny
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
 
 _FILE_KEY = "auth"
 _SECRET = "auth-secret"
@@ -39,17 +39,17 @@ def read_sign_in(
     if not options.is_asked and not options.secret:
         return None
     if not options.secret:
-        _deny(report, "auth-type needs auth-secret, which names the users: add it.")
+        deny(report, "auth-type needs auth-secret, which names the users: add it.", reason="SignInDenied")
     if problem := references.problem(_SECRET, options.secret):
-        _deny(report, problem)
+        deny(report, problem, reason="SignInDenied")
     secret = inventory.secret(*references.key(options.secret))
     if secret is None:
         problem = f"auth-secret {quote(options.secret)} does not exist: create it."
-        _deny(report, references.told(_SECRET, options.secret, problem))
+        deny(report, references.told(_SECRET, options.secret, problem), reason="SignInDenied")
     hashes = _hashes(secret, options)
     if hashes is None:
         problem = f'auth-secret {quote(options.secret)} has no key "auth" in base64: add it.'
-        _deny(report, references.told(_SECRET, options.secret, problem))
+        deny(report, references.told(_SECRET, options.secret, problem), reason="SignInDenied")
     _note_surprises(options, report)
     _note_unusable(hashes, options.secret, references, report)
     key = f"{'/'.join(references.key(options.secret))}:{'auth-map' if options.is_map else 'auth-file'}"
@@ -116,13 +116,3 @@ def _note_unusable(hashes: tuple[tuple[str, str], ...], reference: str, referenc
 
 def _effect(hashes: tuple[tuple[str, str], ...]) -> str:
     return "These users get 401." if hashes else "Everybody gets 401."
-
-
-def _deny(report: Report, message: str) -> NoReturn:
-    report.add(
-        reason="SignInDenied",
-        message=message,
-        severity=Severity.CLOSED,
-        effect="Every path of the Ingress answers 503.",
-    )
-    raise Denied

@@ -12,19 +12,18 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-import msgspec
-
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.objects.kinds import Kind, Service
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.sources.events import BoundPort, Provisioned
 from ingress.sources.inventory import PROVISIONED, Inventory
+from ingress.times import ScalableTimes
 from ingress.translation.gateway.register import read_register
 from ingress.translation.tcp_services import reserved_targets
 from ingress.writing.calling import JSON, MERGE_PATCH, Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.aliases import due_aliases
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
-from ingress.writing.gateway.looking import look_without_end, until_soon
+from ingress.writing.gateway.looking import USE_SECONDS, look_without_end, until_soon
 from ingress.writing.gateway.planning import Departures, planned
 from ingress.writing.gateway.services import ServiceForm, ServiceWrite, due_services
 from ingress.writing.gateway.surroundings import PlanSurroundings
@@ -41,24 +40,13 @@ _OLD_DISTRIBUTION: Final = "PreferClose"  # before Kubernetes 1.34
 _DISTRIBUTION_FIELD: Final = "trafficDistribution"
 
 
-class KeeperPace(msgspec.Struct, frozen=True, kw_only=True):
+class KeeperPace(ScalableTimes, frozen=True, kw_only=True):
     """Times of the keeper; seconds. `leaving_seconds`: a port that has left its Service is served for so long."""
 
     interval_seconds: float = 30.0
     quiet_seconds: float = 0.1
     retry_seconds: float = 2.0
-    use_seconds: float = 0.02
     leaving_seconds: float = 30.0
-
-    def scaled(self, factor: float) -> KeeperPace:
-        """These times, each multiplied by `factor`."""
-        return msgspec.structs.replace(
-            self,
-            interval_seconds=self.interval_seconds * factor,
-            quiet_seconds=self.quiet_seconds * factor,
-            retry_seconds=self.retry_seconds * factor,
-            leaving_seconds=self.leaving_seconds * factor,
-        )
 
 
 class GatewayKeeper:
@@ -122,13 +110,9 @@ class GatewayKeeper:
         pace, now = self._pace, time.monotonic()
         if self._cluster.leading():
             await self._surroundings.look(now)
-        await until_soon(
-            lambda: self._judgements.are_served(self._cluster.in_use()),
-            seconds=pace.quiet_seconds,
-            pause_seconds=pace.use_seconds,
-        )
+        await until_soon(lambda: self._judgements.are_served(self._cluster.in_use()), seconds=pace.quiet_seconds)
         judgement = self._judgements.current(self._cluster.in_use())
-        pause_seconds = pace.use_seconds if self._judgements.waits() else pace.interval_seconds
+        pause_seconds = USE_SECONDS if self._judgements.waits() else pace.interval_seconds
         if self._services is None:
             self._say(())
             return min(pause_seconds, self._surroundings.pause_seconds)

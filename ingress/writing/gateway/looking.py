@@ -9,9 +9,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import NoReturn
+from typing import Final, NoReturn
 
 _LOG = logging.getLogger(__name__)
+
+USE_SECONDS: Final = 0.02
+"""Between two questions whether the workers serve the newest model."""
 
 
 async def look_without_end(
@@ -40,7 +43,7 @@ async def look_without_end(
         await asyncio.sleep(quiet_seconds)
 
 
-async def until_soon(is_true: Callable[[], bool], *, seconds: float, pause_seconds: float) -> None:
+async def until_soon(is_true: Callable[[], bool], *, seconds: float, pause_seconds: float = USE_SECONDS) -> None:
     """Waits until `is_true`, but no longer than so many seconds. Asks again after each pause."""
     loop = asyncio.get_running_loop()
     ends_at = loop.time() + seconds

@@ -17,11 +17,12 @@ import msgspec
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.objects.kinds import OPTIONAL_KINDS, Kind
 from ingress.sources.inventory import Inventory
+from ingress.times import ScalableTimes
 from ingress.writing.calling import Api, ApiAnswer, NoApiAnswer, ask
 from ingress.writing.gateway.contests import Key
 from ingress.writing.gateway.due import DueWrites, ObjectWrite
 from ingress.writing.gateway.in_use import Judgement, JudgementsInUse
-from ingress.writing.gateway.looking import look_without_end, until_soon
+from ingress.writing.gateway.looking import USE_SECONDS, look_without_end, until_soon
 from ingress.writing.gateway.managers import other_manager
 from ingress.writing.patching import FIELD_MANAGER, Patcher
 from ingress.writing.statuses import PatchOutcome
@@ -29,29 +30,17 @@ from ingress.writing.statuses import PatchOutcome
 _EFFECT: Final = "Statuses may say what is no longer so; traffic is served."
 
 
-class GatewayPace(msgspec.Struct, frozen=True, kw_only=True):
+class GatewayPace(ScalableTimes, frozen=True, kw_only=True):
     """How often the writer looks and how fast it writes; seconds."""
 
     interval_seconds: float = 60.0  # between two looks if nothing has changed
     quiet_seconds: float = 0.1  # after a look, because changes come in bursts
     retry_seconds: float = 2.0  # after a look that did not finish all work
-    use_seconds: float = 0.02  # between two questions whether the workers serve the newest model
     patience_seconds: float = 30.0  # for kinds that cannot be read
     at_once: int = 8
     per_second: float = 100.0
     burst: int = 100  # so that the time between two looks, and that of a slow answer, is made up for
     look_writes: int = 50  # of one look
-
-    def scaled(self, factor: float) -> GatewayPace:
-        """These times, each multiplied by `factor`."""
-        return msgspec.structs.replace(
-            self,
-            interval_seconds=self.interval_seconds * factor,
-            quiet_seconds=self.quiet_seconds * factor,
-            retry_seconds=self.retry_seconds * factor,
-            patience_seconds=self.patience_seconds * factor,
-            per_second=self.per_second / factor,
-        )
 
 
 class GatewayCluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,17 +112,13 @@ class GatewayStatusWriter:
 
     async def _look(self) -> float:
         """Writes what is due. Returns the seconds until the next look."""
-        await until_soon(
-            lambda: self._judgements.are_served(self._cluster.in_use()),
-            seconds=self._pace.quiet_seconds,
-            pause_seconds=self._pace.use_seconds,
-        )
+        await until_soon(lambda: self._judgements.are_served(self._cluster.in_use()), seconds=self._pace.quiet_seconds)
         judgement = self._judgements.current(self._cluster.in_use())
         inventory, now = self._cluster.inventory(), time.monotonic()
         if not self._cluster.leading() or judgement is None or not self._knows_all(inventory, now):
-            return self._pace.use_seconds if self._judgements.waits() else self._pace.interval_seconds
+            return USE_SECONDS if self._judgements.waits() else self._pace.interval_seconds
         if not self._cluster.settled(inventory, judgement):
-            return self._pace.use_seconds if self._judgements.waits() else self._pace.retry_seconds
+            return USE_SECONDS if self._judgements.waits() else self._pace.retry_seconds
         # No more than takes a moment, so that what changes meanwhile comes soon; the rest of the round waits for it.
         due = self._writes.due(
             inventory,
@@ -154,7 +139,7 @@ class GatewayStatusWriter:
             _note_contest(key, self._managers.get(key, ""), findings)
         self._say(findings.frozen())
         if self._judgements.waits():
-            return self._pace.use_seconds
+            return USE_SECONDS
         if turn.is_cut or (due.is_more and not turn.is_stopped):
             return 0.0
         pause_seconds = self._pace.interval_seconds

@@ -38,7 +38,8 @@ class ProcessGatewayStage(GatewayStage):
         self._folder.write("all.json")
         self._folder.write("definition.json", DEFINITION)
         ports = ",".join(f"{port}={bound}" for port, bound in self._bound.items())
-        self._zonal = Zonal(place, "--source", str(self._folder.place), "--gateway-ports", ports, *_OPTIONS)
+        zone = (f"--zone={self._context.zone}",) if self._context.zone else ()
+        self._zonal = Zonal(place, "--source", str(self._folder.place), "--gateway-ports", ports, *_OPTIONS, *zone)
         try:
             await self._zonal.is_serving()
             await self._zonal.is_ready()

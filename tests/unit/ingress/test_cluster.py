@@ -1,4 +1,4 @@
-"""What talks to the API server, put together: what was found before the start is not lost."""
+"""What talks to the API server, put together: what was found before the start is not lost, and what fails is told."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ingress.settings.options import ClusterAccess, RunOptions
 from ingress.writing.elector import Elector
 from tests.fakes.apiserver import ApiServer, Call
 from tests.fakes.sockets import until
+from tests.integration.manifests import ingress, path, rule
 from tests.unit.ingress.writing.writers import TIMES, class_document, client_of, ingress_document, running
 
 pytestmark = pytest.mark.large
@@ -27,7 +28,9 @@ SCALE = 1 / 15
 
 
 @asynccontextmanager
-async def replica_of(server: ApiServer, folder: Path) -> AsyncIterator[tuple[Cluster, Controller]]:
+async def replica_of(
+    server: ApiServer, folder: Path, published: Published | None = None
+) -> AsyncIterator[tuple[Cluster, Controller]]:
     """A replica that knows the Ingress of the server, has one finding that came of age, and does not write yet."""
     access = ClusterAccess(
         kubeconfig=server.write_kubeconfig(folder / "kubeconfig", token="pod-2"),
@@ -37,7 +40,8 @@ async def replica_of(server: ApiServer, folder: Path) -> AsyncIterator[tuple[Clu
     )
     options = RunOptions(source=None, cluster=access)
     cluster = await Cluster.open(options)
-    controller = Controller(cluster.source, context=options.context, published=Published(lambda _: None))
+    published = published or Published(lambda _: None)
+    controller = Controller(cluster.source, context=options.context, published=published)
     await controller.start()
     try:
         async with running(controller.run()):
@@ -88,3 +92,35 @@ async def test_it_waits_for_the_lease_that_another_replica_holds(tmp_path: Path)
 
 def _asks_for_the_lease(call: Call) -> bool:
     return call.resource == "leases" and call.verb == "get" and call.user == "pod-2"
+
+
+HELD_FOR_EVER = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "zonal-leader", "namespace": "zonal"},
+    "spec": {"holderIdentity": "pod-1", "leaseDurationSeconds": 10**400},
+}
+"""A Lease with a number that no API server stores, and that no time can be added to."""
+
+
+async def test_a_task_that_fails_is_a_finding_until_it_works_again_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    published = Published(lambda _: None)
+
+    def failing() -> list[Finding]:
+        return [finding for finding in published.findings if finding.reason == "TaskFailed"]
+
+    async with served() as server, replica_of(server, tmp_path, published) as (cluster, controller):
+        server.put(HELD_FOR_EVER)
+        await cluster.start(controller, published, lambda: 0)
+        await until(lambda: bool(failing()))
+        (finding,) = failing()
+        assert (finding.kind, finding.namespace, finding.name) == ("Replica", "zonal", "pod-2")
+        assert finding.message == "the election of a leader failed: OverflowError, which is a bug in zonal."
+        assert finding.severity is Severity.DEGRADED
+        server.put(ingress("web", rule("blog.test", path("/", "web")), namespace="blog"))
+        await until(lambda: "blog.test" in {host.name for host in published.model.hosts})
+        await until(lambda: bool(failing()))  # it has failed again, or still is between two tries
+        assert cluster.leading is False
+        server.delete("Lease", "zonal", "zonal-leader")
+        await until(lambda: notes(server) == [NOTE])
+        await until(lambda: not failing())

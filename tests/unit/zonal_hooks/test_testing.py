@@ -25,7 +25,7 @@ def test_a_response_is_edited() -> None:
     tenant = try_file(TENANT, '{"tenants": []}')
     assert "server" not in tenant.response(200, {"server": "x"}).headers
     failed = tenant.response(500, {"server": "x"})
-    assert (failed.status, failed.problem) == (None, "raised: ValueError: sick")
+    assert (failed.status, failed.problem) == (None, "raised: ValueError: sick (line 30)")
     assert failed.headers["server"] == "x"
 
 

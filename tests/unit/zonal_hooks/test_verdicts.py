@@ -88,6 +88,16 @@ def test_what_another_process_says_is_checked(verdict: Passed) -> None:
         check(verdict)
 
 
+def test_an_exception_is_told_with_the_line_of_the_hooks_own_file() -> None:
+    source = "import json\ndef request(r):\n    help()\n\ndef help():\n    json.loads('{')\n"
+    found: dict[str, Any] = {}
+    exec(compile(source, "sick.py", "exec"), found)
+    with pytest.raises(ValueError) as raised:
+        found["request"](None)
+    error = raised.value.with_traceback(raised.value.__traceback__.tb_next)  # type: ignore[union-attr]
+    assert failure_of(error).why.endswith(" (line 6)")
+
+
 def test_an_exception_is_told_in_one_line() -> None:
     class Silent(BaseException):
         def __str__(self) -> str:

@@ -14,6 +14,7 @@ from functools import partial
 import pytest
 
 from balancer.connections.hook_hosts import UNAVAILABLE, HookHost, HookTerms, beginning
+from balancer.connections.hook_threads import HookThreads
 from balancer.connections.isolated_calls import IsolatedCall
 from balancer.connections.isolated_hooks import call_of
 from balancer.model.hooks import HookCode, HookPhase, HookRule
@@ -65,13 +66,15 @@ class Host:
         self.ended: list[tuple[str, Verdict]] = []
         self.lost: list[str] = []
         told = self.ended
+        self.threads = HookThreads()
         terms = HookTerms(
             beginning([CODE]),
             lambda name, _, verdict: told.append((name, verdict)),
             FairShares(ROOM),
-            absences=absences,
+            self.threads,
+            absences,
         )
-        self.host = HookHost(terms, self.lost.append)
+        self.host = HookHost(terms, "shop", self.lost.append)
 
     def call(self, asked: Request) -> Verdict | IsolatedCall:
         return self.host.call("x", TIMEOUT_SECONDS, call_of(RULE, "request", asked))
@@ -100,6 +103,7 @@ async def hosting(absences: Absences = NEVER_ABSENT) -> AsyncIterator[Host]:
         yield host
     finally:
         host.host.close()
+        host.threads.stop()
 
 
 async def test_a_namespace_with_many_calls_leaves_others_room() -> None:
@@ -212,7 +216,9 @@ def test_a_process_that_is_being_started_ends_although_its_loop_is_over() -> Non
     before = set(children(os.getpid()))
 
     async def opens_and_closes() -> None:
-        HookHost(HookTerms(beginning([CODE]), lambda *_: None, FairShares(ROOM))).close()
+        threads = HookThreads()
+        HookHost(HookTerms(beginning([CODE]), lambda *_: None, FairShares(ROOM), threads), "shop").close()
+        threads.stop()
 
     asyncio.run(opens_and_closes())
     watch = Stopwatch()

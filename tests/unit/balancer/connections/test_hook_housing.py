@@ -41,6 +41,29 @@ def test_the_process_that_nobody_asked_for_longest_makes_place() -> None:
     assert "a" in housing
 
 
+class Counting(float):
+    """A time that notes how often it was compared or subtracted."""
+
+    asked = 0
+
+    def __lt__(self, other: float) -> bool:
+        Counting.asked += 1
+        return super().__lt__(other)
+
+    def __rsub__(self, other: float) -> float:
+        Counting.asked += 1
+        return super().__rsub__(other)
+
+
+def test_a_call_beyond_the_bound_looks_at_one_process_however_many_there_are() -> None:
+    housing = HookHousing(1000)
+    for number in range(1000):
+        housing.home(f"tenant-{number}", Counting(number / 1000))
+    Counting.asked = 0
+    assert housing.home("late", 2.0) == COMMON
+    assert Counting.asked == 1
+
+
 def test_no_process_makes_place_while_a_call_is_under_way() -> None:
     assert PLACE_SECONDS > START_SECONDS + TIMEOUT_SECONDS_MOST
 

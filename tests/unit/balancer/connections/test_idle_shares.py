@@ -52,33 +52,6 @@ def test_one_namespace_keeps_as_many_as_there_may_be() -> None:
     assert [worker.give_back(0) for _ in range(12)] == [True] * 10 + [False] * 2
 
 
-def test_connections_that_are_idle_before_their_first_request_have_no_place() -> None:
-    worker = Worker(10, "web")
-    for _ in range(10):
-        worker.give_back(0)
-    (pool,) = worker.pools
-    for _ in range(4):
-        pool.keep()  # just made
-    assert not worker.give_back(0)
-    for _ in range(6):
-        pool.end_idle()  # requests take these, and two of those that were kept
-    assert [worker.give_back(0) for _ in range(6)] == [True] * 2 + [False] * 4
-
-
-def test_they_take_no_place_of_another_namespace_either() -> None:
-    worker = Worker(10, "greedy", "modest")
-    for _ in range(10):
-        worker.give_back(0)
-    for _ in range(4):
-        worker.pools[0].keep()
-    assert worker.give_back(1)
-    for _ in range(4):
-        worker.pools[0].end_idle()
-    for _ in range(4):
-        worker.give_back(0)
-    assert sum(worker.counts) <= 10
-
-
 def test_a_modest_namespace_keeps_its_connections_beside_a_greedy_one() -> None:
     worker = Worker(10, "greedy", "greedy", "modest")
     for number in range(100):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ import pytest
 
 from balancer.connections.hook_hosts import UNAVAILABLE, HookTerms, beginning
 from balancer.connections.hook_housing import APART, COMMON, PROCESSES_MOST
+from balancer.connections.hook_threads import HookThreads
 from balancer.connections.isolated_calls import IsolatedCall
 from balancer.connections.isolated_hooks import HookHosts, IsolatedHooks, call_of
 from balancer.matching.gates.hooks import VERDICTS, HookCall
@@ -58,13 +60,17 @@ def loaded(*codes: HookCode) -> Iterator[IsolatedHooks]:
 
 
 @contextmanager
-def hosting(awaited: Iterable[str] = (), most: int = PROCESSES_MOST) -> Iterator[HookHosts]:
+def hosting(
+    awaited: Iterable[str] = (), most: int = PROCESSES_MOST, threads: HookThreads | None = None
+) -> Iterator[HookHosts]:
     """The processes of one hook."""
-    hosts = HookHosts(HookTerms(beginning([CODE]), lambda *_: None, FairShares(64)), awaited, most)
+    threads = threads or HookThreads()
+    hosts = HookHosts(HookTerms(beginning([CODE]), lambda *_: None, FairShares(64), threads), awaited, most)
     try:
         yield hosts
     finally:
         hosts.close()
+        threads.stop()
 
 
 def calling(hosts: HookHosts, namespace: str, path: str = "/") -> Verdict | IsolatedCall:
@@ -103,6 +109,21 @@ async def test_beyond_the_bound_who_ends_the_common_process_is_kept_apart_and_ot
         assert hosts.pids[COMMON] != common
         assert await ask(hosts, "greedy") == Denied(451)
         assert hosts.pids.keys() == {"early", COMMON, APART}
+
+
+async def test_a_namespace_whose_process_does_not_end_keeps_no_process_of_another_waiting() -> None:
+    threads, ends = HookThreads(), threading.Event()
+    with hosting(threads=threads) as hosts:
+        try:
+            held = [threads.submit("greedy", ends.wait) for _ in range(100)]
+            assert await ask(hosts, "modest") == Denied(451)
+            waiting = calling(hosts, "greedy")
+            assert await ask(hosts, "other") == Denied(451)
+            assert hosts.pids["greedy"] is None
+        finally:
+            ends.set()
+        assert await verdict_of(waiting) == Denied(451)
+        assert [each.result() for each in held] == [True] * 100
 
 
 async def test_processes_of_namespaces_that_are_awaited_start_at_once() -> None:

@@ -153,6 +153,54 @@ async def test_an_idle_connection_is_counted_and_closed_in_time() -> None:
         assert made.pools.idle_count == 0
 
 
+async def test_a_new_connection_is_not_idle_before_its_request_takes_it() -> None:
+    async with bed(streams_max=1) as made:
+        waiting = asyncio.ensure_future(made.pool.connect(PATIENCE_SECONDS))
+        await asyncio.sleep(0)  # it has begun
+        (coming,) = made.pools.coming
+        while not coming.done():  # noqa: ASYNC110 - in the very turn in which it is done
+            await asyncio.sleep(0)
+        assert made.pools.idle_count == 0
+        stream = await waiting
+        assert made.pools.idle_count == 0
+        stream.release()
+        await until(lambda: made.pools.idle_count == 1)
+
+
+@pytest.mark.parametrize("places", [1, 0])
+async def test_a_new_connection_that_nobody_takes_is_kept_if_there_is_room(places: int) -> None:
+    async with bed(endpoint_idle_connections=places) as made:
+        waiting = asyncio.ensure_future(made.pool.connect(PATIENCE_SECONDS))
+        await asyncio.sleep(0)  # it has begun
+        waiting.cancel()
+        await until(lambda: not made.pools.coming)
+        assert made.pools.idle_count == places
+        await until(lambda: made.endpoint.open_connections == places)
+
+
+async def test_what_one_of_two_new_connections_leaves_to_the_other_is_idle() -> None:
+    """The second request comes while the connection is made that the first one waits for, and gets what that frees."""
+    async with bed(streams_max=1) as made:
+        waiting = [asyncio.ensure_future(made.pool.connect(PATIENCE_SECONDS)) for _ in range(2)]
+        done, (other,) = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        done.pop().result().release()
+        (await other).release()
+        await until(lambda: not made.pools.coming)
+        assert made.pools.idle_count == len(made.connections)
+
+
+async def test_no_connection_is_made_ahead_again_and_again_if_there_is_no_room_to_keep_it() -> None:
+    async with bed(streams_max=8, endpoint_idle_connections=0) as made:
+        for _ in range(6):
+            await made.begin(b"x")
+        await until(lambda: len(made.endpoint.connections) == 2 and made.endpoint.open_connections == 1)
+        for _ in range(2):
+            await made.begin(b"x")
+        assert not made.pools.coming
+        await made.begin(b"x")  # needs one
+        assert len(made.endpoint.connections) == 3
+
+
 async def test_a_connection_in_use_is_not_idle() -> None:
     async with bed(endpoint_idle_seconds=0.1) as made:
         taker = await made.begin(b"x")

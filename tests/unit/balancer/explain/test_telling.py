@@ -13,6 +13,7 @@ from balancer.matching.affinity import mark_of
 from balancer.model.certificates import Authority, ClientCertificate
 from balancer.model.endpoints import BackendKey, EndpointTls, LoadBalancing
 from balancer.model.policies import Affinity
+from balancer.model.route_configurations import RouteConfiguration
 from balancer.model.routes import Canary
 from balancer.model.zones import FleetUse, OwnZone, Zone, ZoneEvacuation, ZoneFacts, ZonePolicy, ZonePolicyName
 from balancer.zones.verdicts import Surroundings
@@ -261,3 +262,11 @@ def test_zones_that_are_sick_for_the_fleet_are_said_where_requests_may_leave_the
     assert "zone-b is sick" in told
     assert sick_steps(facts, ZonePolicy(ZonePolicyName.HINTS)) == []
     assert sick_steps(ZoneFacts(), ZonePolicy(ZonePolicyName.PREFER_ZONE)) == []
+
+
+def test_a_handshake_for_which_there_is_no_certificate_is_said_to_be_refused() -> None:
+    model = msgspec.structs.replace(shop().model, route_configurations=(RouteConfiguration(has_fallback=False),))
+    said = "TLS: no listener has a certificate for the name, so the handshake is refused."
+    assert said in explained(view_of(model), url="https://other.test/").steps
+    assert said not in explained(view_of(model), url="http://other.test/").steps
+    assert said not in explained(shop(), url="https://other.test/").steps

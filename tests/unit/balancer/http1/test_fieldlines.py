@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.passing import passing
-from balancer.http1.fieldlines import FieldLineReader, FieldLines, beginning_onward
+from balancer.http1.fieldlines import FieldLineReader, FieldLines, are_logged, beginning_onward
 from tests.features.fuzz.lines import in_our_order, lines_by_llhttp
 
 SPECIAL = frozenset((b"host", b"transfer-encoding"))
@@ -131,3 +131,19 @@ def test_the_hosts_of_a_large_cluster_are_remembered() -> None:
     texts = [b"Host: host-%d.example" % number for number in range(5000)]
     first = lasting.lines_of(texts)
     assert all(one is other for one, other in zip(first, lasting.lines_of(texts), strict=True))
+
+
+@given(st.sampled_from((b"Host", b"X-A", b"x_y", b"Referer", b"CDN-Loop")), st.sampled_from((b"", b"1", b"another")))
+def test_a_line_with_another_value_is_the_line_that_has_it(name: bytes, value: bytes) -> None:
+    (line,), (other,) = reader().lines_of([name + b": before"]), reader().lines_of([name + b": " + value])
+    made = line.with_value(value)
+    names = type(made).__slots__
+    assert [getattr(made, each) for each in names] == [getattr(other, each) for each in names]
+
+
+@pytest.mark.parametrize("name", [b"Host", b"X-A", b"User-Agent", b"Referer", b"traceparent", b"X-Request-ID"])
+def test_the_access_log_says_something_of_few_fields(name: bytes) -> None:
+    (line,) = reader().lines_of([name + b": 1"])
+    is_logged = name not in {b"Host", b"X-A"}
+    assert line.is_logged() is is_logged
+    assert are_logged([*reader().lines_of([b"X-A: 1"]), line]) is is_logged

@@ -131,6 +131,71 @@ def test_many_heads_with_other_values_mean_what_each_would_mean_alone() -> None:
     assert known.fields[:2] == ((b"user-agent", b"x"), (b"cookie", b"a=1"))
 
 
+def number_field(value: bytes, *, behind: bytes = b"Dnt: 1") -> bytes:
+    return whole(HOST, b"Under_score: 1", ACCEPT, b"X-Number: " + value, behind)
+
+
+def test_one_line_that_always_differs_is_read_each_time_as_alone() -> None:
+    reader = RequestHeadReader(SETTINGS)
+    known = reader.read(number_field(b"1"))
+    known.repeated.logged = Note()
+    values = (b"2", b"30", b"30 ", b"", b"\t4\x80", b"5", b"60" * 20, b"7")
+    for value in values:
+        for head in (number_field(value), number_field(value).replace(b"/a", b"/" + value[:1].strip())):
+            recognised, alone = reader.recognise(head), RequestHeadReader(SETTINGS).read(head)
+            assert recognised is not None
+            assert said(recognised) == said(alone)
+            assert onward(recognised) == onward(alone)
+            assert recognised.repeated.logged is not None
+            assert reader.keep_alive
+    assert known.fields[2] == (b"x-number", b"1")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        number_field(b"3\0"),
+        number_field(b"3\r"),
+        number_field(b"3\nX: 1"),
+        number_field(b"3\r\n X: 1"),
+        number_field(b"3").replace(b"X-Number:", b"X-Number :"),
+        number_field(b"3").replace(b"X-Number:", b"X-Number"),
+        number_field(b"3")[:-2],
+        number_field(b"3", behind=b"Dnt: 1\0"),
+        number_field(b"3").replace(b" HTTP/1.1", b" HTTP/1.1 "),
+    ],
+)
+def test_a_head_that_is_none_is_not_recognised_where_one_line_always_differs(head: bytes) -> None:
+    reader = RequestHeadReader(SETTINGS)
+    reader.read(number_field(b"1"))
+    assert reader.recognise(number_field(b"2")) is not None
+    assert reader.recognise(head) is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        number_field(b"3\r\nX-Other: 1"),
+        number_field(b"3\r\nContent-Length: 4"),
+        number_field(b"3").replace(b"X-Number", b"X-numbeR"),
+        number_field(b"3").replace(b"X-Number", b"X-Number-Two"),
+        number_field(b"3").replace(b"X-Number", b"Referer"),
+        number_field(b"3", behind=b"Dnt: 2"),
+        number_field(b"3").replace(b"app.test", b"shop.test"),
+        whole(HOST, b"Under_score: 1", ACCEPT, b"Dnt: 1"),
+        number_field(b"x" * 4096),
+    ],
+)
+def test_where_one_line_always_differed_another_difference_means_what_it_means_alone(head: bytes) -> None:
+    reader = RequestHeadReader(SETTINGS)
+    reader.read(number_field(b"1"))
+    for other in (number_field(b"2"), head, number_field(b"4"), number_field(b"5"), head):
+        recognised, alone = reader.recognise(other), RequestHeadReader(SETTINGS).read(other)
+        assert recognised is not None
+        assert said(recognised) == said(alone)
+        assert onward(recognised) == onward(alone)
+
+
 def test_fields_that_connection_names_end_here_in_heads_with_other_values() -> None:
     reader, hop, options = RequestHeadReader(SETTINGS), b"X-Hop: 1", b"Connection: keep-alive, x-hop"
     assert b"X-Hop" not in onward(reader.read(whole(HOST, hop, options, ACCEPT)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from balancer.errors import ErrorKind
 from balancer.http.passing import passing
 from balancer.http1.fieldlines import FieldLineReader, FieldLines, beginning_onward
-from balancer.http1.replacing import fields_with, have_other_values, onward_with
+from balancer.http1.replacing import LinePlace, fields_with, have_other_values, onward_with
 
 RULES = passing(False, ())
 BEGINNING = b"X-Forwarded-Host: app.test"
@@ -39,6 +39,19 @@ def test_the_head_is_what_it_would_be_if_all_of_its_lines_were_read(names: list[
     if passes:
         assert fields_with(others, tuple(known.fields), known.lines, start) == tuple(whole.fields)
         assert onward_with(others, onward(known), known.lines, start) == onward(whole)
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8), st.data())
+def test_a_place_says_where_a_line_has_its_field_and_what_is_passed_on(names: list[bytes], data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, len(names) - 1))
+    found = reader().read([name + b": before" for name in names])
+    line, passed = found.lines[number], onward(found)
+    place = LinePlace(found.lines, number, 7, 9)
+    assert (place.number, place.start, place.rest) == (number, 7, 9)
+    end = len(passed) - place.onward_rest
+    assert passed[end - len(line.onward) : end] == line.onward
+    if names[number] not in {b"Host", b"Content-Length"}:
+        assert found.fields[place.field] is line.field
 
 
 @pytest.mark.parametrize("new", [[], [b"Cookie: 2", b"Cookie: 3"], [b"cookie: 2"], [b"Accept: 2"]])

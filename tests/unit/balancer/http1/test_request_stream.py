@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.errors import ErrorKind
 from balancer.http.edits import HeadEdit
 from balancer.http.messages import ResponseHead
 from balancer.http1.connection import ClientConnection
+from balancer.http1.request_stream import Http1RequestStream
 from tests.fakes.clients import RawClient
+from tests.fakes.sockets import until
 from tests.unit.balancer.http1.listening import CHUNKED_POST, GET, POST, Listener, Taker, next_request, stream_of
 
 OLD_GET = b"GET / HTTP/1.0\r\nHost: a\r\n"
@@ -142,3 +145,22 @@ async def test_once_the_client_is_gone_every_call_does_nothing() -> None:
         stream.respond(TWO_BYTES, NO_EDIT, b"ok", ())
         stream.switch(ResponseHead(101, (), 0, b"websocket"), NO_EDIT, b"")
         stream.release()
+
+
+async def test_bytes_of_a_tunnel_pass_as_they_come_until_it_ends() -> None:
+    async with Listener() as listener, RawClient(listener.port) as client:
+        connection, taker = await listener.opened.get(), Taker()
+        await asked(connection, client, GET)
+        stream = stream_of(connection)
+        assert isinstance(stream, Http1RequestStream)
+        assert not stream.take(b"of nobody")
+        stream.attach(taker)
+        assert not stream.take(b"of no body")
+        stream.switch(ResponseHead(101, (), 0, b"websocket"), NO_EDIT, b"")
+        client.send(b"ab")
+        await until(lambda: taker.body == b"ab")
+        assert stream.take(b"c")
+        stream.end_tunnel()
+        assert (taker.body, taker.refusal) == (b"abc", ErrorKind.BAD_REQUEST)
+        assert not stream.take(b"d")
+        assert taker.body == b"abc"

@@ -56,3 +56,9 @@ def test_a_stand_in_has_the_policy_and_names_of_the_route_and_its_own_backend() 
     )
     assert found.names == ("shop", "web", "cart", "8080")
     assert instead(route, None) is None
+
+
+def test_equal_policies_are_one_object_for_all_destinations() -> None:
+    first, second, other = (destination(build.route(policy=RoutePolicy(tries=tries))).policy for tries in (7, 7, 8))
+    assert first is second
+    assert (first.tries, other.tries) == (7, 8)

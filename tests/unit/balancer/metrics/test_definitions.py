@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from balancer.metrics.definitions import BUCKETS_SECONDS, DEFINITIONS
+from balancer.metrics.definitions import DEFINITIONS
 from balancer.metrics.kinds import MetricKind
 
 CONTRACT = {
@@ -85,7 +85,3 @@ def test_kinds_follow_the_naming_rules_of_prometheus() -> None:
     histograms = {each.name for each in DEFINITIONS if each.kind is MetricKind.HISTOGRAM}
     assert histograms == {each.name for each in DEFINITIONS if each.buckets}
     assert [each.name for each in DEFINITIONS if not each.help.endswith(".")] == []
-
-
-def test_buckets_are_those_of_ingress_nginx_after_three_below_a_hop_between_zones() -> None:
-    assert BUCKETS_SECONDS == (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from balancer.metrics.definitions import (
     ACCESS_LOG_DROPPED,
-    BUCKETS_SECONDS,
     DEAR_HANDSHAKES,
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
@@ -32,7 +31,7 @@ from balancer.metrics.definitions import (
     ZONE_DECISIONS,
     ZONE_EVACUATIONS,
 )
-from balancer.metrics.kinds import Definition
+from balancer.metrics.kinds import BUCKETS_SECONDS, Definition
 from balancer.metrics.recorder import NUMBERS, ROUTE_REQUESTS, SUM, Recorder, RequestLabels, RouteLabels
 from balancer.metrics.slots import MINIMUM_BYTES, OVERFLOW, SlotTable, is_overflow, read
 from tests.recording import record

@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from balancer.metrics.definitions import (
-    BUCKETS_SECONDS,
-    REQUEST_DURATION,
-    ZONE_DECISIONS,
-)
-from balancer.metrics.model_metrics import (
-    CONFIG_GENERATION,
-    WATCH_AGE,
-)
+from balancer.metrics.definitions import REQUEST_DURATION, ZONE_DECISIONS
+from balancer.metrics.kinds import BUCKETS_SECONDS
+from balancer.metrics.model_metrics import CONFIG_GENERATION, WATCH_AGE
 from balancer.metrics.textformat import HistogramText, heading, labels_text, line, number
 
 ROUTED = labels_text(REQUEST_DURATION, ["shop", "web", "cart", "local"])

@@ -158,4 +158,5 @@ def test_requests_to_destinations_in_turn_are_found_without_their_names() -> Non
     said((account_of(each, places[each.place], pick), each.from_zone) for each in asked)
     assert all(place.note.names for place in places)
     assert pick.note.destination is places[2]
+    assert pick.note.slots is places[2].note.slots
     assert pick.note.names == places[2].note.names + pick.note.way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from balancer.sharing.peer_table import PeerTable, peer_table_bytes
+from balancer.sharing.peer_table import PEER_ROWS, PeerTable
 from balancer.sharing.peers import Seen
 from balancer.sharing.relay import RowRelay, Sighted
 from balancer.sharing.rows import tag_of
@@ -15,7 +15,7 @@ SEATS = 3
 
 
 def tables() -> list[PeerTable]:
-    memory = bytearray(peer_table_bytes(SEATS))
+    memory = bytearray(PEER_ROWS.table_bytes(SEATS))
     return [PeerTable(memory, start=0, seats=SEATS, seat=seat) for seat in range(SEATS)]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from balancer.sharing.rows import vacate_rows
 from balancer.sharing.zone_peers import PLACES, STATE_WORDS, ZonePeers, ZoneSeen
-from balancer.sharing.zone_table import ZoneTable, vacate_zones, zone_table_bytes
+from balancer.sharing.zone_table import ZONE_ROWS, ZoneTable
 
 SEATS = 3
 KEY = "shop/cart:80 zone-a"
@@ -19,14 +20,14 @@ def state(stepped_at: float) -> tuple[float, ...]:
 @pytest.fixture(scope="module")
 def memory() -> bytearray:
     """Fresh for each module only, because it is large."""
-    return bytearray(zone_table_bytes(SEATS))
+    return bytearray(ZONE_ROWS.table_bytes(SEATS))
 
 
 @pytest.fixture
 def workers(memory: bytearray) -> list[ZonePeers]:
     """One for each seat; all have looked for each other."""
     for seat in range(SEATS):
-        vacate_zones(memory, start=0, seats=SEATS, seat=seat)
+        vacate_rows(memory, ZONE_ROWS, start=0, seats=SEATS, seat=seat)
     found = [ZoneTable(memory, start=0, seats=SEATS, seat=seat).peers(KEY) for seat in range(SEATS)]
     for now in (1.0, 3.0):
         for peers in found:
@@ -70,4 +71,4 @@ def test_words_that_do_not_belong_together_are_ignored(memory: bytearray, worker
 
 def test_memory_that_is_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="too short"):
-        ZoneTable(bytearray(zone_table_bytes(1) - 8), start=0, seats=1, seat=0)
+        ZoneTable(bytearray(ZONE_ROWS.table_bytes(1) - 8), start=0, seats=1, seat=0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.model.zones import ZonePolicy, ZonePolicyName
-from balancer.sharing.peer_table import PeerTable, peer_table_bytes
+from balancer.sharing.peer_table import PEER_ROWS, PeerTable
 from balancer.sharing.peers import ALONE, Heard, Peers, Seen
 from balancer.zones.adaptive import SpillController, cost, dearness
 from balancer.zones.reasons import Reason
@@ -207,7 +207,7 @@ def test_the_share_falls_by_what_endpoints_that_came_home_can_carry() -> None:
 
 
 def test_workers_agree_on_a_share_and_a_new_one_begins_with_it() -> None:
-    memory = bytearray(peer_table_bytes(2))
+    memory = bytearray(PEER_ROWS.table_bytes(2))
     tables = [PeerTable(memory, start=0, seats=2, seat=seat) for seat in range(2)]
     one = Course(peers=tables[0].peers("shop/cart")).run(6, calm).run(20, full)
     share = one.controller.share

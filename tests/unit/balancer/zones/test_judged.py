@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from balancer.sharing.zone_peers import PLACES, STATE_WORDS
-from balancer.sharing.zone_table import ZoneTable, zone_table_bytes
+from balancer.sharing.zone_table import ZONE_ROWS, ZoneTable
 from balancer.zones.departure import DepartureStep
 from balancer.zones.failures import FailureCount
 from balancer.zones.judged import Beginning, JudgedZone
@@ -13,7 +13,7 @@ from balancer.zones.judged import Beginning, JudgedZone
 
 @pytest.fixture(scope="module")
 def memory() -> bytearray:
-    return bytearray(zone_table_bytes(2))
+    return bytearray(ZONE_ROWS.table_bytes(2))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from ingress.cli.commands import cli, demo, run
 from ingress.cli.explaining import explain
 from ingress.cli.flags import BadInput
 from ingress.settings.options import RunOptions
+from tools.places import DOCS
 
 
 def given(*arguments: str) -> dict[str, Any]:
@@ -130,3 +132,22 @@ def test_where_there_can_be_no_workers_this_process_serves(monkeypatch: pytest.M
     assert workers(monkeypatch, "--workers", "0", can_have_workers=False) == 0
     with pytest.raises(BadInput, match="--workers 2: worker processes need"):
         workers(monkeypatch, "--workers", "2", can_have_workers=False)
+
+
+def runs_on_pages() -> list[str]:
+    """The arguments of every `zonal run` that the pages tell people to type, without what they leave out (`…`)."""
+    texts = [page.read_text(encoding="utf-8").replace("\\\n", " ") for page in sorted(DOCS.glob("*.md"))]
+    return [
+        line.replace("…", "")
+        for text in texts
+        for line in re.findall(r"^(?:\$ )?(?:\.venv/bin/)?zonal run (.*)$", text, re.MULTILINE)
+    ]
+
+
+@pytest.mark.parametrize("arguments", runs_on_pages())
+def test_what_a_page_tells_to_run_is_taken(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
+    told: list[RunOptions] = []
+    monkeypatch.setattr("ingress.cli.running.run_app", told.append)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    cli.main(["run", *shlex.split(arguments)], standalone_mode=False)
+    assert len(told) == 1

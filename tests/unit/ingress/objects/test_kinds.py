@@ -11,10 +11,13 @@ from ingress.findings import Subject
 from ingress.objects.converting import decode
 from ingress.objects.endpoint_hints import EndpointHints
 from ingress.objects.kinds import (
+    CLUSTER_WIDE,
+    OPTIONAL_KINDS,
     EndpointConditions,
     EndpointSlice,
     Ingress,
     IngressClass,
+    Kind,
     Metadata,
     Node,
     Secret,
@@ -159,3 +162,9 @@ def test_what_an_object_is_called() -> None:
     node = Node(Metadata("n"))
     assert key_of(node) == ("", "n")
     assert subject_of(node) == Subject("Node", "", "n")
+
+
+def test_what_ingress_needs_is_not_optional() -> None:
+    assert Kind.INGRESS not in OPTIONAL_KINDS
+    assert {Kind.NAMESPACE, Kind.GATEWAY_CLASS} == OPTIONAL_KINDS & CLUSTER_WIDE
+    assert len(OPTIONAL_KINDS) == 11

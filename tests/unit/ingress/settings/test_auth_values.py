@@ -41,6 +41,13 @@ def test_what_is_no_url_of_a_service(text: str) -> None:
         auth_values.url(text)
 
 
+def test_an_unknown_variable_in_the_host_of_a_service_is_named() -> None:
+    with pytest.raises(InvalidValue, match="nope"):
+        auth_values.url("http://$nope/")
+    with pytest.raises(InvalidValue, match=r"only \$host may stand"):
+        auth_values.url("http://$http_x/")
+
+
 @pytest.mark.parametrize("text", ["https://$host/start?rd=$escaped_request_uri", "/login", "$scheme://$host/x"])
 def test_pages(text: str) -> None:
     assert auth_values.page(text) == text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from balancer.metrics.definitions import BUCKETS_SECONDS
 from balancer.metrics.increments import Increments
+from balancer.metrics.kinds import BUCKETS_SECONDS
 from balancer.metrics.recorder import Recorder, RequestLabels, RouteLabels
 from balancer.metrics.slots import SlotTable
 from balancer.metrics.totals import Totals

@@ -100,7 +100,8 @@ def test_a_replica_that_does_not_answer_is_told_and_makes_the_status_1(
     parts: dict[str, Any] = {"routes": (RouteRow("a", "/", "Prefix"),), "endpoints": (EndpointRow("a", "b", "c", "d"),)}
     with admin_port(overview(**parts, certificates=(), findings=())) as port:
         assert show(ViewOptions(admins=(gone, port.url))) == 1
-    assert capsys.readouterr().err == f"zonal: --admin {gone}: connection refused\n"
+    said = f"zonal: --admin {gone}: connection refused: start zonal there, or use kubectl zonal for a cluster\n"
+    assert capsys.readouterr().err == said
     with pytest.raises(CannotShow, match="connection refused"):
         show(ViewOptions(admins=(gone,)))
 

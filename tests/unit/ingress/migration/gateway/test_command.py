@@ -32,6 +32,9 @@ def test_without_an_ingress_there_is_nothing_to_move(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     with pytest.raises(CannotCheck, match="no Ingress"):
         run_move(MigrateOptions(source=tmp_path / "old", output=tmp_path / "new", context=CONTEXT))
+    (tmp_path / "old" / "all.yaml").write_text("a: [b")
+    with pytest.raises(CannotCheck, match="to move: The file is not valid YAML"):
+        run_move(MigrateOptions(source=tmp_path / "old", output=tmp_path / "new", context=CONTEXT))
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS
         ("zonal-ingress.io/zone-policy", Form.ANNOTATION),
         ("session-cookie-path", Form.DIFFERS),
         ("proxy-buffer-size", Form.NOTHING),
+        ("proxy-read-timout", Form.NOTHING),
         ("custom-http-errors", Form.NONE),
         ("auth-url", Form.WITHHOLDS),
         ("auth-tls-secret", Form.WITHHOLDS),
@@ -29,6 +30,10 @@ from ingress.settings.unsupported import UNSUPPORTED_ANNOTATIONS
 )
 def test_an_annotation_has_a_form(name: str, form: Form) -> None:
     assert form_of(name, "true").form is form
+
+
+def test_a_name_that_nobody_knows_is_told_as_such() -> None:
+    assert form_of("proxy-read-timout", "60").how == "neither ingress-nginx nor zonal knows the name"
 
 
 def test_every_annotation_that_protects_has_a_form_or_withholds_its_paths() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from balancer.model.endpoints import Ejection
 from balancer.model.policies import RoutePolicy
 from ingress.findings import Severity
+from ingress.settings.table.backends import BackendSettings
 from ingress.settings.table.option import BACKEND, OWN_PREFIX, Option, Overrides
 from ingress.settings.unsupported import Loss, closing
 
@@ -25,6 +26,12 @@ def test_settings_of_which_nothing_is_set_are_the_same_object() -> None:
     ejection = Ejection()
     assert OVERRIDES.over(ejection) is ejection
     assert (OVERRIDES.of(Ejection), OVERRIDES.of(RoutePolicy)) == ({}, {"tries": 7})
+
+
+def test_each_struct_in_settings_gets_what_is_set() -> None:
+    both = Overrides({Ejection: {"seconds": 3.0}, BackendSettings: {"panic_percent": 1}})
+    settings = both.throughout(BackendSettings())
+    assert settings == BackendSettings(panic_percent=1, ejection=Ejection(seconds=3.0))
 
 
 def test_an_annotation_is_the_name_behind_the_prefix() -> None:

@@ -9,9 +9,9 @@ from ingress.findings import Findings, Severity, Subject
 from ingress.objects.kinds import ConfigMap, Metadata
 from ingress.sources.events import Upserted
 from ingress.sources.inventory import Inventory
+from ingress.translation.denying import Denied
 from ingress.translation.ingress.custom_fields import read_custom_fields
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
 
 KEY = ("shop", "fields")
 OWN, OTHERS = References("shop"), References("team", others_allowed=True)

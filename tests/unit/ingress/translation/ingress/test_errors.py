@@ -8,8 +8,8 @@ from ingress.findings import Findings, Severity, Subject
 from ingress.settings.table.errors import ErrorSettings, StatusList
 from ingress.settings.table.option import Overrides
 from ingress.translation.claims import StandInClaim
+from ingress.translation.denying import Denied
 from ingress.translation.ingress.errors import stand_in_claim
-from ingress.translation.secrets.endpoint_tls import Denied
 
 CLUSTER = ErrorSettings(StatusList((500,)), leaves_endpoints=True)
 REPORT = Findings().about(Subject("Ingress", "shop", "web"))

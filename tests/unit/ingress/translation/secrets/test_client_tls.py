@@ -17,9 +17,9 @@ from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.objects.kinds import Metadata, Secret
 from ingress.settings.table.client_tls import ClientTlsOptions
 from ingress.translation.claims import ClientTlsClaim
+from ingress.translation.denying import Denied
 from ingress.translation.references import References
 from ingress.translation.secrets.client_tls import read_client_tls
-from ingress.translation.secrets.endpoint_tls import Denied
 from ingress.translation.secrets.materials import Materials
 from tests.unit.ingress.cluster import inventory
 from tests.unit.ingress.said import said

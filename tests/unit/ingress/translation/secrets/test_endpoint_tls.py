@@ -14,8 +14,9 @@ from balancer.model.endpoints import EndpointTls
 from ingress.findings import Finding, Findings, Subject
 from ingress.objects.kinds import Metadata, Secret
 from ingress.settings.table.endpoint_tls import EndpointTlsOptions
+from ingress.translation.denying import Denied
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied, read_endpoint_tls, with_secrets
+from ingress.translation.secrets.endpoint_tls import read_endpoint_tls, with_secrets
 from ingress.translation.secrets.materials import Materials
 from tests import builders as build
 from tests.unit.ingress.cluster import inventory

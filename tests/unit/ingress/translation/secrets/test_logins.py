@@ -14,8 +14,8 @@ from balancer.model.logins import Logins
 from ingress.findings import Finding, Findings, Severity, Subject
 from ingress.objects.kinds import Metadata, Secret
 from ingress.settings.table.access import BasicAuthOptions
+from ingress.translation.denying import Denied
 from ingress.translation.references import References
-from ingress.translation.secrets.endpoint_tls import Denied
 from ingress.translation.secrets.logins import SignInRule, read_sign_in
 from tests.unit.ingress.cluster import inventory
 from tests.unit.ingress.said import said
