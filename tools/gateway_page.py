@@ -84,7 +84,8 @@ Inside one Gateway nobody wins: all listeners that collide are closed.
 * Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
   Of one request at most four Services get copies, two of them at once.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
-  rule that gets no request), `RedirectLoop`. All routes together may have 1,000,000 conditions; beyond that the
+  rule that gets no request), `RedirectLoop`, `MatchUnreadable` (a rule that cannot be carried out and has no place
+  either, so that others take its requests). All routes together may have 1,000,000 conditions; beyond that the
   youngest are not accepted. One route may have 8,192 hostnames on its listeners, and all
   together 500,000, which namespaces share; younger routes of a namespace that has used up its share are not accepted.
 * `tls.options` of a listener may have `zonal-ingress.io/tls-min-version` (`TLSv1_2`, `TLSv1_3`). It cannot allow what

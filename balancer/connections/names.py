@@ -128,19 +128,16 @@ class Names:
                 waiter.set_result(None)
 
 
-class _Name:
+class _Name(msgspec.Struct):
     """What is known of a name. `problem` says why there are no addresses."""
 
-    __slots__ = ("addresses", "begun_at", "found_at", "is_under_way", "problem", "quiet_until", "waiters")
-
-    def __init__(self) -> None:
-        self.addresses: Addresses = ()
-        self.found_at = _NEVER
-        self.quiet_until = _NEVER
-        self.begun_at = _NEVER
-        self.is_under_way = False
-        self.problem = ""
-        self.waiters: set[asyncio.Future[None]] = set()
+    addresses: Addresses = ()
+    found_at: float = _NEVER
+    quiet_until: float = _NEVER
+    begun_at: float = _NEVER
+    is_under_way: bool = False
+    problem: str = ""
+    waiters: set[asyncio.Future[None]] = msgspec.field(default_factory=set)
 
 
 def _outcome(look_up: LookUp, host: str) -> tuple[Addresses, str]:

@@ -12,7 +12,7 @@ import msgspec
 from balancer.errors import ErrorKind, Refusal
 from balancer.explain.admitting import Admission, gate_steps, location_of, origin_of, origin_steps, redirect_steps
 from balancer.explain.arriving import entry_point_of
-from balancer.explain.asking import Question, RefusedRequest
+from balancer.explain.asking import Question, RefusedRequest, UrlScheme
 from balancer.explain.branching import branching_of, narrowed_match
 from balancer.explain.comparing import host_steps, path_steps
 from balancer.explain.drafts import Draft, Gap, OpenStep, Step, name_of
@@ -45,6 +45,9 @@ def explain(question: Question, view: View, *, now: float, live: bool) -> Draft:
     stream = stream_of(question, view)
     if stream is not None:
         return _carried(stream, Moment(question, view, now, live))
+    if question.scheme is UrlScheme.TCP:
+        told = failing(_nothing_yet(question, view), ErrorKind.NO_ROUTE)
+        return Draft(told, (f"No entry point carries TCP at port {question.port}.", OpenStep(Gap.FINDINGS)))
     entry_point = entry_point_of(question, view)
     routes = view.configurations[entry_point.key]
     steps: list[Step] = [_asked(question)]

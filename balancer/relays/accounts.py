@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from balancer.logs.accesslines import AccessRecord
 from balancer.logs.accesslog import AccessLog
 from balancer.matching.logged import LoggedRequests
@@ -16,44 +18,26 @@ from balancer.relays.states import End, status_of
 from balancer.zones.cost import FREE
 from balancer.zones.reasons import Reason
 
-_NO_BYTES = (0, 0)
 
-
-class RelayAccount:
+class RelayAccount(msgspec.Struct, eq=False):
     """The facts of one relay, filled in as they become known. It is also who asks (`picking.outcomes.Asker`).
 
     `target` None: no relay route took the connection. `connect_seconds` is what the endpoint took to accept. `counted`
     are the bytes to the endpoint and from it that metrics have already. `started` is of `time.perf_counter`.
     """
 
-    __slots__ = (
-        "client",
-        "connect_seconds",
-        "counted",
-        "from_zone",
-        "pause_seconds",
-        "pick",
-        "protocol",
-        "refusal",
-        "server_name",
-        "started",
-        "target",
-        "tried",
-    )
-
-    def __init__(self, client: str, server_name: str | None, protocol: str) -> None:
-        self.client = client
-        self.server_name = server_name or ""
-        self.protocol = protocol
-        self.started = time.perf_counter()
-        self.pause_seconds = 0.0
-        self.target: RelayTarget | None = None
-        self.pick: Pick | None = None
-        self.refusal: Reason | None = None
-        self.tried: tuple[str, ...] = ()
-        self.connect_seconds: float | None = None
-        self.from_zone = UNKNOWN_ZONE
-        self.counted = _NO_BYTES
+    client: str
+    server_name: str
+    protocol: str
+    started: float = msgspec.field(default_factory=time.perf_counter)
+    pause_seconds: float = 0.0
+    target: RelayTarget | None = None
+    pick: Pick | None = None
+    refusal: Reason | None = None
+    tried: tuple[str, ...] = ()
+    connect_seconds: float | None = None
+    from_zone: str = UNKNOWN_ZONE
+    counted: tuple[int, int] = (0, 0)
 
 
 class RelayAccounting:

@@ -54,7 +54,7 @@ class Relay(Connection):
         self._on_open = on_open
         self._over: Callable[[], None] | None = None
         protocol = "TCP" if arrival.entry_point.protocol is Protocol.TCP else "TLS"
-        self._account = RelayAccount(arrival.peer, arrival.server_name, protocol)
+        self._account = RelayAccount(arrival.peer, arrival.server_name or "", protocol)
         self._client = RawConnection(self, is_client=True)
         self._endpoint: RawConnection | None = None
         self._reaching: Reaching | None = None

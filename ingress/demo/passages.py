@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from ingress.demo.live import a_month
 from ingress.demo.observing import RequestCounts
 from ingress.demo.traffic import Tally
@@ -15,15 +17,12 @@ from ingress.demo.traffic import Tally
 _HEADINGS: Sequence[str] = ("phase", "requests", "failed", "local", "$/month", "saved")
 
 
-class _Spending:
+class _Spending(msgspec.Struct, eq=False):
     """Dollars between zones, as they were and without zones, and the seconds in which they were spent."""
 
-    __slots__ = ("blind_dollars", "dollars", "seconds")
-
-    def __init__(self) -> None:
-        self.dollars = 0.0
-        self.blind_dollars = 0.0
-        self.seconds = 0.0
+    dollars: float = 0.0
+    blind_dollars: float = 0.0
+    seconds: float = 0.0
 
     def add(self, account: RequestCounts) -> None:
         self.dollars += account.dollars
@@ -94,4 +93,4 @@ class Passages:
         return name, str(tally.requests), str(tally.failed), local, *spending.cells()
 
 
-_MEANING = "Dollars are those of 30 days at the rate of the phase; saved: less than a proxy costs that knows no zones."
+_MEANING = "Dollars are those of 30 days at the rate of the phase; saved: what a proxy without zones costs more."

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from typing import Final, NamedTuple
 
+import msgspec
 from aiohttp import web
 
 from ingress.replicas.facts import FleetFacts
@@ -42,18 +43,15 @@ class ConversationOptions(NamedTuple):
     name: str
 
 
-class _Addressee:
+class _Addressee(msgspec.Struct):
     """One address of another replica."""
 
-    __slots__ = ("identity", "is_expired", "is_own", "line", "sending", "telling")
-
-    def __init__(self, line: Line, telling: Telling) -> None:
-        self.line = line
-        self.telling = telling
-        self.identity = ""
-        self.is_expired = False
-        self.is_own = False
-        self.sending: asyncio.Task[None] | None = None
+    line: Line
+    telling: Telling
+    identity: str = ""
+    is_expired: bool = False
+    is_own: bool = False
+    sending: asyncio.Task[None] | None = None
 
     async def leave(self) -> None:
         """Nothing is told here any more."""

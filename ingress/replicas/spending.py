@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from balancer.runtime.shares import FairShares
 from balancer.sharing.spending import TENANT_SHIFT, Spent
 from ingress.replicas.pace import RecentPace
@@ -48,39 +50,22 @@ class Charge(NamedTuple):
     factor: float | None
 
 
-class _LimitedClient:
+class _LimitedClient(msgspec.Struct):
     """A client of a limit, as seen here and by others since the last turn. Rates are requests a second."""
 
-    __slots__ = (
-        "asked",
-        "balance",
-        "factor",
-        "here",
-        "known_seconds",
-        "others",
-        "others_asked",
-        "others_passed",
-        "passed",
-        "passing",
-        "quiet_seconds",
-        "tellers",
-        "told_factor",
-    )
-
-    def __init__(self) -> None:
-        self.asked = 0  # totals here
-        self.passed = 0
-        self.others_asked = 0  # since the last turn
-        self.others_passed = 0
-        self.here = RecentPace()
-        self.passing = RecentPace()
-        self.others = RecentPace()
-        self.factor = 1.0
-        self.told_factor: float | None = None
-        self.tellers: set[str] = set()  # of messages while it was new
-        self.balance = 0.0  # requests of others that were not charged yet
-        self.quiet_seconds = 0.0
-        self.known_seconds = 0.0
+    asked: int = 0  # totals here
+    passed: int = 0
+    others_asked: int = 0  # since the last turn
+    others_passed: int = 0
+    here: RecentPace = msgspec.field(default_factory=RecentPace)
+    passing: RecentPace = msgspec.field(default_factory=RecentPace)
+    others: RecentPace = msgspec.field(default_factory=RecentPace)
+    factor: float = 1.0
+    told_factor: float | None = None
+    tellers: set[str] = msgspec.field(default_factory=set)  # of messages while it was new
+    balance: float = 0.0  # requests of others that were not charged yet
+    quiet_seconds: float = 0.0
+    known_seconds: float = 0.0
 
 
 class FleetSpending:

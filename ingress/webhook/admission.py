@@ -130,6 +130,7 @@ REASONS: Mapping[str, AdmissionEffect] = {
     "NoSpans": AdmissionEffect.IS_NOT_JUDGED,
     "HostnameShared": AdmissionEffect.IS_NOT_JUDGED,
     "RedirectLoop": AdmissionEffect.IS_NOT_JUDGED,
+    "MatchUnreadable": AdmissionEffect.IS_NOT_JUDGED,
     "Shadowed": AdmissionEffect.IS_NOT_JUDGED,
     "TcpServiceInvalid": AdmissionEffect.IS_NOT_JUDGED,
     "PortUnavailable": AdmissionEffect.IS_NOT_JUDGED,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from balancer.metrics.definitions import (
     DRY_RUN_COST,
     DRY_RUN_DECISIONS,
@@ -40,71 +42,45 @@ _SPILLS = frozenset(
 """The reasons of requests that leave a zone whose endpoints would have been preferred."""
 
 
-class FlowAccount:
+class FlowAccount(msgspec.Struct):
     """What went from one zone to another."""
 
-    __slots__ = ("errors", "received", "requests", "sent")
-
-    def __init__(self) -> None:
-        self.requests = 0.0
-        self.errors = 0.0
-        self.sent = 0.0
-        self.received = 0.0
+    requests: float = 0.0
+    errors: float = 0.0
+    sent: float = 0.0
+    received: float = 0.0
 
 
-class RouteAccount:
+class RouteAccount(msgspec.Struct):
     """What was asked of one path. `errors` are answers of the server's fault, a part of all `requests`."""
 
-    __slots__ = ("errors", "requests")
-
-    def __init__(self) -> None:
-        self.requests = 0.0
-        self.errors = 0.0
+    requests: float = 0.0
+    errors: float = 0.0
 
 
-class ServiceAccount:
+class ServiceAccount(msgspec.Struct):
     """What one Service got, or all of them together. The buckets count requests by duration.
 
     Of `dry_run_requests`, `dry_run_kept` had stayed in their zone under the policy that is tried, and all of them had
     cost `dry_run_dollars`.
     """
 
-    __slots__ = (
-        "blind_dollars",
-        "dollars",
-        "dry_run_dollars",
-        "dry_run_kept",
-        "dry_run_requests",
-        "ejections",
-        "errors",
-        "local",
-        "local_buckets",
-        "reasons",
-        "received",
-        "remote",
-        "remote_buckets",
-        "retries",
-        "sent",
-        "unknown",
-    )
-
-    def __init__(self) -> None:
-        self.local = 0.0
-        self.remote = 0.0
-        self.unknown = 0.0
-        self.errors = 0.0
-        self.sent = 0.0
-        self.received = 0.0
-        self.dollars = 0.0
-        self.blind_dollars = 0.0
-        self.dry_run_requests = 0.0
-        self.dry_run_kept = 0.0
-        self.dry_run_dollars = 0.0
-        self.retries = 0.0
-        self.ejections = 0.0
-        self.local_buckets = [0.0] * SUM
-        self.remote_buckets = [0.0] * SUM
-        self.reasons: dict[str, float] = {}
+    local: float = 0.0
+    remote: float = 0.0
+    unknown: float = 0.0
+    errors: float = 0.0
+    sent: float = 0.0
+    received: float = 0.0
+    dollars: float = 0.0
+    blind_dollars: float = 0.0
+    dry_run_requests: float = 0.0
+    dry_run_kept: float = 0.0
+    dry_run_dollars: float = 0.0
+    retries: float = 0.0
+    ejections: float = 0.0
+    local_buckets: list[float] = msgspec.field(default_factory=lambda: [0.0] * SUM)
+    remote_buckets: list[float] = msgspec.field(default_factory=lambda: [0.0] * SUM)
+    reasons: dict[str, float] = {}
 
     @property
     def requests(self) -> LocalityCounts:

@@ -128,16 +128,13 @@ def _grown(before: float, after: float) -> float:
     return after - before if after >= before else 0.0
 
 
-class _Sums:
+class _Sums(msgspec.Struct):
     """What is added up about one Service."""
 
-    __slots__ = ("bounds", "local", "numbers", "remote")
-
-    def __init__(self) -> None:
-        self.numbers = [0.0] * 8
-        self.bounds: tuple[float, ...] = ()
-        self.local: list[float] = []
-        self.remote: list[float] = []
+    numbers: list[float] = msgspec.field(default_factory=lambda: [0.0] * 8)
+    bounds: tuple[float, ...] = ()
+    local: list[float] = []
+    remote: list[float] = []
 
     def add(self, before: ServiceRow, after: ServiceRow, seconds: float, bounds: tuple[float, ...]) -> None:
         grown = map(_grown, _numbers(before), _numbers(after))

@@ -57,14 +57,11 @@ class Shown(msgspec.Struct, frozen=True):
         return self.blind_dollars - self.cost_dollars
 
 
-class _MonthSums:
-    __slots__ = ("between", "blind", "bytes", "cost")
-
-    def __init__(self) -> None:
-        self.bytes = 0.0
-        self.between = 0.0
-        self.cost = 0.0
-        self.blind = 0.0
+class _MonthSums(msgspec.Struct):
+    bytes: float = 0.0
+    between: float = 0.0
+    cost: float = 0.0
+    blind: float = 0.0
 
 
 def months_until(now: datetime, count: int) -> list[Month]:

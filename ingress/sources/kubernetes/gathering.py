@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
+import msgspec
+
 from ingress.findings import Findings, Severity, Subject
 from ingress.objects.kinds import OPTIONAL_KINDS, Kind, KubernetesObject, key_of
 from ingress.sources.events import Event, Removed, Replaced, SourceFindings, Upserted
@@ -289,20 +291,17 @@ def _covers(scope: Scope, namespaces: Collection[str]) -> bool:
     return scope.namespace in namespaces if scope.namespace else bool(namespaces)
 
 
-class _Content:
+class _Content(msgspec.Struct):
     """What is known about one scope."""
 
-    __slots__ = ("answered", "condition", "is_read", "keys", "lost", "problem", "unreadable")
-
-    def __init__(self) -> None:
-        self.answered = False
-        self.is_read = False  # in every condition the last content stays in use
-        self.condition = Condition.SYNCED
-        self.problem = ""
-        self.keys: set[_Key] = set()
-        self.unreadable: dict[_Key, str] = {}
-        self.lost = ""
-        """The problem of a line that named no object. Cleared when the reflector reports its state again."""
+    answered: bool = False
+    is_read: bool = False  # in every condition the last content stays in use
+    condition: Condition = Condition.SYNCED
+    problem: str = ""
+    keys: set[_Key] = msgspec.field(default_factory=set)
+    unreadable: dict[_Key, str] = {}
+    lost: str = ""
+    """The problem of a line that named no object. Cleared when the reflector reports its state again."""
 
 
 def _note_condition(findings: Findings, scope: Scope, content: _Content) -> None:

@@ -21,7 +21,7 @@ from ingress.translation.gateway.standings import (
 _EFFECTS: Final = {
     "Accepted": "What is refused is not served.",
     "ResolvedRefs": "What needs the reference is refused: requests get 500, handshakes fail.",
-    "PartiallyInvalid": "The requests of the rules that are left out get 500.",
+    "PartiallyInvalid": "Requests that match the rules that are left out get 500.",
 }
 
 

@@ -1,4 +1,5 @@
-"""Findings about routes that no status can say: rules that nobody reaches, names that tenants share, endless redirects.
+"""Findings about routes that no status can say: rules that nobody reaches or whose requests go elsewhere, names that
+tenants share, endless redirects.
 
 Nothing of it changes what is served.
 """
@@ -11,7 +12,7 @@ from itertools import chain
 from typing import Final
 
 from ingress.findings import Findings, Severity, quote
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, HttpRule, PathModifier, RequestRedirect
+from ingress.objects.gateway_routes import GrpcRoute, GrpcRule, HttpRoute, HttpRule, PathModifier, RequestRedirect
 from ingress.objects.kinds import subject_of
 from ingress.translation.gateway.attaching import Attachment
 from ingress.translation.gateway.route_reading import ReadRoute
@@ -32,6 +33,8 @@ def note_routes(routes: Iterable[ReadRoute], findings: Findings) -> None:
         _note_shared((each for each in looked_at if not shared.isdisjoint(each.facts.names)), findings)
     _note_shadowed(looked_at, findings)
     for each in accepted:
+        if each.dropped:
+            _note_unreadable(each, findings)
         if each.facts.redirects:
             _note_loops(each, findings)
 
@@ -81,6 +84,26 @@ def _note_shadowed(routes: Iterable[ReadRoute], findings: Findings) -> None:
                 )
             for key in keys:
                 taken.setdefault(key, each)
+
+
+def _note_unreadable(read: ReadRoute, findings: Findings) -> None:
+    """A rule that is left out and has no place for some match: requests that it means go to other rules."""
+    if not isinstance(read.route, (HttpRoute, GrpcRoute)):
+        return
+    rules: tuple[HttpRule | GrpcRule, ...] = read.route.spec.rules
+    for number in sorted(read.dropped):
+        if len(read.places[number]) == max(1, len(rules[number].matches)):
+            continue
+        others = [str(each) for each, places in enumerate(read.places) if places and each != number]
+        takers = f"rule {', '.join(others)} or to those" if others else "those"
+        findings.add(
+            subject_of(read.route),
+            reason="MatchUnreadable",
+            message=f"Rule {number} has a match that cannot be read, so it has no place there. What it means goes to"
+            f" {takers} of other routes of its hostnames, if they match: {read.dropped[number]}",
+            effect="Requests that the rule means are answered by another one, or get 404.",
+            severity=Severity.MISROUTED,
+        )
 
 
 def _note_loops(read: ReadRoute, findings: Findings) -> None:

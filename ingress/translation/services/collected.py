@@ -5,6 +5,8 @@ What the hosts of the last translation have asked can be taken over as a whole, 
 
 from __future__ import annotations
 
+import msgspec
+
 from balancer.model.endpoints import Backend, BackendKey
 from ingress.objects.kinds import ServicePort
 from ingress.translation.memory import Notes
@@ -13,21 +15,18 @@ Place = tuple[str, str]
 """Namespace and name."""
 
 
-class Collected:
+class Collected(msgspec.Struct):
     """`made` are the backends by their keys, `ports` the ports of those whose Service has slices, and `slice_findings`
     what is to be said about these.
 
     `names` are DNS names outside of the cluster, by namespace. `looked_for` are Services, whether they exist or not.
     """
 
-    __slots__ = ("looked_for", "made", "names", "ports", "slice_findings")
-
-    def __init__(self) -> None:
-        self.made: dict[BackendKey, Backend] = {}
-        self.ports: dict[BackendKey, ServicePort] = {}
-        self.slice_findings: dict[BackendKey, Notes] = {}
-        self.names: set[Place] = set()
-        self.looked_for: set[Place] = set()
+    made: dict[BackendKey, Backend] = {}
+    ports: dict[BackendKey, ServicePort] = {}
+    slice_findings: dict[BackendKey, Notes] = {}
+    names: set[Place] = msgspec.field(default_factory=set)
+    looked_for: set[Place] = msgspec.field(default_factory=set)
 
     def copy(self) -> Collected:
         """Another one with all that was collected until now."""

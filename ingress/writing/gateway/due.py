@@ -11,15 +11,13 @@ import sys
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 import msgspec
 
-from ingress.objects.gateway import BackendTlsPolicy, Gateway, GatewayClass, ListenerSet
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
-from ingress.objects.kinds import Kind, KubernetesObject, key_of
+from ingress.objects.gateway import Gateway, GatewayClass
+from ingress.objects.kinds import GatewayObject, Kind, KubernetesObject, key_of
 from ingress.objects.metadata import Reported
-from ingress.objects.zone_policy import ZonePolicyObject
 from ingress.sources.inventory import Inventory
 from ingress.sources.kubernetes.resources import RESOURCES, path_of
 from ingress.translation.gateway.standings import Status
@@ -40,17 +38,7 @@ AGED_EACH: Final = 5
 REFUSED_SECONDS: Final = 60.0
 """Until a write that was refused is tried again, because a person has to change something first."""
 
-_KINDS: Final[tuple[type[KubernetesObject], ...]] = (
-    GatewayClass,
-    Gateway,
-    ListenerSet,
-    HttpRoute,
-    GrpcRoute,
-    TlsRoute,
-    TcpRoute,
-    BackendTlsPolicy,
-    ZonePolicyObject,
-)
+_RECORDS: Final = tuple(record for record in get_args(GatewayObject) if issubclass(record, Reported))
 _ENTRIES: Final = {
     Kind.HTTP_ROUTE: "parents",
     Kind.GRPC_ROUTE: "parents",
@@ -364,7 +352,7 @@ def _reported(
     inventory: Inventory, versions: Mapping[Kind, str], resting: Mapping[int, KubernetesObject]
 ) -> Iterator[tuple[Key, KubernetesObject]]:
     """The objects whose statuses we write, without those that rest."""
-    for record in _KINDS:
+    for record in _RECORDS:
         if versions.get(record.kind):
             kind = record.kind.value
             for each in [item for item in inventory.of(record) if resting.get(id(item)) is not item]:

@@ -72,7 +72,7 @@ class Elsewhere(msgspec.Struct, frozen=True):
     response_rules: tuple[ResponseRule, ...] = ()
 
 
-class SettledHost:
+class SettledHost(msgspec.Struct, kw_only=True, eq=False):
     """A host, and the winner of each of its paths, of its default, of its certificate and of its list of ciphers.
 
     `holder` is the namespace that claimed the host first: it alone says what holds for the whole host. `has_tls`: an
@@ -83,34 +83,18 @@ class SettledHost:
     edits requests that no path matches, if there is no default: gates and response rules.
     """
 
-    __slots__ = (
-        "alias_of",
-        "certificate",
-        "ciphers",
-        "client_certificates",
-        "default",
-        "elsewhere",
-        "expressions",
-        "has_tls",
-        "holder",
-        "is_denied",
-        "passed_to",
-        "paths",
-    )
-
-    def __init__(self, *, holder: str, has_tls: bool, alias_of: str | None = None) -> None:
-        self.holder = holder
-        self.has_tls = has_tls
-        self.alias_of = alias_of
-        self.expressions: tuple[PlaceClaim, ...] | None = None
-        self.paths: dict[tuple[str, PathKind], PlaceClaim] = {}
-        self.default: PlaceClaim | None = None
-        self.certificate: CertificateClaim | None = None
-        self.ciphers = ""
-        self.client_certificates: ClientCertificates | None = None
-        self.is_denied = False
-        self.passed_to: RelayClaim | None = None
-        self.elsewhere: Elsewhere | None = None
+    holder: str
+    has_tls: bool
+    alias_of: str | None = None
+    expressions: tuple[PlaceClaim, ...] | None = None
+    paths: dict[tuple[str, PathKind], PlaceClaim] = {}
+    default: PlaceClaim | None = None
+    certificate: CertificateClaim | None = None
+    ciphers: str = ""
+    client_certificates: ClientCertificates | None = None
+    is_denied: bool = False
+    passed_to: RelayClaim | None = None
+    elsewhere: Elsewhere | None = None
 
     def winner(self, claim: PlaceClaim) -> PlaceClaim | None:
         """The winner of the place that `claim` names."""

@@ -74,7 +74,9 @@ def test_a_name_without_a_route_is_reset() -> None:
 
 
 def test_a_port_without_streams_has_no_route() -> None:
-    assert explained(view(), url="tcp://db.test:6379").error == "no_route"
+    told = explained(view(), url="tcp://db.test:6379")
+    assert told.error == "no_route"
+    assert told.steps[0] == "No entry point carries TCP at port 6379."
 
 
 def test_the_largest_share_is_explained_and_the_others_are_named() -> None:

@@ -31,7 +31,7 @@ def test_each_passage_counts_its_own_traffic_and_the_whole_counts_all() -> None:
         "zone-down  0         0       -      -        -",
         "in all     10        2              -        -",
         "",
-        "Dollars are those of 30 days at the rate of the phase; saved: less than a proxy costs that knows no zones.",
+        "Dollars are those of 30 days at the rate of the phase; saved: what a proxy without zones costs more.",
     ]
 
 

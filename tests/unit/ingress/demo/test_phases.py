@@ -134,5 +134,5 @@ def test_the_table_has_a_line_for_each_phase_and_one_for_its_calls() -> None:
         "flag-on   3         1       100%   0.00     0.00   zone-a 3            zone_local 3  20 requests, 0 failed",
         "  gRPC    2         0       100%   0.00     0.00   zone-a 2            zone_local 2  1 requests, 0 failed",
         "",
-        "Dollars are those of 30 days at 1,000 requests/s; saved: less than a proxy costs that knows no zones.",
+        "Dollars are those of 30 days at 1,000 requests/s; saved: what a proxy without zones costs more.",
     ]

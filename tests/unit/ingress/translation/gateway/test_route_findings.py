@@ -67,6 +67,29 @@ def test_a_redirect_to_its_own_place_is_a_loop(rule: dict[str, Any], loops: bool
     assert found(at, http_route(rules=[rule], hostnames=["a.test"])) == ([("route", "RedirectLoop")] if loops else [])
 
 
+@pytest.mark.parametrize(
+    "match",
+    [
+        {"path": {"type": "RegularExpression", "value": "/["}},
+        {"path": {"value": "admin"}},
+        {"headers": [{"name": "a", "type": "Odd", "value": "b"}]},
+    ],
+)
+def test_who_takes_the_requests_of_a_rule_without_a_place_is_told(match: dict[str, Any]) -> None:
+    unreadable, other = {"matches": [match]}, {"matches": [{"path": {"value": "/a"}}]}
+    findings = Findings()
+    note_routes(read_all(gateway(), http_route(rules=[other, unreadable])).sums.noted, findings)
+    (finding,) = findings.frozen()
+    assert finding.reason == "MatchUnreadable"
+    assert finding.message.startswith("Rule 1 has a match that cannot be read")
+    assert "goes to rule 0 or to those of other routes" in finding.message
+
+
+def test_a_rule_that_keeps_its_place_is_left_out() -> None:
+    kept = {"matches": [{"path": {"value": "/admin"}}], "timeouts": {"request": "soon"}}
+    assert found(gateway(), http_route(rules=[kept, {}])) == []
+
+
 def test_refused_routes_and_those_that_are_nowhere_attached_are_left_out() -> None:
     lost = http_route("lost", parentRefs=[{"name": "gw", "sectionName": "no"}])
     assert found(gateway(), lost, http_route("also", rules=[{"matches": [{"method": "BREW"}]}])) == []
