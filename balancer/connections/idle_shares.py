@@ -44,7 +44,9 @@ class IdleShare:
                     self.pools[pool] = None
                     return True
                 self.empty[pool] = None
-            self.pools, self.empty = self.empty, self.pools
+            asked_before = self.empty
+            self.empty = self.pools  # of which none is left
+            self.pools = asked_before
         return False
 
 
