@@ -1,7 +1,12 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.tuple cimport PyTuple_New
 from libc.string cimport memchr, memcmp, memcpy
+
+cdef extern from "Python.h":
+    PyObject* _item "PyTuple_GET_ITEM"(tuple items, Py_ssize_t place) noexcept
+    void _put_item "PyTuple_SET_ITEM"(tuple items, Py_ssize_t place, PyObject* item) noexcept
 
 cdef enum:
     LEAST_COMPARED = 0
@@ -132,14 +137,15 @@ cdef inline bytes spliced(bytes data, Py_ssize_t start, Py_ssize_t stop, bytes p
 
 cdef inline tuple with_item(tuple items, Py_ssize_t place, item):
     cdef Py_ssize_t at
+    cdef PyObject* each  # without a reference of its own, as both tuples have one
     cdef tuple made
     if not 0 <= place < len(items):
         raise IndexError
     made = PyTuple_New(len(items))
     for at in range(len(items)):
-        each = item if at == place else items[at]
-        Py_INCREF(each)
-        PyTuple_SET_ITEM(made, at, each)
+        each = <PyObject*>item if at == place else _item(items, at)
+        Py_INCREF(<object>each)
+        _put_item(made, at, each)
     return made
 
 

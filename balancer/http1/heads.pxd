@@ -9,6 +9,8 @@ from balancer.http1.replacing cimport LinePlace, fields_with, have_other_values,
 from balancer.http.messages cimport Repeated
 from balancer.model.layouts cimport ProxySettingsLayout
 
+cdef Py_ssize_t _REMEMBERED_MOST
+
 
 cdef class RepeatedLines(Repeated):
     cdef public tuple names, onward

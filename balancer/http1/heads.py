@@ -39,6 +39,7 @@ Names = tuple[bytes, ...]
 
 REMEMBERED_BYTES_MAX = 4096
 """A head with more bytes is not remembered, because there are many connections and most of them are idle."""
+_REMEMBERED_MOST = REMEMBERED_BYTES_MAX  # for this module, whose compiled form holds it as a number of C
 
 # Fields that decide framing, routing or the connection. All others pass on as they are.
 _SPECIAL = frozenset((b"host", b"content-length", b"transfer-encoding", b"connection", b"expect", b"upgrade"))
@@ -149,7 +150,7 @@ class RequestHeadReader:
         text = data  # which compiled code slices without a slice object, as below
         line = text[:line_bytes]
         request = self._repeating(known, line, len(data), known.fields, known.repeated)
-        if request is not None and len(data) <= REMEMBERED_BYTES_MAX:
+        if request is not None and len(data) <= _REMEMBERED_MOST:
             self._known = request
             self._known_line = line
         return request
@@ -250,7 +251,7 @@ class RequestHeadReader:
         if request is None:
             return None
         self.keep_alive = True  # as known requests say
-        if len(data) <= REMEMBERED_BYTES_MAX:
+        if len(data) <= _REMEMBERED_MOST:
             text = data
             self._known = request
             self._known_line = line
@@ -276,7 +277,7 @@ class RequestHeadReader:
         if request is None:
             return None
         self.keep_alive = True  # as known requests say
-        if len(data) <= REMEMBERED_BYTES_MAX:
+        if len(data) <= _REMEMBERED_MOST:
             text = data
             self._known = request
             self._known_line = line
@@ -325,7 +326,7 @@ class RequestHeadReader:
                 onward,
             ),
         )
-        if is_remembered and len(head) <= REMEMBERED_BYTES_MAX and is_ordinary(draft):
+        if is_remembered and len(head) <= _REMEMBERED_MOST and is_ordinary(draft):
             text = head
             self._known = request
             self._known_line = line

@@ -16,6 +16,7 @@ from balancer.model.routes import Branch, Route
 from balancer.model.zones import ZonePolicy
 
 _POLICIES_REMEMBERED: Final = 256  # of a few hundred bytes
+_TEXTS_REMEMBERED: Final = 4096  # names of Kubernetes, and keys made of three
 
 
 class DestinationNames(NamedTuple):
@@ -100,7 +101,7 @@ class Destination:
         policy = _one_of_equal(route.policy)
         self.policy = policy
         self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
-        self.backend = branch.backend
+        self.backend = None if branch.backend is None else BackendKey(_one_of_equal_texts(branch.backend))
         self.zone_policy = branch.zone_policy
         self.names = names_of(branch)
         self.note = DestinationNote()
@@ -138,12 +139,19 @@ def _one_of_equal(policy: RoutePolicy) -> RoutePolicy:
     return policy
 
 
+@lru_cache(maxsize=_TEXTS_REMEMBERED)
+def _one_of_equal_texts(text: str) -> str:
+    """One object for equal namespaces, Services or backends: many hosts name it, and every request reads it."""
+    return text
+
+
 def names_of(branch: Branch) -> DestinationNames:
     """The namespace is that of the Service. An owner in another namespace has the namespace before the name."""
     owner, service = branch.owner, branch.service
     is_own = owner.namespace == service.namespace or not owner.name
     port = (branch.backend or "").rpartition(":")[2]
-    return DestinationNames(service.namespace, owner.name if is_own else owner.full_name, service.name, port)
+    namespace, name = _one_of_equal_texts(service.namespace), _one_of_equal_texts(service.name)
+    return DestinationNames(namespace, owner.name if is_own else owner.full_name, name, port)
 
 
 def instead(route: Route, backend: BackendKey | None) -> Destination | None:

@@ -39,6 +39,7 @@ cdef class Attempts(ExchangeOwner):
     @cython.locals(request=RequestHeadLayout, policy=RoutePolicyLayout)
     cdef bint _may_repeat_body(self) except -1
     @cython.locals(context=RequestContext, account=Account, member=Member, method=bytes, pool=Pool, stream=EndpointStream)
+    @cython.locals(exchange=Exchange)
     cdef _attempt(self, Pick pick, double now)
     cdef _hold_client(self)
     @cython.locals(account=Account, pick=Pick, runtime=BackendRuntime, started=double, until=double, seconds=double)

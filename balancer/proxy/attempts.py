@@ -162,7 +162,8 @@ class Attempts(ExchangeOwner):
             return self._connect()
         if self._destination.is_held:
             self._hold_client()
-        Exchange().begin(context, self, stream)
+        exchange = Exchange.__new__(Exchange)  # which compiled code makes without a call, as in `requests`
+        exchange.begin(context, self, stream)
 
     def _hold_client(self) -> None:
         """The answer tells the client's next request where this one went."""

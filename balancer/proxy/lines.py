@@ -7,6 +7,7 @@ many requests: what follows from the fields, from the destination and from the p
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 
 import msgspec
 
@@ -22,6 +23,7 @@ from balancer.proxy.account import NOBODY, Account
 from balancer.proxy.hooked_accounts import HookedAccount
 
 _SECOND = 1_000_000
+_PARTS_REMEMBERED = 256  # each with the port of a Service
 _encode = msgspec.json.Encoder().encode
 _NO_REQUEST = RequestHead(
     method=b"",
@@ -174,8 +176,14 @@ def _keep_parts(line: str, note: PickNote, named: DestinationNote) -> None:
     request_id = _after(line, ',"request_id":"', way)
     port = _after(line, f'","endpoint_status":{note.status}', request_id)
     named.names = line[names:way]
-    named.port = line[port : _after(line, ',"head_bytes":', port)]
+    named.port = _one_of_equal(line[port : _after(line, ',"head_bytes":', port)])
     note.way = line[way:request_id]
+
+
+@lru_cache(maxsize=_PARTS_REMEMBERED)
+def _one_of_equal(part: str) -> str:
+    """One object for equal parts of lines, of which there are few: it stays in the caches of the processor."""
+    return part
 
 
 def _after(line: str, key: str, start: int) -> int:

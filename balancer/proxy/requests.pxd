@@ -22,7 +22,7 @@ cdef class Request(RequestContext):
     cdef public object _go
     @cython.locals(origin=Origin, view=View, routes=RouteTable, match=Match, served=Served)
     cpdef begin(self, RequestHeadLayout request)
-    @cython.locals(served=Served)
+    @cython.locals(served=Served, attempts=Attempts)
     cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)
     @cython.locals(policy=RoutePolicyLayout)
     cdef bint _holds_back(self, RequestHeadLayout request, Destination to, go) except -1

@@ -118,7 +118,8 @@ class Request(RequestContext):
         passing = view.passing[1 if origin.is_trusted else 0]  # a truth would be converted slowly
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_plain and go is None and view.request_fields is None:
-            Attempts().begin(self, outgoing, served.main, account.started)
+            attempts = Attempts.__new__(Attempts)
+            attempts.begin(self, outgoing, served.main, account.started)
         else:
             self._forward_changed(outgoing, match, go, body)
 
@@ -146,8 +147,7 @@ class Request(RequestContext):
         if not is_received_first(request, policy):
             return False
         self._go = go
-        seconds = self.view.proxy.client_body_timeout_seconds
-        spooling = Spooling(self, to, self.supplies.forwarder.bodies, seconds)
+        spooling = Spooling(self, to, self.supplies.forwarder.bodies, self.view.proxy.client_body_timeout_seconds)
         spooling.begin(expects_continue=request.expects_continue)
         return True
 

@@ -109,23 +109,24 @@ def _counted(options: SavingsOptions) -> tuple[list[CountedBytes], float]:
 def _of_files(options: SavingsOptions) -> tuple[Mapping[str, Sequence[Sample]], float]:
     """The samples of all files, one for each pod, and the seconds in which a pod counted them on average."""
     try:
-        pages = [(place.read_text(encoding="utf-8"), place.stat().st_mtime) for place in options.metrics]
+        pages = [(str(place), place.read_text(encoding="utf-8")) for place in options.metrics]
+        written = [place.stat().st_mtime for place in options.metrics]
     except OSError as error:
         raise CannotCheck(f"cannot read {error.filename}: {error.strerror}") from None
     except ValueError as error:
         raise CannotCheck(f"metrics are text in UTF-8: {error}") from None
     if options.hours is not None:
-        return scraped(page for page, _ in pages), options.hours * 3600.0
-    ages = [_age(page, written) for page, written in pages]
-    return scraped(page for page, _ in pages), sum(ages) / len(ages)
+        return scraped(pages), options.hours * 3600.0
+    ages = [_age(file, page, at) for (file, page), at in zip(pages, written, strict=True)]
+    return scraped(pages), sum(ages) / len(ages)
 
 
-def _age(page: str, written_epoch_seconds: float) -> float:
+def _age(file: str, page: str, written_epoch_seconds: float) -> float:
     """How long a pod had counted when its page was written."""
-    started = scraped([page]).get(_STARTED)
+    started = scraped([(file, page)]).get(_STARTED)
     age = written_epoch_seconds - started[0][1] if started else 0.0
     if age <= 0.0:
-        raise CannotCheck(f"a file has no usable {_STARTED}: say by --hours for how long it has counted")
+        raise CannotCheck(f"{file} has no usable {_STARTED}: say by --hours for how long it has counted")
     return age
 
 

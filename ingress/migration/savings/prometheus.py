@@ -54,16 +54,20 @@ class Prometheus:
             raise CannotCheck(f"{self._url}: {printable(said, limit=_QUOTED)}") from None
 
 
-def scraped(pages: Iterable[str]) -> dict[str, list[Sample]]:
-    """The samples of pages in the text format, by name. Raises `CannotCheck`."""
+def scraped(pages: Iterable[tuple[str, str]]) -> dict[str, list[Sample]]:
+    """The samples, by name, of pages in the text format, each with the name of its file.
+
+    Raises `CannotCheck`.
+    """
     found: dict[str, list[Sample]] = {}
-    try:
-        for page in pages:
+    for file, page in pages:
+        try:
             for family in text_string_to_metric_families(page):
                 for sample in family.samples:
                     found.setdefault(sample.name, []).append((sample.labels, sample.value))
-    except ValueError as error:
-        raise CannotCheck(f"not metrics in the text format: {printable(str(error), limit=_QUOTED)}") from None
+        except ValueError as error:
+            said = printable(str(error), limit=_QUOTED)
+            raise CannotCheck(f"{file} holds no metrics in the text format: {said}") from None
     return found
 
 

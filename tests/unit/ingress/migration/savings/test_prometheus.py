@@ -37,9 +37,9 @@ def test_a_field_needs_a_name_and_a_value_on_one_line(field: str) -> None:
 
 def test_pages_are_added_and_nonsense_is_refused() -> None:
     page = '# TYPE a gauge\na{host="x"} 3\n'
-    assert scraped([page, page])["a"] == [({"host": "x"}, 3.0)] * 2
-    with pytest.raises(CannotCheck, match="text format"):
-        scraped(["<html>nothing"])
+    assert scraped([("pod-1", page), ("pod-2", page)])["a"] == [({"host": "x"}, 3.0)] * 2
+    with pytest.raises(CannotCheck, match="pod-1 holds no metrics in the text format"):
+        scraped([("pod-1", "<html>nothing")])
 
 
 def test_a_label_that_the_server_has_renamed_counts_first() -> None:
