@@ -4,7 +4,7 @@ cimport cython
 cdef class IdleShare:
     cdef public Py_ssize_t count, granted
     cdef public str namespace
-    cdef public dict pools
+    cdef public object empty, pools
     cpdef bint end_one(self) except *
 
 

@@ -7,6 +7,7 @@ a request that takes a connection and gives it back changes one number.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Protocol
 
 
@@ -20,27 +21,32 @@ class IdlePool(Protocol):
 class IdleShare:
     """The idle connections of one namespace: how many there are, and in which pools.
 
+    `empty` are pools that had none when they were asked last: of thousands, few are asked for each connection.
     `granted` are the places for them, and some may be free: as many as were in use at one time. Who has one more idle
     connection than that asks `IdleShares.grants` first.
     """
 
-    __slots__ = ("count", "granted", "namespace", "pools")
+    __slots__ = ("count", "empty", "granted", "namespace", "pools")
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
         self.count = 0
         self.granted = 0
-        self.pools: dict[IdlePool, None] = {}
+        self.pools: OrderedDict[IdlePool, None] = OrderedDict()  # whose first entry is cheap to remove
+        self.empty: OrderedDict[IdlePool, None] = OrderedDict()
 
     def end_one(self) -> bool:
         """Ends one of the connections; pools take turns. False: none is idle."""
-        pools = self.pools
-        for _ in range(len(pools)):
-            pool = next(iter(pools))
-            del pools[pool]
-            pools[pool] = None
-            if pool.end_idle():
-                return True
+        for _ in range(2 if self.count else 0):
+            while self.pools:
+                pool, _ = self.pools.popitem(last=False)
+                if pool.end_idle():
+                    self.pools[pool] = None
+                    return True
+                self.empty[pool] = None
+            asked_before = self.empty
+            self.empty = self.pools  # of which none is left
+            self.pools = asked_before
         return False
 
 
@@ -68,7 +74,8 @@ class IdleShares:
     def leave(self, share: IdleShare, pool: IdlePool) -> None:
         """`pool` has ended its idle connections and keeps no more of them."""
         share.pools.pop(pool, None)
-        if not share.pools and self._shares.get(share.namespace) is share:
+        share.empty.pop(pool, None)
+        if not share.pools and not share.empty and self._shares.get(share.namespace) is share:
             del self._shares[share.namespace]
             self._granted -= share.granted
 

@@ -36,7 +36,7 @@ class ConnectionPool(Keeper):
             if connection.closed or not connection.reusable:
                 self._forget(connection)
                 continue
-            if fresh and pools.now() - connection.idle_since > FRESH_IDLE_SECONDS:
+            if fresh and (pools.now() - connection.idle_since > FRESH_IDLE_SECONDS or connection.is_failing()):
                 return None
             idle.pop()
             self._share.count -= 1

@@ -38,6 +38,7 @@ cdef class EndpointConnection(EndpointStream):
     cdef public TcpTransport _tcp
     cdef public double deadline, idle_since, next_look
     cpdef abort(self)
+    cpdef bint is_failing(self) except -1
     cpdef expire(self)
     @cython.locals(collector=HeadCollector, reader=ResponseHeadReader, known=Http1ResponseLayout, text="const char*")
     cpdef data_received(self, bytes data)

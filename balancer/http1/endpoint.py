@@ -175,6 +175,10 @@ class EndpointConnection(EndpointStream, ReadsPieces):
     def abort(self) -> None:
         self.reset()
 
+    def is_failing(self) -> bool:
+        """Whether the transport is at its end, of which the connection may hear only in the next turn."""
+        return self._transport is not None and self._transport.is_closing()
+
     def expire(self) -> None:
         """Closes the connection, because it was idle for too long."""
         if self._consumer is None:

@@ -326,6 +326,9 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
             self._most = self.limit
             if self._moves(SETTLED):
                 self._sharer.ready(self)
+            elif self.streams > self.limit:  # heads of this turn would wait, and a reset ends no stream that waits
+                intake = self._intake
+                intake.withdraw(self.streams - self.limit, self)
         elif kind == GOAWAY:
             self.end_soon()
         elif kind == FAULT:
@@ -337,7 +340,7 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
         windows.forget(stream)
         self.streams -= 1
         if code == REFUSED_STREAM:
-            self.limit = max(self.streams, 1)  # it takes no more at once, for now
+            self.limit = min(max(self.streams, 1), self._most)  # it takes no more at once, for now
         elif self.limit < self._most:
             self.limit += 1
 

@@ -34,6 +34,8 @@ cdef class ResponseIntake:
     @cython.locals(stream=Http2EndpointStream)
     cdef _take_closed(self, long number, long long code, ResponseCarrier carrier)
     cpdef note_written(self)
+    @cython.locals(engine=Engine, number=long, stream=Http2EndpointStream)
+    cpdef withdraw(self, long most, ResponseCarrier carrier)
     cpdef fail_all(self, kind)
 
 

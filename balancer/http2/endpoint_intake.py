@@ -11,7 +11,7 @@ from balancer.errors import ErrorKind
 from balancer.http.messages import Fields
 from balancer.http2.endpoint_stream import EndpointCarrier, Http2EndpointStream
 from balancer.http2.engine import Engine
-from balancer.http2.events import CLOSED, DATA, HEAD, INTERIM, RESET, TRAILERS, Event, joined
+from balancer.http2.events import CANCEL, CLOSED, DATA, HEAD, INTERIM, RESET, TRAILERS, Event, joined
 
 _LOG = logging.getLogger(__name__)
 
@@ -135,6 +135,20 @@ class ResponseIntake:
         """All that is queued was written, so the endpoint may have seen every stream."""
         if self.streams:
             self.last_out = next(reversed(self.streams))
+
+    def withdraw(self, most: int, carrier: ResponseCarrier) -> None:
+        """Ends the newest streams, `most` at most, whose heads have not left. They were not processed."""
+        engine = self._engine
+        for number in list(reversed(self.streams))[:most]:
+            if not engine.withdraw(number):
+                return
+            stream = self.streams.pop(number)
+            carrier.stream_closed(stream, CANCEL)
+            try:
+                stream.fail(ErrorKind.ENDPOINT_REFUSED)
+            except Exception:
+                _failed(stream)
+            carrier.stream_ended()
 
     def fail_all(self, kind: ErrorKind) -> None:
         """Every stream ends. Those of which nothing was written were not processed."""

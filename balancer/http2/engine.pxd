@@ -16,6 +16,7 @@ cdef class Engine:
     cpdef data(self, long stream, bytes data, bint ends)
     cpdef trailers(self, long stream, fields)
     cpdef reset(self, long stream, long long code)
+    cpdef bint withdraw(self, long stream) except -1
     cpdef received(self, long stream, Py_ssize_t size)
     cpdef long long queued(self, long stream) except -1
     cpdef long long queued_in_all(self) except -1

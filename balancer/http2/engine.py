@@ -82,6 +82,13 @@ class Engine:
         """Sends RST_STREAM and drops what is kept. CLOSED follows."""
         raise NotImplementedError
 
+    def withdraw(self, stream: int) -> bool:
+        """Takes back the head of a request that waits because the peer takes no more streams (client).
+
+        The stream is gone then, without CLOSED. False: the head may have left.
+        """
+        raise NotImplementedError
+
     def received(self, stream: int, size: int) -> None:
         """Gives back `size` bytes of DATA events, so that the peer may send as many again.
 

@@ -187,6 +187,9 @@ class H2Engine(Engine):
         self._cut(stream, code)
         self._close(stream, code)
 
+    def withdraw(self, stream: int) -> bool:
+        return False  # the library has written the head, or refused to
+
     def received(self, stream: int, size: int) -> None:
         if size and not self._over:
             self._connection.acknowledge_received_data(size, stream)

@@ -41,7 +41,7 @@ from balancer.http2.nghttp2 cimport (
 from balancer.http2.uploads cimport Uploads
 
 from balancer.http2.budgets import BYTES_A_FRAME as _BYTES_A_FRAME
-from balancer.http2.events import ENHANCE_YOUR_CALM, INTERNAL_ERROR, PROTOCOL_ERROR
+from balancer.http2.events import CANCEL, ENHANCE_YOUR_CALM, INTERNAL_ERROR, PROTOCOL_ERROR
 
 cdef int BYTES_A_FRAME = _BYTES_A_FRAME
 cdef enum:
@@ -305,6 +305,20 @@ cdef class NativeEngine(NativeSession):
             known.state = BROKEN
         if not self._over and submit_rst_stream(self._session, 0, stream, code) == ERR_NOMEM:
             raise MemoryError
+
+    cpdef bint withdraw(self, long stream) except -1:
+        cdef Streams streams = self._streams
+        cdef Uploads uploads = self._uploads
+        cdef Stream known = streams.find(stream)
+        # The library knows no stream before its head is written.
+        if self._over or known is None or session_get_stream_local_close(self._session, stream) >= 0:
+            return False
+        if submit_rst_stream(self._session, 0, stream, CANCEL) == ERR_NOMEM:
+            raise MemoryError
+        streams.end(stream)
+        self._queued -= known.size
+        uploads.forget(stream)
+        return True
 
     cpdef received(self, long stream, Py_ssize_t size):
         cdef Streams streams = self._streams

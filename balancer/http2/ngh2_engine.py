@@ -6,17 +6,17 @@ hears of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Callable
 from typing import Any
 
 import ngh2
-from ngh2 import Connection, Header, NeverIndexedHeader, NGH2Error, Priority, Role, Setting
+from ngh2 import Connection, NGH2Error, Priority, Role, Setting
 
 from balancer.http.messages import Fields
 from balancer.http2.budgets import BYTES_A_FRAME, Budgets
 from balancer.http2.engine import CLIENT, SERVER, Engine
 from balancer.http2.events import (
+    CANCEL,
     CLOSED,
     DATA,
     ENHANCE_YOUR_CALM,
@@ -34,9 +34,8 @@ from balancer.http2.events import (
     EngineLimits,
     Event,
 )
-from balancer.http2.fields import NEVER_ALIKE
 from balancer.http2.frames import PREFACE, Frames, goaway_frame
-from balancer.http2.ngh2_settings import WINDOW_BYTES, configuration, settings_of
+from balancer.http2.ngh2_settings import WINDOW_BYTES, configuration, marked, marked_if_any, settings_of
 from balancer.http2.uploads import Uploads
 
 _TURNS = Priority(3, True)  # streams share the window of a connection in turns, and not one after the other
@@ -49,7 +48,6 @@ _ROLES = {SERVER: Role.SERVER, CLIENT: Role.CLIENT}
 # Not looked up in the module for every event.
 _Closed, _Data, _Request, _Response = ngh2.StreamClosed, ngh2.DataReceived, ngh2.RequestReceived, ngh2.ResponseReceived
 _Trailers = ngh2.TrailersReceived
-_name = itemgetter(0)  # of a field
 
 
 class Ngh2Engine(Engine):
@@ -162,7 +160,7 @@ class Ngh2Engine(Engine):
 
     def request(self, fields: Fields, ends: bool) -> int:
         try:
-            stream = self._session.send_request(_marked(fields), end_stream=ends)
+            stream = self._session.send_request(marked(fields), end_stream=ends)
         except NGH2Error:
             return 0
         self._streams[stream] = _OPEN
@@ -178,7 +176,7 @@ class Ngh2Engine(Engine):
             return
         self._streams[stream] = _ANSWERED
         try:
-            self._session.send_response(stream, _marked_if_any(fields), end_stream=ends)
+            self._session.send_response(stream, marked_if_any(fields), end_stream=ends)
         except NGH2Error:
             return
 
@@ -250,6 +248,19 @@ class Ngh2Engine(Engine):
             if code != PROTOCOL_ERROR:  # that is the answer to an error of the peer, and counts as such
                 self._streams[stream] = _RESET
             self._quietly(self._session.reset_stream, stream, code)
+
+    def withdraw(self, stream: int) -> bool:
+        if self._over or stream not in self._streams:
+            return False
+        try:
+            self._session.stream_remote_window_size(stream)
+        except NGH2Error:  # the library knows no stream before its head is written
+            uploads = self._uploads
+            self._quietly(self._session.reset_stream, stream, CANCEL)
+            del self._streams[stream]
+            uploads.forget(stream)
+            return True
+        return False
 
     def received(self, stream: int, size: int) -> None:
         if size and not self._over:
@@ -367,13 +378,3 @@ class Ngh2Engine(Engine):
         self._over = True
         self._said += goaway_frame(self._last, code)
         self._events.append((FAULT, 0, code, why))
-
-
-def _marked(fields: Fields) -> Sequence[Header]:
-    """The fields of a head as the library gets them."""
-    return [NeverIndexedHeader(*field) if field[0] in NEVER_ALIKE else field for field in fields]
-
-
-def _marked_if_any(fields: Fields) -> Sequence[Header]:
-    """`_marked` for the head of an answer, which seldom has a field to mark. A request has one, its id."""
-    return fields if NEVER_ALIKE.isdisjoint(map(_name, fields)) else _marked(fields)

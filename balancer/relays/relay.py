@@ -30,8 +30,6 @@ class Relay(Connection):
     """
 
     __slots__ = (
-        "_account",
-        "_client",
         "_endpoint",
         "_halves",
         "_held",
@@ -39,7 +37,9 @@ class Relay(Connection):
         "_over",
         "_reaching",
         "_tools",
+        "account",
         "arrival",
+        "client",
         "closed",
         "deadline",
         "end",
@@ -54,8 +54,8 @@ class Relay(Connection):
         self._on_open = on_open
         self._over: Callable[[], None] | None = None
         protocol = "TCP" if arrival.entry_point.protocol is Protocol.TCP else "TLS"
-        self._account = RelayAccount(arrival.peer, arrival.server_name or "", protocol)
-        self._client = RawConnection(self, is_client=True)
+        self.account = RelayAccount(arrival.peer, arrival.server_name or "", protocol)
+        self.client = RawConnection(self, is_client=True)
         self._endpoint: RawConnection | None = None
         self._reaching: Reaching | None = None
         self._halves = Halves()
@@ -68,16 +68,6 @@ class Relay(Connection):
         self.deadline = NEVER
         self.next_look = NEVER
         self.place: dict[Watched, None] | None = None
-
-    @property
-    def client(self) -> RawConnection:
-        """The connection of the client."""
-        return self._client
-
-    @property
-    def account(self) -> RelayAccount:
-        """What is known of this relay."""
-        return self._account
 
     def begin(self, reaching: Reaching, over: Callable[[], None], now: float) -> None:
         """Reaches an endpoint. `over` is called when nothing of the relay is left. `now` is of `time.perf_counter`."""
@@ -94,7 +84,7 @@ class Relay(Connection):
         """Resets both sides. `end` says why."""
         if self.end is None:
             self.end = end
-        self._client.abort()
+        self.client.abort()
         if self._endpoint is not None:
             self._endpoint.abort()
 
@@ -124,19 +114,19 @@ class Relay(Connection):
 
     def reached(self, stream: RawStream) -> None:
         endpoint, tools = stream.connection, self._tools
-        if self._client.closed:
+        if self.client.closed:
             self.end = self.end or ErrorKind.CLIENT_LEFT
             endpoint.abort()
             return self._end_if_lost()
         self._endpoint = endpoint
-        tools.accounting.connected(self._account)
+        tools.accounting.connected(self.account)
         if endpoint.closed:
             return self.cut(ErrorKind.ENDPOINT_CLOSED)
         self._move_deadline()
         if header := self._header():
             endpoint.write(header)
         endpoint.resume()
-        self._client.resume()
+        self.client.resume()
 
     def unreached(self, kind: ErrorKind) -> None:
         self.cut(kind)
@@ -148,7 +138,7 @@ class Relay(Connection):
             self._on_open(self)
 
     def raw_came(self, end: RawConnection, data: bytes) -> None:
-        other = self._endpoint if end.is_client else self._client
+        other = self._endpoint if end.is_client else self.client
         if other is None:
             return
         tools = self._tools
@@ -156,13 +146,13 @@ class Relay(Connection):
         if self._held[other.is_client] <= 0:
             self._held[other.is_client] = -len(data)  # counts if the other side becomes full by it
         other.write(data)
-        counted = self._account.counted
-        if self._client.carried_bytes + self._carried_back() - sum(counted) > _COUNTED_BYTES:
-            tools.accounting.carried(self._account, self._client.carried_bytes, self._carried_back())
+        counted = self.account.counted
+        if self.client.carried_bytes + self._carried_back() - sum(counted) > _COUNTED_BYTES:
+            tools.accounting.carried(self.account, self.client.carried_bytes, self._carried_back())
 
     def raw_ended(self, end: RawConnection) -> None:
         step = self._halves.ended(is_client=end.is_client)
-        other = self._endpoint if end.is_client else self._client
+        other = self._endpoint if end.is_client else self.client
         if step is AfterEnd.NOTHING or other is None:
             return
         self._move_deadline()
@@ -172,9 +162,9 @@ class Relay(Connection):
     def raw_lost(self, end: RawConnection, error: Exception | None) -> None:
         if not end.is_client:
             self._tools.pools.lost(end, end.namespace)
-        if end is not self._client and end is not self._endpoint:
+        if end is not self.client and end is not self._endpoint:
             return
-        other = self._endpoint if end.is_client else self._client
+        other = self._endpoint if end.is_client else self.client
         is_orderly = error is None and self._halves.has_ended(is_client=end.is_client)
         if self.end is None and not is_orderly and not (other is not None and other.closed):
             self.end = ErrorKind.CLIENT_LEFT if end.is_client else ErrorKind.ENDPOINT_CLOSED
@@ -189,14 +179,14 @@ class Relay(Connection):
         self._free(end)
         size = abs(self._held[end.is_client])
         self._held[end.is_client] = self._tools.room.hold(self._tenant(), size)
-        other = self._endpoint if end.is_client else self._client
+        other = self._endpoint if end.is_client else self.client
         if other is not None:
             other.hold()
 
     def raw_freed(self, end: RawConnection) -> None:
         self._free(end)
         self._held[end.is_client] = 0
-        other = self._endpoint if end.is_client else self._client
+        other = self._endpoint if end.is_client else self.client
         if other is not None and not self._halves.has_ended(is_client=other.is_client):
             other.resume()
 
@@ -208,7 +198,7 @@ class Relay(Connection):
         self.cut(Fault.IDLE)
 
     def _close(self) -> None:
-        self._client.close()
+        self.client.close()
         if self._endpoint is not None:
             self._endpoint.close()
 
@@ -220,7 +210,7 @@ class Relay(Connection):
             self._held[end.is_client] = 0
 
     def _tenant(self) -> str:
-        target = self._account.target
+        target = self.account.target
         return "" if target is None else target.names.namespace
 
     def _carried_back(self) -> int:
@@ -228,14 +218,14 @@ class Relay(Connection):
 
     def _header(self) -> bytes:
         """The PROXY header for the endpoint, empty for none. Who sent one to us has told no port of the client."""
-        target = self._account.target
+        target = self.account.target
         if target is None or target.branch.backend is None:
             return b""
         runtime = self._tools.backends().get(target.branch.backend)
         as_line = target.route.sends_proxy_line
         if not as_line and (runtime is None or not runtime.backend.sends_proxy_header):
             return b""
-        arrival, client = self.arrival, self._client
+        arrival, client = self.arrival, self.client
         address, port = client.local_address()
         source = (arrival.peer, 0 if arrival.port is not None else client.peer_port())
         write = proxy_line if as_line else proxy_header
@@ -247,20 +237,20 @@ class Relay(Connection):
 
     def _end_if_lost(self) -> None:
         """Closes the account when nothing of the relay is left."""
-        if not self._client.closed or (self._endpoint is not None and not self._endpoint.closed):
+        if not self.client.closed or (self._endpoint is not None and not self._endpoint.closed):
             return
         over = self._over
         self._over = None
         if over is None:
             return
         self.closed = True
-        self._free(self._client)
+        self._free(self.client)
         if self._endpoint is not None:
             self._free(self._endpoint)
         if self._reaching is not None:
             self._reaching.leave()
         tools = self._tools
         tools.deadlines.forget(self)
-        sent, received = self._client.carried_bytes, self._carried_back()
-        tools.accounting.close(self._account, self.end, sent=sent, received=received, logged=tools.logged())
+        sent, received = self.client.carried_bytes, self._carried_back()
+        tools.accounting.close(self.account, self.end, sent=sent, received=received, logged=tools.logged())
         over()

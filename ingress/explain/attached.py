@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from balancer.explain.drafts import RouteName
 from ingress.findings import Findings
 from ingress.objects.gateway import Gateway
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.objects.kinds import key_of, subject_of
 from ingress.objects.zone_policy import ZonePolicyObject
 from ingress.settings.reading import read_options
@@ -19,7 +19,6 @@ from ingress.settings.table.whole import SERVICE_OPTIONS
 from ingress.sources.inventory import Inventory
 
 _Place = tuple[str, str, str]
-_KINDS: tuple[type[HttpRoute | GrpcRoute | TlsRoute | TcpRoute], ...] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 
 
 def said_by_route(inventory: Inventory, route: RouteName) -> Overrides:
@@ -73,9 +72,9 @@ def _gateways(inventory: Inventory, route: RouteName) -> Iterator[_Place]:
             yield each.kind, each.namespace or route.owner.namespace, each.name
 
 
-def _route(inventory: Inventory, route: RouteName) -> HttpRoute | GrpcRoute | TlsRoute | TcpRoute | None:
+def _route(inventory: Inventory, route: RouteName) -> GatewayRoute | None:
     key = route.owner.namespace, route.owner.name
-    for kind in _KINDS:
+    for kind in ROUTE_RECORDS:
         if kind.kind.value == route.owner.kind:
             return next((each for each in inventory.of(kind) if key_of(each) == key), None)
     return None

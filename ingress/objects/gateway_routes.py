@@ -6,7 +6,7 @@ texts here, because a newer word must become a status and not an unreadable obje
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from ingress.objects.gateway_references import ObjectReference, ParentReference, ServiceBackend, WeightedBackend
 from ingress.objects.metadata import Int32, Kind, Reported, Wire
@@ -280,3 +280,8 @@ class TcpRoute(Reported, frozen=True, kw_only=True):
 
     kind: ClassVar[Kind] = Kind.TCP_ROUTE
     spec: TcpRouteSpec = TcpRouteSpec()
+
+
+GatewayRoute = HttpRoute | GrpcRoute | TlsRoute | TcpRoute
+ROUTE_RECORDS: tuple[type[GatewayRoute], ...] = get_args(GatewayRoute)
+"""The records of all kinds of routes."""

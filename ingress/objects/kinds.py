@@ -22,7 +22,7 @@ from ingress.objects.gateway import (
     Namespace,
     ReferenceGrant,
 )
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import GatewayRoute
 from ingress.objects.metadata import CLUSTER_WIDE, ApiObject, Int32, Kind, Metadata, Wire
 from ingress.objects.node_status import NodeSpec, NodeStatus
 from ingress.objects.zone_policy import ZonePolicyObject
@@ -276,10 +276,7 @@ GatewayObject = (
     | GatewayClass
     | Gateway
     | ListenerSet
-    | HttpRoute
-    | GrpcRoute
-    | TlsRoute
-    | TcpRoute
+    | GatewayRoute
     | ReferenceGrant
     | BackendTlsPolicy
     | ZonePolicyObject

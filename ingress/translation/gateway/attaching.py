@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from ingress.objects.gateway_references import ParentReference
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import GatewayRoute, TcpRoute
 from ingress.translation.gateway.hostnames import shared_names
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
@@ -24,8 +24,6 @@ TOO_MANY_NAMES: Final = Problem(
     "UnsupportedValue",
     f"The route has more than {NAMES_MOST} hostnames on its listeners: name fewer, or fewer listeners.",
 )
-
-GatewayRoute = HttpRoute | GrpcRoute | TlsRoute | TcpRoute
 
 
 class Attachment(msgspec.Struct, frozen=True):

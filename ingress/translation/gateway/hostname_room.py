@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from ingress.objects.gateway_routes import GatewayRoute
 from ingress.translation.claims import created_epoch_seconds
-from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.sharing import fair_shares
 
 NAMES_TOGETHER_MOST: Final = 500_000

@@ -13,10 +13,9 @@ from typing import Final, Generic, TypeVar
 import msgspec
 
 from ingress.findings import Findings
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.objects.metadata import Metadata
 from ingress.sources.inventory import Inventory
-from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.hostname_room import NAMES_TOGETHER_MOST, crowded_out
 from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.remembered_hosts import RememberedHosts
@@ -34,7 +33,6 @@ from ingress.translation.memory import InventoryView, Memory
 _Made = TypeVar("_Made")
 _Item = TypeVar("_Item")
 
-_ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
 _UNHEARD: Final = Findings()  # what is made of routes has no findings of its own
 
 
@@ -124,12 +122,12 @@ class GatewayMemory:
 
     def __init__(self) -> None:
         self._owners: Memory[ReadOwners] = Memory()
-        self._reads: dict[type[GatewayRoute], Memory[ReadRoute]] = {kind: Memory() for kind in _ROUTES}
+        self._reads: dict[type[GatewayRoute], Memory[ReadRoute]] = {kind: Memory() for kind in ROUTE_RECORDS}
         self._same_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
-            kind: SameObjects() for kind in _ROUTES
+            kind: SameObjects() for kind in ROUTE_RECORDS
         }
         self._roomless_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
-            kind: SameObjects() for kind in _ROUTES
+            kind: SameObjects() for kind in ROUTE_RECORDS
         }
         self._at_most: SameObjects[GatewayRoute, int] = SameObjects()
         self._wanted: SameObjects[GatewayRoute, int] = SameObjects()

@@ -9,19 +9,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Final
 
 import msgspec
 
 from ingress.objects.gateway import Gateway, GatewayClass
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.events import BoundPort
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import Claims
 from ingress.translation.gateway.affected import with_affected
-from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
 from ingress.translation.gateway.classes import class_standing, our_classes
@@ -94,8 +92,6 @@ class ReadGateways(msgspec.Struct, frozen=True):
 
 NOTHING = ReadGateways()
 
-_ROUTES: Final[tuple[type[GatewayRoute], ...]] = (HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
-
 
 def read_gateways(
     inventory: Inventory, options: GatewayOptions, material: GatewayMaterial, memory: GatewayMemory | None = None
@@ -160,8 +156,8 @@ class _GatewayReading:
             **by_owner(listeners),
         }
         around, present = self._surroundings(grouped), frozenset(self._present())
-        crowd = self._memory.crowd([each for kind in _ROUTES for each in self._inventory.of(kind)], around)
-        read = [each for kind in _ROUTES for each in self._reads(kind, around, crowd)]
+        crowd = self._memory.crowd([each for kind in ROUTE_RECORDS for each in self._inventory.of(kind)], around)
+        read = [each for kind in ROUTE_RECORDS for each in self._reads(kind, around, crowd)]
         read.sort(key=attrgetter("facts.seniority"))
         routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
         sums = self._memory.sums.of(routes)

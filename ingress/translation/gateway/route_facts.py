@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ingress.objects.gateway_routes import GrpcMatch, GrpcRoute, HttpMatch, HttpRoute
+from ingress.objects.gateway_routes import GatewayRoute, GrpcMatch, GrpcRoute, HttpMatch, HttpRoute
 from ingress.translation.claims import created_epoch_seconds
-from ingress.translation.gateway.attaching import Attachment, GatewayRoute
+from ingress.translation.gateway.attaching import Attachment
 
 Name = tuple[str, str]
 """The key of a listener, and a hostname of it."""

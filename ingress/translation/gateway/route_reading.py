@@ -9,6 +9,7 @@ import msgspec
 
 from ingress.objects.gateway_references import GATEWAY_GROUP, ParentReference, ServiceBackend
 from ingress.objects.gateway_routes import (
+    GatewayRoute,
     GrpcMatch,
     GrpcRoute,
     GrpcRule,
@@ -20,14 +21,7 @@ from ingress.objects.gateway_routes import (
 )
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.inventory import Inventory
-from ingress.translation.gateway.attaching import (
-    NAMES_MOST,
-    TOO_MANY_NAMES,
-    Attachment,
-    GatewayRoute,
-    attach,
-    hostnames_of,
-)
+from ingress.translation.gateway.attaching import NAMES_MOST, TOO_MANY_NAMES, Attachment, attach, hostnames_of
 from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
 from ingress.translation.gateway.extensions import Extensions, read_extensions
 from ingress.translation.gateway.grants import NO_GRANTS, Grants, Referrer

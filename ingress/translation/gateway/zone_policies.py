@@ -17,7 +17,7 @@ from balancer.model.routes import Owner, ServiceName
 from ingress.findings import Findings, Severity, Subject
 from ingress.objects.gateway import Gateway
 from ingress.objects.gateway_references import GATEWAY_GROUP, ObjectReference
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.objects.kinds import Ingress, KubernetesObject, ServicePort, key_of, subject_of
 from ingress.objects.metadata import Metadata
 from ingress.objects.zone_policy import ZonePolicyObject, ZoneWishes
@@ -27,7 +27,6 @@ from ingress.settings.table.whole import SERVICE_OPTIONS
 from ingress.settings.table.zones import ZONE_OPTIONS, ZoneSettings
 from ingress.sources.inventory import Inventory
 from ingress.translation.claims import created_epoch_seconds
-from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.service_references import NamedPort
@@ -50,7 +49,7 @@ Key = tuple[str, str]
 _NOTHING: Final = Overrides()
 _ANCESTORS_MOST: Final = 16  # gateway.networking.k8s.io/v1 PolicyStatus
 _INGRESS_GROUP: Final = "networking.k8s.io"
-_ROUTES: Final = frozenset(("HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"))
+_PARENT_KINDS: Final = frozenset(record.kind.value for record in (Gateway, *ROUTE_RECORDS))
 _ZONES: Final = {name: option for name, option in SERVICE_OPTIONS.items() if option in ZONE_OPTIONS}
 _FIELDS: Final[Mapping[str, str]] = {
     "policy": "zone-policy",
@@ -261,7 +260,7 @@ class ZonePolicies:
     def _objects_of(self, kind: str) -> Mapping[Key, Gateway | GatewayRoute | Ingress]:
         """The objects of a kind by namespace and name."""
         if kind not in self._objects:
-            gateways: tuple[type[Gateway | GatewayRoute], ...] = (Gateway, HttpRoute, GrpcRoute, TlsRoute, TcpRoute)
+            gateways: tuple[type[Gateway | GatewayRoute], ...] = (Gateway, *ROUTE_RECORDS)
             objects = (each for record in gateways if record.kind.value == kind for each in self._inventory.of(record))
             ingresses = self._inventory.of(Ingress) if kind == Ingress.kind.value else ()
             self._objects[kind] = {key_of(each): each for each in (*objects, *ingresses)}
@@ -322,7 +321,7 @@ def _is_known(reference: ObjectReference) -> bool:
         return not reference.group
     if reference.kind == "Ingress":
         return reference.group == _INGRESS_GROUP
-    return reference.group == GATEWAY_GROUP and (reference.kind == "Gateway" or reference.kind in _ROUTES)
+    return reference.group == GATEWAY_GROUP and reference.kind in _PARENT_KINDS
 
 
 def _read(wishes: ZoneWishes) -> Overrides | Problem:

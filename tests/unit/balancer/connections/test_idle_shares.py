@@ -12,10 +12,11 @@ class Kept:
     """A pool with a number of idle connections."""
 
     def __init__(self, shares: IdleShares, namespace: str) -> None:
-        self.idle = 0
+        self.idle = self.asked = 0
         self.share: IdleShare = shares.join(namespace, self)
 
     def end_idle(self) -> bool:
+        self.asked += 1
         if not self.idle:
             return False
         self.idle -= 1
@@ -124,3 +125,25 @@ def test_there_are_never_more_than_the_bound_and_who_asks_gets_an_equal_part(
             assert max(of) <= of[max(0, pool - 1)] + 1
         assert sum(worker.counts) <= most
         assert [pool.share.count for pool in worker.pools[1:]] == [sum(worker.counts[:2]), *worker.counts[2:]]
+
+
+def test_pools_that_have_had_none_are_not_asked_for_each_connection() -> None:
+    """A namespace has thousands of endpoints, and what it keeps goes to others: they must not pay for each of these."""
+    worker = Worker(100, *["greedy"] * 1000, "modest")
+    for _ in range(100):
+        assert worker.give_back(999)
+    assert all(worker.give_back(1000) for _ in range(50))
+    assert sum(pool.asked for pool in worker.pools) < 1100
+
+
+def test_a_pool_that_has_one_again_is_found() -> None:
+    worker = Worker(4, "greedy", "greedy", "modest")
+    assert [worker.give_back(1) for _ in range(4)] == [True] * 4
+    assert worker.give_back(2)  # the first pool was asked, too
+    share = worker.pools[0].share
+    while share.end_one():
+        pass
+    worker.pools[0].keep()
+    assert share.end_one()
+    assert worker.counts == [0, 0, 1]
+    assert not share.end_one()

@@ -39,6 +39,31 @@ async def test_a_connection_idle_for_too_long_is_not_given_to_those_who_mind() -
         assert pool.lease(False) is connection
 
 
+async def test_a_connection_that_has_just_been_reset_is_not_given_to_those_who_mind() -> None:
+    """It hears of that at the end of the turn, and what is sent until then is dropped."""
+
+    async def script(visit: Visit) -> None:
+        await visit.head()
+        await visit.send(OK)
+        await idle.wait()
+        visit.reset()
+
+    idle, leased = asyncio.Event(), list[object]()
+    async with bench(script) as bed:
+        pool = bed.pools.single(bed.member())
+        connection = await bed.used(pool)
+        connection.release()
+        transport = connection._tcp
+        assert transport is not None
+        transport.pause_reading()
+        idle.set()
+        await until(transport.has_unread)
+        transport.resume_reading()  # in the next turn it is read,
+        asyncio.get_running_loop().call_soon(lambda: leased.extend((connection.closed, pool.lease(True))))
+        await until(lambda: bool(leased))
+        assert leased == [False, None]
+
+
 async def test_a_connection_that_served_its_share_is_not_kept() -> None:
     async with bench(endpoint_requests=1) as bed:
         pool = bed.pools.single(bed.member())

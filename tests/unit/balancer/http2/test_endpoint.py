@@ -13,9 +13,12 @@ from balancer.http2.events import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
 from balancer.runtime.garbage import not_searching
 from tests.fakes.http2_endpoints import Call
 from tests.fakes.sockets import until
+from tests.features.http2.frames import settings
 from tests.unit.balancer.http2.sharing import bed, begun
 
 pytestmark = pytest.mark.large
+
+_STREAMS = 3  # SETTINGS_MAX_CONCURRENT_STREAMS
 
 
 async def test_a_request_and_its_response_pass_whole() -> None:
@@ -204,6 +207,28 @@ async def test_an_early_answer_leaves_no_stream_whose_body_waits_for_a_window() 
         await until(lambda: call.resets == [CANCEL])
         (connection,) = made.connections
         await until(lambda: connection.is_idle)
+
+
+async def test_a_request_that_an_endpoint_takes_no_more_is_refused_before_its_head_has_left() -> None:
+    """It would wait until the endpoint takes more, and then a reset would end nothing."""
+    async with bed() as made:
+        first, _ = await begun(made)
+        (connection,) = made.connections
+        late = await made.begin(b"hello")
+        connection.data_received(settings([(_STREAMS, 1)]))  # before the end of the turn, which writes the head
+        assert late.failure is ErrorKind.ENDPOINT_REFUSED
+        assert connection.streams == 1
+        assert first.failure is None
+
+
+async def test_after_a_refusal_a_connection_gets_no_more_than_its_endpoint_takes_in_all() -> None:
+    async with bed() as made:
+        taker, call = await begun(made)
+        (connection,) = made.connections
+        connection.data_received(settings([(_STREAMS, 0)]))
+        call.reset(REFUSED_STREAM)
+        await taker.end()
+        assert connection.room == 0
 
 
 async def test_streams_of_a_connection_do_not_mix() -> None:

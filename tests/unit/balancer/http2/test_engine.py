@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from balancer.http2.engine import CLIENT, SERVER
-from balancer.http2.engines import make_engine
+from balancer.http2.engines import H2, make_engine
 from balancer.http2.events import (
     CANCEL,
     CLOSED,
@@ -44,6 +44,38 @@ def pair_of(request: pytest.FixtureRequest) -> Pairs:
 
 
 NO_SETTINGS = bytes.fromhex("000000040000000000")
+NO_STREAMS, NINE_STREAMS = (bytes.fromhex(f"00000604000000000000030000000{count}") for count in (0, 9))
+
+
+def test_a_request_that_the_peer_takes_no_more_is_taken_back(library: str) -> None:
+    engine = make_engine(CLIENT, EngineLimits(), library)
+    engine.receive(NO_SETTINGS, 0.0)
+    engine.take_bytes()
+    stream = engine.request(POST, False)
+    engine.data(stream, bytes(100_000), True)
+    engine.receive(NO_STREAMS, 0.0)
+    if library == H2:  # whose head counts as written
+        assert not engine.withdraw(stream)
+        return
+    assert engine.withdraw(stream)
+    assert not engine.withdraw(stream)
+    assert engine.queued_in_all() == 0
+    engine.receive(NINE_STREAMS, 0.0)
+    engine.reset(stream, CANCEL)
+    assert len(engine.take_bytes()) < 100, "settings are acknowledged, and no more"
+    assert engine.take_events() == []
+
+
+def test_a_request_that_has_left_is_not_taken_back(library: str) -> None:
+    engine = make_engine(CLIENT, EngineLimits(), library)
+    engine.receive(NO_SETTINGS, 0.0)
+    stream = engine.request(POST, False)
+    engine.take_bytes()
+    engine.receive(NO_STREAMS, 0.0)
+    assert not engine.withdraw(stream)
+    engine.reset(stream, CANCEL)
+    engine.take_bytes()
+    assert engine.take_events() == [(CLOSED, stream, CANCEL)]
 
 
 def test_a_request_and_its_answer(pair_of: Pairs) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from ngh2 import Setting
+from ngh2 import NeverIndexedHeader, Setting
 
 from balancer.http2.engine import CLIENT, SERVER
 from balancer.http2.events import EngineLimits
-from balancer.http2.ngh2_settings import WINDOW_BYTES, configuration, settings_of
+from balancer.http2.fields import NEVER_ALIKE
+from balancer.http2.ngh2_settings import WINDOW_BYTES, configuration, marked, marked_if_any, settings_of
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,11 @@ def test_a_window_is_said_only_if_it_is_not_what_everybody_assumes() -> None:
 def test_equal_limits_share_a_configuration() -> None:
     assert configuration(EngineLimits(streams=3)) is configuration(EngineLimits(streams=3))
     assert configuration(EngineLimits(streams=3)) is not configuration(EngineLimits(streams=4))
+
+
+def test_fields_that_differ_each_time_are_marked_and_no_others() -> None:
+    name = min(NEVER_ALIKE)
+    plain, other = (b":status", b"200"), (name, b"1")
+    assert marked_if_any((plain,)) == (plain,)
+    assert [type(each) is NeverIndexedHeader for each in marked_if_any((plain, other))] == [False, True]
+    assert marked((plain, other))[0] == plain

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from ingress.objects.gateway_routes import HttpRoute
+from ingress.objects.gateway_routes import GatewayRoute, HttpRoute
 from ingress.objects.kinds import KubernetesObject, ServicePort, key_of
 from ingress.settings.context import TranslationContext
 from ingress.sources.events import Removed, Upserted
 from ingress.sources.inventory import Inventory
 from ingress.translation.assembly import Memories, Translation, translate
-from ingress.translation.gateway.attaching import GatewayRoute
 from ingress.translation.gateway.grants import NO_GRANTS, Grants
 from ingress.translation.gateway.memory import GatewayMemory, Kept, SameObjects
 from ingress.translation.gateway.namespaces import NamespaceLabels
