@@ -178,6 +178,17 @@ async def test_a_new_connection_that_nobody_takes_is_kept_if_there_is_room(place
         await until(lambda: made.endpoint.open_connections == places)
 
 
+async def test_a_connection_that_is_made_while_its_endpoint_leaves_ends_if_nobody_takes_it() -> None:
+    async with bed() as made:
+        waiting = asyncio.ensure_future(made.pool.connect(PATIENCE_SECONDS))
+        await asyncio.sleep(0)  # it has begun
+        waiting.cancel()
+        made.pools.close([made.member])
+        await until(lambda: not made.pools.coming)
+        await until(lambda: not made.pools.open)
+        assert made.pools.idle_count == 0
+
+
 async def test_what_one_of_two_new_connections_leaves_to_the_other_is_idle() -> None:
     """The second request comes while the connection is made that the first one waits for, and gets what that frees."""
     async with bed(streams_max=1) as made:
