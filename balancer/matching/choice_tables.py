@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.matching.choices import Candidate, RequestFacts, RouteChoice
 from balancer.matching.gates.making import GateMaker
@@ -19,11 +20,15 @@ from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, Route, Tr
 
 
 def needs_choices(host: Host) -> bool:
-    """Whether no simpler table serves `host`: conditions, routes with one path, or expressions beside other kinds."""
+    """Whether no simpler table serves `host`: conditions, routes with one path, or expressions beside other kinds or in
+    Gateway API, where another host may have what no expression matches.
+    """
     same = host.trailing_slash is TrailingSlash.SAME
     places = {(route.kind, route.path.removesuffix("/") if same else route.path) for route in host.routes}
     kinds = {route.kind is PathKind.REGEX for route in host.routes}
-    return len(places) < len(host.routes) or len(kinds) > 1 or any(route.conditions != ANY for route in host.routes)
+    if len(places) < len(host.routes) or len(kinds) > 1 or (same and True in kinds):
+        return True
+    return any(route.conditions != ANY for route in host.routes)
 
 
 class ChoiceTable(HostTable):
@@ -41,7 +46,7 @@ class ChoiceTable(HostTable):
         # Of `/a` and `/a/` the first one comes first for the whole path `/a`, the second one for what lies below.
         plain: dict[bytes, list[Candidate]] = {}
         slashed: dict[bytes, list[Candidate]] = {}
-        for route, match in matches:
+        for route, match in _that_may_serve(matches, apart=apart):
             path, candidate = route.path.encode(), Candidate(route.conditions, match)
             if route.kind is PathKind.EXACT:
                 exact.setdefault(path, []).append(candidate)
@@ -63,13 +68,17 @@ class ChoiceTable(HostTable):
             matches.append((route, Match(Served(route, make, host.name))))
             yield
         made = cls(host, own, matches)
-        searched = [(route, match) for route, match in matches if route.kind is PathKind.REGEX]
+        may_serve = _that_may_serve(matches, apart=host.trailing_slash is TrailingSlash.APART)
+        searched = [(route, match) for route, match in may_serve if route.kind is PathKind.REGEX]
         if searched:
             made._expressions = yield from _ExpressionChoices.compiling(searched, make)
         return made
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
-        """The match of a normalised path. Tries at most as many prefixes as the deepest one has elements, and two."""
+        """The match of a normalised path. Tries at most as many prefixes as the deepest one has elements, and two.
+
+        Raises `Refusal` for a path that cannot be searched for expressions: it would get round the one that is for it.
+        """
         facts = None if request is None else RequestFacts(request)
         found = self._at(self._exact, path, facts) if path in self._exact else None
         if found is None and self._expressions is not None:
@@ -95,6 +104,15 @@ class ChoiceTable(HostTable):
     def _search(self, path: bytes, facts: RequestFacts | None) -> Match | None:
         expressions = self._expressions
         return None if expressions is None else expressions.match(path, facts)
+
+
+def _that_may_serve(matches: Iterable[tuple[Route, Match]], *, apart: bool) -> list[tuple[Route, Match]]:
+    """The routes, but for those whose place an earlier one has under the same conditions. `apart` is as in the table."""
+    found: dict[tuple[object, ...], tuple[Route, Match]] = {}
+    for route, match in matches:
+        path = route.path if apart or route.kind is not PathKind.PREFIX else route.path.removesuffix("/")
+        found.setdefault((route.kind, path, route.expression, route.conditions), (route, match))
+    return list(found.values())
 
 
 class _ExpressionChoices:
@@ -126,7 +144,7 @@ class _ExpressionChoices:
     def match(self, path: bytes, facts: RequestFacts | None) -> Match | None:
         """The match of the first expression that is found in `path` and whose conditions hold."""
         if not is_searchable(path):
-            return None
+            raise Refusal(ErrorKind.BAD_REQUEST, "a path with a line feed or a vertical tab")
         is_long = len(path) > SEARCHED_BYTES_WIDE
         choices = self._long_candidates if is_long else self._candidates
         for place in (self._long if is_long else self._set).all(path):

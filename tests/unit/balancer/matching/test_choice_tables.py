@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.errors import Refusal
 from balancer.http.messages import RequestHead
 from balancer.matching.choice_tables import ChoiceTable
 from balancer.matching.gates.making import make_gate
@@ -120,7 +121,7 @@ def numbered_as(route: Route, place: int) -> Route:
     ("routes", "needed"),
     [
         ([made(PathKind.PREFIX, "/a"), made(PathKind.EXACT, "/a")], False),
-        ([made(PathKind.REGEX, "^/a"), made(PathKind.REGEX, "^/b")], False),
+        ([made(PathKind.REGEX, "^/a"), made(PathKind.REGEX, "^/b")], True),
         ([made(PathKind.PREFIX, "/a", Conditions("POST"))], True),
         ([made(PathKind.PREFIX, "/a"), made(PathKind.PREFIX, "/a")], True),
         ([made(PathKind.PREFIX, "/a"), made(PathKind.PREFIX, "/a/")], True),
@@ -176,3 +177,30 @@ def test_conditions_reach_the_table_through_hosts() -> None:
     assert routes.match(b"a.test", b"/", b"/", request) is not None
     assert routes.match(b"a.test", b"/", b"/", asked("/")) is None
     assert routes.match(b"a.test", b"/") is None
+
+
+def test_hosts_of_ingresses_with_expressions_alone_have_a_simpler_table() -> None:
+    routes = made(PathKind.REGEX, "^/a"), made(PathKind.REGEX, "^/b")
+    assert not isinstance(table_of(*routes, slash=TrailingSlash.APART), ChoiceTable)
+
+
+@pytest.mark.parametrize("others", [(), (made(PathKind.PREFIX, "/"),)])
+def test_a_path_that_is_not_searched_gets_round_no_expression(others: tuple[Route, ...]) -> None:
+    table = table_of(made(PathKind.REGEX, "^/admin/.*$"), made(PathKind.EXACT, "/admin/\n"), *others)
+    for path in ("/admin/x%0a", "/admin/%0bx"):
+        with pytest.raises(Refusal):
+            served(table, asked(path))
+    assert served(table, asked("/admin/%0a")) is not None, "an exact path is not searched"
+
+
+def test_a_route_with_the_place_and_conditions_of_an_earlier_one_is_never_asked() -> None:
+    routes = [
+        numbered_as(made(kind, path, Conditions("POST")), place)
+        for place, (kind, path) in enumerate(
+            [(PathKind.PREFIX, "/a"), (PathKind.PREFIX, "/a/"), (PathKind.REGEX, "^/b"), (PathKind.REGEX, "^/b")] * 50
+        )
+    ]
+    table = table_of(*routes)
+    assert isinstance(table, ChoiceTable)
+    assert len(table._whole[b"/a"]._candidates) == 1
+    assert [served(table, asked(path, method="POST")) for path in ("/a", "/b")] == [routes[0], routes[2]]

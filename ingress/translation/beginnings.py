@@ -1,4 +1,4 @@
-"""Finds the text with which every path begins that a regular expression of ingress-nginx matches.
+"""Finds the text with which every path begins that a regular expression matches, as ingress-nginx and RE2 have it.
 
 The answer is safe: the text may be too short, never too long. Does not know hosts or routes.
 """
