@@ -12,7 +12,7 @@ from operator import attrgetter
 
 import msgspec
 
-from ingress.objects.gateway import Gateway, GatewayClass
+from ingress.objects.gateway import Gateway, GatewayClass, ReferenceGrant
 from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.settings.hooks import RegisteredHook
@@ -130,7 +130,8 @@ class _GatewayReading:
         self._options = options
         self._material = material
         self._classes = classes
-        self._grants = Grants(inventory)
+        known = tuple(inventory.of(ReferenceGrant))
+        self._grants = memory.bounds.of("grants", (known,), partial(Grants, inventory))
         self._labels = NamespaceLabels(inventory)
         owners = memory.owners(
             (options.ports, options.services, tuple(classes), inventory.provisioned, material.bounds),
