@@ -13,7 +13,7 @@ from balancer.http.messages import RequestHead
 from balancer.matching.choices import Candidate, RequestFacts, RouteChoice
 from balancer.matching.gates.making import GateMaker
 from balancer.matching.host_tables import HostTable, capturing, is_searchable, too_long
-from balancer.matching.regexes import PatternSet
+from balancer.matching.regexes import PatternSet, Searches, compile_caseless
 from balancer.matching.served import Match, Served
 from balancer.model.conditions import ANY
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, Route, TrailingSlash
@@ -118,7 +118,7 @@ def _that_may_serve(matches: Iterable[tuple[Route, Match]], *, apart: bool) -> l
 class _ExpressionChoices:
     """The routes of a host whose paths are expressions, in their order."""
 
-    __slots__ = ("_candidates", "_long", "_long_candidates", "_patterns", "_set")
+    __slots__ = ("_candidates", "_long", "_long_candidates", "_patterns", "_set", "_wide")
 
     def __init__(self, searched: list[tuple[Route, Match]], patterns: PatternSet) -> None:
         self._candidates = tuple(RouteChoice([Candidate(route.conditions, match)]) for route, match in searched)
@@ -126,6 +126,7 @@ class _ExpressionChoices:
         self._patterns = tuple(capturing(route) for route, _ in searched)
         self._set = patterns
         self._long = patterns
+        self._wide = tuple(compile_caseless(route.expression) if route.long_expression else None for route, _ in searched)
 
     @classmethod
     def compiling(
@@ -142,12 +143,20 @@ class _ExpressionChoices:
         return made
 
     def match(self, path: bytes, facts: RequestFacts | None) -> Match | None:
-        """The match of the first expression that is found in `path` and whose conditions hold."""
+        """The match of the first expression that is found in `path` and whose conditions hold.
+
+        Long paths are searched for wide expressions one by one, as far as that may cost.
+        """
         if not is_searchable(path):
             raise Refusal(ErrorKind.BAD_REQUEST, "a path with a line feed or a vertical tab")
-        is_long = len(path) > SEARCHED_BYTES_WIDE
-        choices = self._long_candidates if is_long else self._candidates
+        is_long, searches = len(path) > SEARCHED_BYTES_WIDE, Searches()
         for place in (self._long if is_long else self._set).all(path):
+            choices, wide = self._candidates, self._wide[place]
+            if is_long and wide is not None:
+                if not searches.afford(wide, len(path)):
+                    choices = self._long_candidates
+                elif not wide.search(path):
+                    continue
             match, pattern = choices[place].match(facts), self._patterns[place]
             if match is not None:
                 if pattern is None or match.served.closed:

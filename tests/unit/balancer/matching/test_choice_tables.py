@@ -204,3 +204,18 @@ def test_a_route_with_the_place_and_conditions_of_an_earlier_one_is_never_asked(
     assert isinstance(table, ChoiceTable)
     assert len(table._whole[b"/a"]._candidates) == 1
     assert [served(table, asked(path, method="POST")) for path in ("/a", "/b")] == [routes[0], routes[2]]
+
+
+def test_a_long_path_is_searched_for_a_wide_expression_as_far_as_that_may_cost() -> None:
+    wide, root = made(PathKind.REGEX, "^/w(a|b)*c$"), made(PathKind.PREFIX, "/")
+    table = table_of(msgspec.structs.replace(wide, long_expression="^/w"), root)
+    for length, found in ((8, "w"), (1000, "w"), (7000, None)):
+        for end in "cx":
+            match = table.match(f"/w{'ab' * (length // 2)}{end}".encode(), b"", asked("/"))
+            assert match is not None
+            closed = match.served.closed
+            assert (closed, match.served.route.path) == (
+                (True, wide.path) if found is None else (False, wide.path if end == "c" else "/")
+            )
+    other = table.match(b"/" + b"a" * 7000, b"", asked("/"))
+    assert other is not None and other.served.route is root
