@@ -110,7 +110,7 @@ def _origin_fields(origin: Origin) -> OriginFields:
         (b"x-forwarded-proto", scheme),
         (b"x-forwarded-scheme", scheme),
         (b"x-scheme", scheme),
-        (LOOP_FIELD, LOOP_FIELDS, MARK),
+        (LOOP_FIELD, MARK),
     )
     return known
 

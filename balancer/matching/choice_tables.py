@@ -107,7 +107,7 @@ class ChoiceTable(HostTable):
 
 
 def _that_may_serve(matches: Iterable[tuple[Route, Match]], *, apart: bool) -> list[tuple[Route, Match]]:
-    """The routes, but for those whose place an earlier one has under the same conditions. `apart` is as in the table."""
+    """The routes without those whose place an earlier one has under the same conditions. `apart` is as in the table."""
     found: dict[tuple[object, ...], tuple[Route, Match]] = {}
     for route, match in matches:
         path = route.path if apart or route.kind is not PathKind.PREFIX else route.path.removesuffix("/")
@@ -126,7 +126,9 @@ class _ExpressionChoices:
         self._patterns = tuple(capturing(route) for route, _ in searched)
         self._set = patterns
         self._long = patterns
-        self._wide = tuple(compile_caseless(route.expression) if route.long_expression else None for route, _ in searched)
+        self._wide = tuple(
+            compile_caseless(route.expression) if route.long_expression else None for route, _ in searched
+        )
 
     @classmethod
     def compiling(

@@ -132,7 +132,11 @@ def accepted(found: Translation, name: str) -> tuple[str, str]:
     return said.status, said.reason
 
 
-@pytest.mark.parametrize("objects", [names, policies, sets, everywhere, grants, passing, expressions], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "objects",
+    [names, policies, sets, everywhere, grants, passing, expressions],
+    ids=lambda make: make.__name__,
+)
 def test_twice_as_many_objects_cost_twice_as_much(objects: Callable[[int], list[KubernetesObject]]) -> None:
     few, many = (instructions(partial(translated, objects(count))).total() for count in (_FEW, 2 * _FEW))
     assert many <= _LINEAR * few

@@ -90,9 +90,10 @@ def _grpc_match_problem(item: GrpcMatch) -> str | None:
         for text in filter(None, (item.method.service, item.method.method)):
             if item.method.type == "Exact" and not _GRPC_NAME.fullmatch(text):
                 return f"{text!r} is no name of a service or method: correct it."
-        if item.method.type == "RegularExpression" and (problem := method_problem(item.method)) is not None:
-            text = f"{item.method.service}/{item.method.method}"
-            return f"The expression {text!r} cannot be used, because {problem}: write it in the syntax of RE2."
+            if item.method.type == "RegularExpression" and (problem := _expression_problem(text)) is not None:
+                return problem
+        if method_problem(item.method) is not None:
+            return "The expressions of service and method cannot be used together: write shorter ones."
     return _values_problem(item.headers)
 
 

@@ -160,9 +160,9 @@ def test_an_expression_says_what_its_groups_captured_where_something_asks() -> N
 
 
 def test_a_path_that_is_too_long_for_an_expression_is_refused_where_it_may_match() -> None:
-    costly = msgspec.structs.replace(made(PathKind.REGEX, "^/a/x*$"), long_expression="^/a")
+    costly = msgspec.structs.replace(made(PathKind.REGEX, "^/a/x*y{0,200}$"), long_expression="^/a")
     table = table_of(costly, made(PathKind.PREFIX, "/"))
-    request = asked("/a/" + "x" * 300)
+    request = asked("/a/" + "x" * 3000)
     match = table.match(request.path, request.target, request)
     assert match is not None and match.served.closed
     request = asked("/b/" + "x" * 300)
@@ -207,7 +207,7 @@ def test_a_route_with_the_place_and_conditions_of_an_earlier_one_is_never_asked(
 
 
 def test_a_long_path_is_searched_for_a_wide_expression_as_far_as_that_may_cost() -> None:
-    wide, root = made(PathKind.REGEX, "^/w(a|b)*c$"), made(PathKind.PREFIX, "/")
+    wide, root = made(PathKind.REGEX, "^/w(a|b)*[0-9]{0,20}c$"), made(PathKind.PREFIX, "/")
     table = table_of(msgspec.structs.replace(wide, long_expression="^/w"), root)
     for length, found in ((8, "w"), (1000, "w"), (7000, None)):
         for end in "cx":

@@ -78,7 +78,8 @@ def test_characters_of_paths_count_for_each_hostname() -> None:
 @pytest.mark.parametrize("count", [3, 30])
 def test_wide_expressions_of_a_greedy_namespace_leave_room_for_another(count: int) -> None:
     greedy = [route(f"g{number:02}", path(f"{WIDE * 4}{number}")) for number in range(count)]
-    found = read_all(gateway(listener(allowedRoutes=ALL)), *WEB, *greedy, route("modest", path(WIDE), namespace="infra"))
+    modest = route("modest", path(WIDE), namespace="infra")
+    found = read_all(gateway(listener(allowedRoutes=ALL)), *WEB, *greedy, modest)
     kept = [each for each in found.routes if each.refused is None]
     taken = sum(each.places[0][0].cost.instructions for each in kept if each.places[0][0].cost is not None)
     assert taken <= 2 * INSTRUCTIONS_MAX
