@@ -115,7 +115,6 @@ class GatewayMemory:
         "_reads",
         "_same_reads",
         "_wanted",
-        "bounds",
         "claims",
         "hosts",
         "names",
@@ -142,7 +141,6 @@ class GatewayMemory:
         self.sums = RememberedSums()
         self.standings = Kept()
         self.quiet: dict[int, ObjectStanding] = {}
-        self.bounds = Kept()
         self.claims = Kept()
         self.hosts = Kept()
 
@@ -151,7 +149,7 @@ class GatewayMemory:
         self._owners.begin(view)
         for reads in self._reads.values():
             reads.begin(view)
-        for kept in (self._ones, self.standings, self.bounds, self.claims, self.hosts):
+        for kept in (self._ones, self.standings, self.claims, self.hosts):
             kept.begin()
         for rooms in self._same_reads.values():
             for same in rooms.values():
@@ -168,6 +166,10 @@ class GatewayMemory:
     def one(self, name: str, value: _Made) -> _Made:
         """What many have in common, by a name of ours: the same object as last time if it is equal."""
         return self._ones.of(name, (value,), lambda: value)
+
+    def kept(self, name: str, given: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
+        """What `make` makes of `given`, and of nothing else, by a name of ours."""
+        return self._ones.of(name, given, make)
 
     def owners(self, given: tuple[object, ...], read: Callable[[Inventory], ReadOwners]) -> ReadOwners:
         """The Gateways as `read` reads them. `given` is what that depends on beside the inventory."""

@@ -131,7 +131,7 @@ class _GatewayReading:
         self._material = material
         self._classes = classes
         known = tuple(inventory.of(ReferenceGrant))
-        self._grants = memory.bounds.of("grants", (known,), partial(Grants, inventory))
+        self._grants = memory.kept("grants", (known,), partial(Grants, inventory))
         self._labels = NamespaceLabels(inventory)
         owners = memory.owners(
             (options.ports, options.services, tuple(classes), inventory.provisioned, material.bounds),
@@ -190,7 +190,7 @@ class _GatewayReading:
     def _with_room(self, routes: tuple[ReadRoute, ...]) -> tuple[ReadRoute, ...]:
         """The routes, which come by age; those are refused whose expressions and conditions would cost too much."""
         costly = tuple(filter(needs_room, routes))
-        refused = self._memory.bounds.of("costs", (costly,), partial(without_room, costly))
+        refused = self._memory.kept("costs", (costly,), partial(without_room, costly))
         if not refused:
             return routes
         return tuple(
