@@ -112,7 +112,7 @@ class _Room:
 
 
 def _takes(costs: ExpressionCosts, tenant: str, place: MatchPlace) -> bool:
-    if place.is_asked and not costs.take_compared(tenant):
+    if place.compared and not costs.take_compared(tenant, place.compared):
         return False
     cost = place.cost
     if cost is None:

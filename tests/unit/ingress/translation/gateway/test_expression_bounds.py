@@ -96,17 +96,16 @@ def test_expressions_of_other_hostnames_take_no_room() -> None:
 
 def test_matches_that_are_compared_are_bounded() -> None:
     """Each wants a value of a field by an expression, and a request without the field is compared with all of them."""
-    fields = [[{"name": "x", "type": "RegularExpression", "value": f"a{number}.*"}] for number in range(5_000)]
+    fields = [[{"name": "x", "type": "RegularExpression", "value": f"a{number}.*"}] for number in range(600)]
     greedy = [
-        route(f"g{begin:04}", *({"headers": each} for each in fields[begin : begin + 1000]))
-        for begin in range(0, 5_000, 1000)
+        route(f"g{begin}", *({"headers": each} for each in fields[begin : begin + 100])) for begin in range(0, 600, 100)
     ]
     modest = route("modest", {"headers": fields[0]}, namespace="infra")
-    assert accepted(*greedy, modest) == ["g0000", "g1000", "g2000", "g3000", "modest"]
+    assert accepted(*greedy, modest) == ["g0", "g100", "g200", "g300", "g400", "modest"]
 
 
 def test_whole_services_are_compared_because_calls_may_be_searched_for_them() -> None:
-    matches = [{"method": {"service": f"s{number}"}} for number in range(4_097)]
+    matches = [{"method": {"service": f"s{number}"}} for number in range(2_049)]
     calls = read(
         "GRPCRoute",
         "calls",
