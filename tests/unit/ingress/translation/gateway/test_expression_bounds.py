@@ -38,6 +38,7 @@ def test_characters_are_counted_by_what_routes_say() -> None:
     method = {"type": "RegularExpression", "service": "a.", "method": "b"}
     calls = read("GRPCRoute", "g", rules=[{"matches": [{"method": method, "headers": values}, {}]}])
     assert (characters_of(calls), characters_of(read("TCPRoute", "t", rules=[]))) == (6, 0)
+    assert characters_of(route("r", path(r"/\pL\PN"))) == 207
 
 
 def test_the_younger_routes_of_a_namespace_have_no_room_for_characters() -> None:
@@ -87,6 +88,13 @@ def test_wide_expressions_of_a_greedy_namespace_leave_room_for_another(count: in
     if count > 3:
         assert conditions(found, "HTTPRoute", "g29")["Accepted"] == ("False", "UnsupportedValue")
         assert "a.test" in refused(found, "g29")
+
+
+def test_narrow_expressions_of_a_greedy_namespace_leave_room_for_another() -> None:
+    """Each may be repeated, optional or alternative somewhere, and all begin alike."""
+    greedy = [route(f"g{n}", *(path(f"/(a|b)/{n}/{each}/.*") for each in range(100))) for n in range(4)]
+    modest = route("modest", path("/(a|b)/.*"), namespace="infra")
+    assert accepted(*greedy, modest) == ["g0", "g1", "modest"]
 
 
 def test_expressions_of_other_hostnames_take_no_room() -> None:
