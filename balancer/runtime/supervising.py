@@ -31,7 +31,8 @@ class Failures:
     def __init__(self, *, pause_seconds: float) -> None:
         self._least_seconds = _PROOF_PAUSES * pause_seconds
         self._most_seconds = _PROOF_PAUSES_MOST * pause_seconds
-        self.forget()
+        self.count = 0
+        self.proof_seconds = self._least_seconds
 
     def note(self, worked_seconds: float) -> None:
         """Counts one, before which the task has worked for so long."""
