@@ -103,7 +103,7 @@ HELD_FOR_EVER = {
 """A Lease with a number that no API server stores, and that no time can be added to."""
 
 
-async def test_a_task_that_fails_is_one_finding_until_it_works_again_and_nobody_waits_for_it(tmp_path: Path) -> None:
+async def test_a_task_that_fails_is_a_finding_until_it_works_again_and_nobody_waits_for_it(tmp_path: Path) -> None:
     published = Published(lambda _: None)
 
     def failing() -> list[Finding]:
