@@ -83,6 +83,9 @@ Inside one Gateway nobody wins: all listeners that collide are closed.
 * Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
   `AllowInsecureFallback` everybody gets in.
 * Regular expressions are those of RE2. They must match all of a path, header field or query parameter, and case counts.
+  What they may cost is [bounded and divided among namespaces](security.md#what-one-tenant-can-cost-another): a route
+  beyond that is not accepted (`UnsupportedValue`). A path of more than 256 bytes that begins like a
+  [wide one](settings.md#paths-that-are-regular-expressions) gets 414 if to search it would take more than 2 ms.
 * Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
   Of one request at most four Services get copies, two of them at once.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
