@@ -7,7 +7,7 @@ path leads to within a host is in `host_tables`. All names are bytes, as on the 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -204,6 +204,13 @@ class RouteTable:
         hosts = self._by_listener.get(listener)
         return None if hosts is None else hosts.get(name)
 
+    def tables_not_of(self, after: RouteTable | None) -> Iterator[list[HostTable]]:
+        """The tables of hosts that `after` has not taken over, listener by listener."""
+        for listener, hosts in self._by_listener.items():
+            kept = {} if after is None else after._by_listener.get(listener, {})
+            if kept is not hosts:
+                yield [table for name, table in hosts.items() if kept.get(name) is not table]
+
     @property
     def default_route(self) -> Route | None:
         """The route of requests that match no host."""
@@ -294,6 +301,20 @@ def compiling(
             tables[key] = yield from _compiling_one(content, past, make)
         yield
     return tables
+
+
+def retired(before: Mapping[str, RouteTable], after: Mapping[str, RouteTable]) -> Generator[None, None, list[object]]:
+    """What `after` has not taken over from `before`, in steps: tables of hosts, then the tables that hold them.
+
+    Whoever frees the list from its end frees one host at a time.
+    """
+    left = [(table, after.get(key)) for key, table in before.items() if after.get(key) is not table]
+    found: list[object] = []
+    for table, now in left:
+        for some in table.tables_not_of(now):
+            found += some
+            yield
+    return [*found, *(table for table, _ in left)]
 
 
 def _contents(model: RoutingModel) -> dict[str, Content]:
