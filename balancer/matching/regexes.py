@@ -214,9 +214,13 @@ def compile_pattern(text: str) -> Pattern:
     return pattern
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def pattern_problem(text: str) -> str | None:
     """Why `compile_pattern` refuses `text`; None if it does not. For whoever does not keep the pattern."""
+    return _TOO_LARGE if len(text) > CHARACTERS_MAX else _known_problem(text)  # of long texts nothing is remembered
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _known_problem(text: str) -> str | None:
     try:
         compile_pattern(text)
     except PatternError as problem:

@@ -107,7 +107,7 @@ class _OwnerReading:
     def _wanted_ports(self) -> Iterator[tuple[_Key, int]]:
         sets = self._sets_of_gateways()
         for key, gateway in self._gateways.items():
-            of_sets = (item.spec.listeners for item, _ in sets.get(key, ()))
+            of_sets = (item.spec.listeners for item, refusal in sets.get(key, ()) if refusal is None)
             for listeners in (gateway.spec.listeners, *of_sets):
                 yield from ((key, each.port) for each in listeners)
 

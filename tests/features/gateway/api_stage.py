@@ -96,6 +96,12 @@ def target(server: ApiServer, number: int, gateway: str = "") -> int:
     return int(found[0]) if found else _NOWHERE
 
 
+def _is_seen(status: Document) -> bool:
+    """Whether a controller has written the status: the server says of new objects that nobody has."""
+    said = status.get("conditions")
+    return bool(status) and (said is None or any("observedGeneration" in each for each in said))
+
+
 class ApiGatewayStage(GatewayStage):
     """A running process and the API server that it follows."""
 
@@ -188,7 +194,7 @@ class ApiGatewayStage(GatewayStage):
             }
             for kind in KINDS
             for each in self.server.objects(kind)
-            if each.get("status")
+            if _is_seen(each.get("status") or {})
         ]
 
     def _restated(self, kind: str, document: Document) -> Json:

@@ -149,6 +149,14 @@ def test_what_is_wrong_with_a_text_is_told_again_and_again() -> None:
     assert pattern_problem("^right$") is None
 
 
+def test_no_text_is_remembered_that_is_longer_than_any_pattern() -> None:
+    import balancer.matching.regexes as module
+
+    before = module._known_problem.cache_info().currsize
+    assert pattern_problem("a" * (CHARACTERS_MAX + 1)) is not None
+    assert module._known_problem.cache_info().currsize == before
+
+
 def test_what_is_refused_is_written_nowhere_but_into_the_error(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(PatternError):
         compile_pattern("(never-compiled-before")
