@@ -58,10 +58,10 @@ async def test_under_load_a_grant_that_goes_and_comes_closes_and_opens_its_route
             for _ in range(_CLIENTS):
                 group.create_task(asking())
             for grants in ((), (_grant(),), (_grant("other"),), (_grant(),)):
-                await until(known)
+                await until(known, seconds=60.0)
                 plane.serve(cluster(endpoint, *routes, *grants), _CONTEXT)
                 epoch += 1
-            await until(known)
+            await until(known, seconds=60.0)
             ended = True
     assert {(begun, status) for begun, end, status in crossing if begun == end} == {
         (0, 200), (1, 500), (2, 200), (3, 500), (4, 200)
