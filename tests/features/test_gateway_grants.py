@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,8 @@ def _route(namespace: str, hostname: str, *, to: str) -> Document:
 def _grant(name: str = "app") -> Document:
     source = {"group": _GATEWAY, "kind": "HTTPRoute", "namespace": "greedy"}
     to = [{"group": "", "kind": "Service", "name": name}]
-    return thing("ReferenceGrant", "grant", "modest", **{"from": [source], "to": to})
+    spec: dict[str, Any] = {"from": [source], "to": to}
+    return thing("ReferenceGrant", "grant", "modest", **spec)
 
 
 async def test_under_load_a_grant_that_goes_and_comes_closes_and_opens_its_route_alone() -> None:
