@@ -78,8 +78,9 @@ def _problems(expected: Json, status: Json | None, cluster: Cluster) -> list[str
         each["name"] for each in status["listeners"]
     ]:
         problems.append(f"other listeners than {expected['listeners_exactly']}")
-    if "attachedListenerSets" in expected and status.get("attachedListenerSets") != expected["attachedListenerSets"]:
-        problems.append(f"attachedListenerSets {status.get('attachedListenerSets')}")
+    attached = status.get("attachedListenerSets", 0)
+    if expected.get("attachedListenerSets", attached) != attached:
+        problems.append(f"attachedListenerSets {attached}")
     return problems
 
 
