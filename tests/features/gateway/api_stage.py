@@ -27,7 +27,7 @@ from tests.integration.running import Zonal
 
 KINDS = (
     *("BackendTLSPolicy", "GRPCRoute", "Gateway", "GatewayClass", "HTTPRoute", "ListenerSet", "ReferenceGrant"),
-    *("TCPRoute", "TLSRoute"),
+    *("TCPRoute", "TLSRoute", "UDPRoute"),
 )
 SERVED = frozenset(("v1", kind) for kind in KINDS)
 GATEWAY_ANNOTATION = "zonal-ingress.io/gateway"
