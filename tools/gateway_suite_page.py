@@ -19,7 +19,8 @@ by cases with objects of our own: the same manifests in other words, the same re
 conditions, reasons and counts in statuses. `tests/features/test_gateway_suite.py`, `test_gateway_cases.py` and
 `test_gateway_cluster.py` play them, from a folder and from a fake API server, which adds the defaults of the
 definitions and refuses what they refuse, with a Service for each Gateway. All of them pass but those of UDP, which are
-not played. Names of tests newer than v1.6.1 were read from the suite's main branch and from proposals to it. A test with features in the second column is an extended one, any other of v1.6 one of the core.
+not played. Names of tests newer than v1.6.1 were read from the suite's main branch and from proposals to it. A
+test with features in the second column is an extended one, any other of v1.6 one of the core.
 
 These proposals ask for something that zonal does not do; their cases ask for the rest:
 
