@@ -1,7 +1,8 @@
 """Decides which bound port a new port of a Gateway gets, and how long a number rests when it is free again.
 
 A number is used again only after some minutes, because somebody may still send to it what was meant for another
-Gateway. If no other number is left, a minute is enough. A port that comes back gets its number at once. Pure: time is an argument, in monotonic seconds.
+Gateway. If no other number is left, a minute is enough. A port that comes back gets its own at once. Pure: time is an
+argument, in monotonic seconds.
 """
 
 from __future__ import annotations
