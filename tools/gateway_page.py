@@ -16,8 +16,8 @@ Made by `make docs` from `tools/gateway_page.py`, with the tables of `ingress/tr
 do not edit.
 
 zonal reads Gateway API v1 beside Ingress: GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute,
-ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries and
-metrics are the same as for an Ingress.
+UDPRoute, ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries
+and metrics are the same as for an Ingress.
 
 ```console
 $ zonal run --source manifests --gateway-ports 80=8000,443=8444
@@ -76,8 +76,9 @@ Inside one Gateway nobody wins: all listeners that collide are closed.
   the condition `PartiallyInvalid`, or is not accepted if no rule is left.
 * A backend that may not be asked or does not exist answers 500 for exactly its share; one without ready endpoints
   answers 503.
-* A BackendTLSPolicy that cannot be carried out closes its backend (500), and so does a certificate of `tls.backend`
-  that cannot be shown. One of the `subjectAltNames` of a policy is enough.
+* A BackendTLSPolicy that cannot be carried out closes its backend (500), which the route says in its status
+  (`ResolvedRefs` false, `InvalidBackendTLS`). A certificate of `tls.backend` that cannot be shown closes it, too. One
+  of the `subjectAltNames` of a policy is enough.
 * A handshake for which no listener of its port has a certificate is refused: where the certificate of the listener
   cannot be used, and for a name that no listener has. No self-signed certificate is shown, unlike for Ingresses.
 * Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
@@ -215,7 +216,8 @@ sends it), and `:PROXY:PROXY` both.
   TCPRoute.
 * `TcpServiceInvalid`, `PortUnavailable` and `ServiceMissing` name a line that is not served, and what to
   change. Other lines are served.
-* zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`).
+* zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`). Listeners of UDP are refused
+  (`UnsupportedProtocol`), and UDPRoutes are read only to say so in their status (`NotAllowedByListeners`).
 
 ## Under change
 

@@ -44,6 +44,7 @@ _ENTRIES: Final = {
     Kind.GRPC_ROUTE: "parents",
     Kind.TLS_ROUTE: "parents",
     Kind.TCP_ROUTE: "parents",
+    Kind.UDP_ROUTE: "parents",
     Kind.BACKEND_TLS_POLICY: "ancestors",
     Kind.ZONE_POLICY: "ancestors",
 }

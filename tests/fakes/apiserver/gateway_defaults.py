@@ -94,6 +94,7 @@ _DEFAULTS: dict[str, Document] = {
     },
     "TLSRoute": {**_PARENTS, **_BACKENDS},
     "TCPRoute": {**_PARENTS, **_BACKENDS},
+    "UDPRoute": {**_PARENTS, **_BACKENDS},
 }
 """For each kind: a field, and its value where the object around it is there and has no such field."""
 

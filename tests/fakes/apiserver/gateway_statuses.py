@@ -118,6 +118,7 @@ _STATUSES = {
     "GRPCRoute": _ROUTE,
     "TLSRoute": _ROUTE,
     "TCPRoute": _ROUTE,
+    "UDPRoute": _ROUTE,
     "BackendTLSPolicy": _entries("ancestors", "ancestorRef", 16),
 }
 
