@@ -324,9 +324,7 @@ class RequestHeadReader:
             self._place = None
         return request
 
-    def _remember(
-        self, request: RequestHead, head: bytes, line: bytes, onward: tuple[Passing, bytes] | None
-    ) -> None:
+    def _remember(self, request: RequestHead, head: bytes, line: bytes, onward: tuple[Passing, bytes] | None) -> None:
         """Keeps what the next head is compared with. Its field lines as they were read are for the caller to keep."""
         text = head
         self._known = request
