@@ -17,7 +17,7 @@ from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.logged import LoggedRequests, logged_requests
 from balancer.matching.relay_tables import NO_RELAYS, RelayTables, relay_tables
 from balancer.matching.request_fields import RequestFields
-from balancer.matching.routing import NOWHERE, RouteTable, compiling
+from balancer.matching.routing import NOWHERE, RouteTable, compiling, retired
 from balancer.matching.steering import BY_ITSELF, NO_STEERING, Steering, steering
 from balancer.model.endpoints import Backend, BackendKey
 from balancer.model.handshakes import Keyring
@@ -39,6 +39,7 @@ _KEY = attrgetter("key")
 
 # A request makes the plans of so many endpoints in a tenth of a millisecond. Those of more are made before the swap.
 _ENDPOINTS_A_REQUEST = 64
+_FREED_A_STEP = 8  # tables of hosts; to free one takes some ten microseconds
 
 
 class _ByEntryPoint(dict[str, RouteTable]):
@@ -131,12 +132,13 @@ class View:
 
 class Coming:
     """A view that is made in steps, and what follows its use. `departed` are the members that leave with the last view.
-    `concerned` are the backends that are new, others or gone.
+    `concerned` are the backends that are new, others or gone. `retired` are the compiled routes that only the last view
+    has.
 
     An address that moves to another backend leaves the first one.
     """
 
-    __slots__ = ("_changes", "around", "concerned", "departed", "drain", "keyring", "steered_before", "view")
+    __slots__ = ("_changes", "around", "concerned", "departed", "drain", "keyring", "retired", "steered_before", "view")
 
     def __init__(self, around: Surroundings, *, drain: Drain, keyring: Keyring) -> None:
         self.around = around
@@ -146,6 +148,7 @@ class Coming:
         self.concerned: list[BackendKey] = []
         self._changes: list[tuple[BackendRuntime | None, BackendRuntime]] = []
         self.steered_before = NO_STEERING
+        self.retired: list[object] = []
         self.view: View  # made last
 
     def changed(self, before: BackendRuntime | None, after: BackendRuntime) -> None:
@@ -158,13 +161,17 @@ class Coming:
     def settle(self) -> Generator[None, None, None]:
         """After the swap, updates members and health for the new view, in steps.
 
-        Frees the runtimes of the last view one by one, because to free thousands at once would take milliseconds.
+        Frees the runtimes and compiled routes of the last view one by one, because to free thousands at once would
+        take milliseconds.
         """
         self._changes.reverse()
         while self._changes:
             before, after = self._changes.pop()
             after.settle(self.around, before)
             del before, after
+            yield
+        while self.retired:
+            del self.retired[-_FREED_A_STEP:]
             yield
         yield from self._steer()
 
@@ -253,6 +260,8 @@ class LiveTable:
         if not _has_same_routes(before.model, model):
             tables = yield from compiling(model, tables, self._make_gate)
             relays = relay_tables(model)
+            yield
+            coming.retired = yield from retired(before.tables, tables)
             yield
             steered = yield from steering(model, before.model, steered)
         coming.view = View(

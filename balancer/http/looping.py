@@ -9,6 +9,9 @@ from __future__ import annotations
 LOOP_FIELD = b"cdn-loop"
 """The name of the field in lower case."""
 
+LOOP_FIELDS = frozenset((LOOP_FIELD, b"x-zonal-auth-depth", b"x-zonal-copy"))
+"""All fields that end loops, those of auth services and mirrors too: no tenant removes one of them."""
+
 MARK = b"zonal"
 """What each zonal adds to it."""
 

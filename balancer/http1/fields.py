@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from balancer.http import calls
 from balancer.http.edits import HeadEdit
-from balancer.http.looping import LOOP_FIELD, MARK
+from balancer.http.looping import LOOP_FIELD, LOOP_FIELDS, MARK
 from balancer.http.memos import Memo, recalled
 from balancer.http.messages import HTTP_1_1, Fields, RequestHead, ResponseHead, phrase_of
 from balancer.http.origin import Origin
@@ -144,7 +144,7 @@ def _with_connection(head: bytes, outgoing: Outgoing) -> bytes:
 def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
     """The request line and the lines in `head` without the fields called `names`, which are in lower case."""
     first, *lines = head.split(b"\r\n")
-    names -= {LOOP_FIELD}
+    names -= LOOP_FIELDS
     return b"\r\n".join([first, *(line for line in lines if line.partition(b":")[0].lower() not in names)])
 
 

@@ -5,7 +5,7 @@ What passes is what passes in HTTP/1: `balancer.http.passing` says so.
 
 from __future__ import annotations
 
-from balancer.http.looping import LOOP_FIELD, MARK
+from balancer.http.looping import LOOP_FIELD, LOOP_FIELDS, MARK
 from balancer.http.memos import Memo, recalled
 from balancer.http.messages import Fields, RequestHead
 from balancer.http.origin import Origin
@@ -122,6 +122,6 @@ def _with_added(fields: Fields, outgoing: Outgoing) -> Fields:
     if b"host" in replaced:
         hosts = [value for name, value in added if name == b"host"]
         fields = tuple((name, hosts[0] if name == b":authority" and hosts else value) for name, value in fields)
-    replaced -= {LOOP_FIELD}
+    replaced -= LOOP_FIELDS
     kept = tuple(field for field in fields if field[0] not in replaced) if replaced else fields
     return kept + tuple(field for field in added if field[0] != b"host")

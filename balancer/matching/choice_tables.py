@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 
+from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
 from balancer.matching.choices import Candidate, RequestFacts, RouteChoice
 from balancer.matching.gates.making import GateMaker
 from balancer.matching.host_tables import HostTable, capturing, is_searchable, too_long
-from balancer.matching.regexes import PatternSet
+from balancer.matching.regexes import PatternSet, Searches, compile_caseless
 from balancer.matching.served import Match, Served
 from balancer.model.conditions import ANY
 from balancer.model.routes import SEARCHED_BYTES_WIDE, Host, PathKind, Route, TrailingSlash
 
 
 def needs_choices(host: Host) -> bool:
-    """Whether no simpler table serves `host`: conditions, routes with one path, or expressions beside other kinds."""
+    """Whether no simpler table serves `host`: conditions, routes with one path, or expressions beside other kinds or in
+    Gateway API, where another host may have what no expression matches.
+    """
     same = host.trailing_slash is TrailingSlash.SAME
     places = {(route.kind, route.path.removesuffix("/") if same else route.path) for route in host.routes}
     kinds = {route.kind is PathKind.REGEX for route in host.routes}
-    return len(places) < len(host.routes) or len(kinds) > 1 or any(route.conditions != ANY for route in host.routes)
+    if len(places) < len(host.routes) or len(kinds) > 1 or (same and True in kinds):
+        return True
+    return any(route.conditions != ANY for route in host.routes)
 
 
 class ChoiceTable(HostTable):
@@ -41,7 +46,7 @@ class ChoiceTable(HostTable):
         # Of `/a` and `/a/` the first one comes first for the whole path `/a`, the second one for what lies below.
         plain: dict[bytes, list[Candidate]] = {}
         slashed: dict[bytes, list[Candidate]] = {}
-        for route, match in matches:
+        for route, match in _that_may_serve(matches, apart=apart):
             path, candidate = route.path.encode(), Candidate(route.conditions, match)
             if route.kind is PathKind.EXACT:
                 exact.setdefault(path, []).append(candidate)
@@ -63,13 +68,17 @@ class ChoiceTable(HostTable):
             matches.append((route, Match(Served(route, make, host.name))))
             yield
         made = cls(host, own, matches)
-        searched = [(route, match) for route, match in matches if route.kind is PathKind.REGEX]
+        may_serve = _that_may_serve(matches, apart=host.trailing_slash is TrailingSlash.APART)
+        searched = [(route, match) for route, match in may_serve if route.kind is PathKind.REGEX]
         if searched:
             made._expressions = yield from _ExpressionChoices.compiling(searched, make)
         return made
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
-        """The match of a normalised path. Tries at most as many prefixes as the deepest one has elements, and two."""
+        """The match of a normalised path. Tries at most as many prefixes as the deepest one has elements, and two.
+
+        Raises `Refusal` for a path that cannot be searched for expressions: it would get round the one that is for it.
+        """
         facts = None if request is None else RequestFacts(request)
         found = self._at(self._exact, path, facts) if path in self._exact else None
         if found is None and self._expressions is not None:
@@ -97,10 +106,19 @@ class ChoiceTable(HostTable):
         return None if expressions is None else expressions.match(path, facts)
 
 
+def _that_may_serve(matches: Iterable[tuple[Route, Match]], *, apart: bool) -> list[tuple[Route, Match]]:
+    """The routes without those whose place an earlier one has under the same conditions. `apart` is as in the table."""
+    found: dict[tuple[object, ...], tuple[Route, Match]] = {}
+    for route, match in matches:
+        path = route.path if apart or route.kind is not PathKind.PREFIX else route.path.removesuffix("/")
+        found.setdefault((route.kind, path, route.expression, route.conditions), (route, match))
+    return list(found.values())
+
+
 class _ExpressionChoices:
     """The routes of a host whose paths are expressions, in their order."""
 
-    __slots__ = ("_candidates", "_long", "_long_candidates", "_patterns", "_set")
+    __slots__ = ("_candidates", "_long", "_long_candidates", "_patterns", "_set", "_wide")
 
     def __init__(self, searched: list[tuple[Route, Match]], patterns: PatternSet) -> None:
         self._candidates = tuple(RouteChoice([Candidate(route.conditions, match)]) for route, match in searched)
@@ -108,6 +126,9 @@ class _ExpressionChoices:
         self._patterns = tuple(capturing(route) for route, _ in searched)
         self._set = patterns
         self._long = patterns
+        self._wide = tuple(
+            compile_caseless(route.expression) if route.long_expression else None for route, _ in searched
+        )
 
     @classmethod
     def compiling(
@@ -124,12 +145,20 @@ class _ExpressionChoices:
         return made
 
     def match(self, path: bytes, facts: RequestFacts | None) -> Match | None:
-        """The match of the first expression that is found in `path` and whose conditions hold."""
+        """The match of the first expression that is found in `path` and whose conditions hold.
+
+        Long paths are searched for wide expressions one by one, as far as that may cost.
+        """
         if not is_searchable(path):
-            return None
-        is_long = len(path) > SEARCHED_BYTES_WIDE
-        choices = self._long_candidates if is_long else self._candidates
+            raise Refusal(ErrorKind.BAD_REQUEST, "a path with a line feed or a vertical tab")
+        is_long, searches = len(path) > SEARCHED_BYTES_WIDE, Searches()
         for place in (self._long if is_long else self._set).all(path):
+            choices, wide = self._candidates, self._wide[place]
+            if is_long and wide is not None:
+                if not searches.afford(wide, len(path)):
+                    choices = self._long_candidates
+                elif not wide.search(path):
+                    continue
             match, pattern = choices[place].match(facts), self._patterns[place]
             if match is not None:
                 if pattern is None or match.served.closed:

@@ -6,6 +6,7 @@ tenant's pattern could block an event loop for hours. ADR 14 says why RE2.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,7 @@ _STEPS_TOGETHER_MOST = 2 * STEPS_MOST
 # A longer text has a program beyond `INSTRUCTIONS_MAX`, or costs more to read than it can be worth.
 CHARACTERS_MAX = 4096
 _TOO_LARGE = "the pattern is too large"
+_COUNT = re.compile(r"(?<!\\)\{([0-9]+)(?:,([0-9]*))?\}")
 # Verdicts are remembered of so many texts: tens of thousands of canaries must not be compiled anew for each change.
 _REMEMBERED = 32 * 1024
 # For each pattern: its program and the states that RE2 remembers. When this memory is full RE2 forgets states, and
@@ -214,9 +216,13 @@ def compile_pattern(text: str) -> Pattern:
     return pattern
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def pattern_problem(text: str) -> str | None:
     """Why `compile_pattern` refuses `text`; None if it does not. For whoever does not keep the pattern."""
+    return _TOO_LARGE if len(text) > CHARACTERS_MAX else _known_problem(text)  # of long texts nothing is remembered
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _known_problem(text: str) -> str | None:
     try:
         compile_pattern(text)
     except PatternError as problem:
@@ -225,7 +231,8 @@ def pattern_problem(text: str) -> str | None:
 
 
 def _compiled(text: str) -> Pattern:
-    if len(text) > CHARACTERS_MAX:
+    # RE2 writes counted repetitions out, and takes milliseconds to find that there are too many.
+    if len(text) > CHARACTERS_MAX or sum(int(most or least) for least, most in _COUNT.findall(text)) > INSTRUCTIONS_MAX:
         raise PatternError(_TOO_LARGE)
     pattern = Pattern(text, _options(never_capture=True))
     if pattern.instructions > INSTRUCTIONS_MAX:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from balancer.http.looping import LOOP_FIELDS
 from balancer.http.messages import Fields
 from balancer.http.passing import like_dashes
 from balancer.http.streams import Outgoing
@@ -26,6 +27,7 @@ class RequestEditor:
         names: set[bytes] = set()
         for edit in edits:
             gone = {name.lower().encode("ascii") for name in (*edit.remove, *(name for name, _ in edit.set))}
+            gone -= LOOP_FIELDS
             names |= gone
             added = [field for field in added if field[0].lower() not in gone]
             added += [(name.encode("ascii"), value.encode("latin-1")) for name, value in (*edit.set, *edit.add)]

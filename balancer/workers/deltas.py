@@ -19,9 +19,6 @@ from balancer.model.zones import OwnZone, ZoneFacts
 from balancer.runtime.steps import finished, nothing
 from balancer.workers.parts import PARTS, Key, portions
 
-# By measurement one key is found among thousands in the time of a pass over ten of them.
-_PASSED_A_LOOK_UP = 10
-
 _COMPARED_A_STEP = 32  # parts
 _PUT_A_STEP = 32
 
@@ -200,37 +197,24 @@ def _changes(
 def _merging(
     before: tuple[_Part, ...], changed: tuple[_Part, ...], gone: Iterable[Key], key_of: Callable[[_Part], Key]
 ) -> Generator[None, None, tuple[_Part, ...]]:
+    """`before` with the parts of `changed` and without those whose keys are `gone`, in steps. All are sorted."""
     if not changed and not gone:
         return before
-    if len(changed) == len(before) and list(map(key_of, changed)) == list(map(key_of, before)):
+    if not before:
         return changed
-    if not gone and len(changed) * _PASSED_A_LOOK_UP < len(before):
-        put = yield from _putting(before, changed, key_of)
-        if put is not None:
-            return put
-    parts = dict(zip(map(key_of, before), before, strict=True))
+    edits: dict[Key, _Part | None] = {**dict.fromkeys(gone), **dict(zip(map(key_of, changed), changed, strict=True))}
     yield
-    for key in gone:
-        parts.pop(key, None)
-    count = len(parts)
-    parts.update(zip(map(key_of, changed), changed, strict=True))
-    if len(parts) == count:
-        return tuple(parts.values())
-    return tuple(parts[key] for key in sorted(parts))
-
-
-def _putting(
-    before: tuple[_Part, ...], changed: tuple[_Part, ...], key_of: Callable[[_Part], Key]
-) -> Generator[None, None, tuple[_Part, ...] | None]:
-    """`before` with the parts of `changed` in the places of those that they replace; None if one of them is new."""
-    parts = list(before)
-    for count, part in enumerate(changed, 1):
-        place = bisect_left(parts, key_of(part), key=key_of)
-        if place == len(parts) or key_of(parts[place]) != key_of(part):
-            return None
-        parts[place] = part
+    parts: list[_Part] = []
+    begun, end = 0, len(before)  # of what is still to be copied
+    for count, key in enumerate(sorted(edits), 1):
+        place = bisect_left(before, key, begun, key=key_of)
+        parts += before[begun:place]
+        begun = place + (place < end and key_of(before[place]) == key)
+        if (part := edits[key]) is not None:
+            parts.append(part)
         if count % _PUT_A_STEP == 0:
             yield
+    parts += before[begun:]
     return tuple(parts)
 
 

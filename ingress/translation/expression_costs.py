@@ -1,4 +1,5 @@
-"""Counts what a search of a path for all expressions of a host may cost, and divides that among tenants.
+"""Counts what a search of a path for all expressions of a host may cost, and with how many matches a request may be
+compared there, and divides that among tenants.
 
 A tenant may hold as much as it leaves free for others, as in `balancer.runtime.shares`, along every line of paths:
 expressions of which one begins like the other are searched side by side, and others are not.
@@ -22,6 +23,8 @@ _WIDE_OF_HOST = 256 * INSTRUCTIONS_MAX
 # and for another narrow one.
 _IN_LINE, _NARROW = 4, 8
 _BRANCHES = frozenset("*+?{|")
+# Of matches of a host with which one request may be compared, a microsecond or two for each unit.
+_COMPARED_MOST = 4 * 1024
 
 
 class _HeldBeginning:
@@ -120,14 +123,15 @@ class _Pool:
 
 
 class ExpressionCosts:
-    """The instructions of all expressions of one host."""
+    """The instructions of all expressions of one host, and the matches that are not found by a value."""
 
-    __slots__ = ("_narrow", "_of_host", "_wide")
+    __slots__ = ("_compared", "_narrow", "_of_host", "_wide")
 
     def __init__(self) -> None:
         self._wide = _Pool(_WIDE_TOGETHER)
         self._narrow = _Pool(_NARROW_TOGETHER)
         self._of_host = _Pool(_WIDE_OF_HOST)
+        self._compared = _Pool(_COMPARED_MOST)
 
     def take_wide(self, tenant: str, beginning: str, instructions: int) -> bool:
         """Counts a wide expression. False: its tenant has no room for it, and it does not count."""
@@ -145,4 +149,11 @@ class ExpressionCosts:
         if not self._narrow.allows(tenant, beginning, units, looks_below=False):
             return False
         self._narrow.take(tenant, beginning, units)
+        return True
+
+    def take_compared(self, tenant: str, units: int) -> bool:
+        """Counts a match with which requests are compared."""
+        if not self._compared.allows(tenant, "", units, looks_below=False):
+            return False
+        self._compared.take(tenant, "", units)
         return True

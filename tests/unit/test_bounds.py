@@ -86,6 +86,8 @@ NUMBERS = (
     ("readings of one path", "balancer.matching.path_readings", "READINGS_MOST"),
     ("readings of one path", "balancer.matching.path_readings", "_BYTES_MOST"),
     ("characters of all expressions", "ingress.translation.ingress.hosts.expressions", "_CHARACTERS_MOST"),
+    ("expressions of HTTPRoutes", "ingress.translation.gateway.expression_bounds", "CHARACTERS_MOST"),
+    ("matches of a hostname", "ingress.translation.expression_costs", "_COMPARED_MOST"),
     ("path that is searched", "balancer.model.routes", "SEARCHED_BYTES_WIDE"),
     ("size of a ClientHello", "balancer.connections.clienthello", "HELLO_BYTES_MAX"),
     ("size of a ClientHello", "balancer.connections.clienthello", "RECORDS_MOST"),

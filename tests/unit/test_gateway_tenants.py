@@ -86,6 +86,33 @@ def grants(count: int) -> list[KubernetesObject]:
     return [gateway(), *(read("ReferenceGrant", f"g{each}", **said) for each in range(count))]
 
 
+def passing(count: int) -> list[KubernetesObject]:
+    """A TLSRoute with as many hostnames as it may have."""
+    tls = listener("tls", 80, "TLS", tls={"mode": "Passthrough"}, hostname="*.test")
+    hostnames = [f"a{number}.test" for number in range(64 * count)]
+    backends = [{"backendRefs": [{"name": "web", "port": 80}]}]
+    parents = [{"name": "gw", "namespace": "infra"}]
+    return [gateway(tls), read("TLSRoute", "tls", parentRefs=parents, hostnames=hostnames, rules=backends)]
+
+
+def expressions(count: int) -> list[KubernetesObject]:
+    """Routes with expressions of every kind for one hostname."""
+    values = [{"name": "a", "type": "RegularExpression", "value": "a.*"}]
+    matches = [
+        [
+            {"path": {"type": "RegularExpression", "value": f"/a{each}/.*"}, "headers": values},
+            {"path": {"type": "RegularExpression", "value": f"/b{each}(a|b)*c"}, "queryParams": values},
+        ]
+        for each in range(8 * count)
+    ]
+    backends = [{"name": "web", "port": 80}]
+    routes = (
+        http_route(f"r{number}", rules=[{"matches": each, "backendRefs": backends}], hostnames=["a.test"])
+        for number, each in enumerate(matches)
+    )
+    return [gateway(), *routes]
+
+
 def to_gateway(*hostnames: str) -> dict[str, Any]:
     return {"parentRefs": [{"name": "gw", "namespace": "infra"}], "hostnames": list(hostnames)}
 
@@ -105,7 +132,11 @@ def accepted(found: Translation, name: str) -> tuple[str, str]:
     return said.status, said.reason
 
 
-@pytest.mark.parametrize("objects", [names, policies, sets, everywhere, grants], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "objects",
+    [names, policies, sets, everywhere, grants, passing, expressions],
+    ids=lambda make: make.__name__,
+)
 def test_twice_as_many_objects_cost_twice_as_much(objects: Callable[[int], list[KubernetesObject]]) -> None:
     few, many = (instructions(partial(translated, objects(count))).total() for count in (_FEW, 2 * _FEW))
     assert many <= _LINEAR * few

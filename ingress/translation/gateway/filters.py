@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from balancer.http.looping import LOOP_FIELDS
 from ingress.objects.gateway_routes import HeaderModifier, PathModifier, RequestMirror, RequestRedirect, RouteFilter
 
 PORT_MOST: Final = 65535
@@ -17,7 +19,7 @@ _PATH: Final = re.compile(r"/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*")
 _HOST: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 # gateway.networking.k8s.io/v1 CORSOrigin.
 _ORIGIN: Final = re.compile(r"\*|[A-Za-z][A-Za-z0-9+.-]*://(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.*-]+)(?::[0-9]{1,5})?")
-# They frame a message or belong to one connection (RFC 9110 7.6.1); Host is for URLRewrite.
+# They frame a message, belong to one connection (RFC 9110 7.6.1), or end loops (RFC 8586 2); Host is for URLRewrite.
 _KEPT: Final = frozenset(
     (
         "connection",
@@ -30,6 +32,8 @@ _KEPT: Final = frozenset(
         "trailer",
         "transfer-encoding",
         "upgrade",
+        "http2-settings",
+        *(name.decode() for name in LOOP_FIELDS),
     )
 )
 
@@ -49,8 +53,8 @@ def filters_problem(filters: Sequence[RouteFilter], *, prefix_only: bool) -> str
 
     `prefix_only`: every match of the rule has a prefix, which a filter may replace.
     """
-    types = [each.type for each in filters]
-    if twice := sorted({each for each in types if each in _ONCE and types.count(each) > 1}):
+    types = Counter(each.type for each in filters)
+    if twice := sorted(each for each, count in types.items() if each in _ONCE and count > 1):
         return f"The filter {twice[0]} occurs twice: merge the two."
     if "RequestRedirect" in types and "URLRewrite" in types:
         return "The filters RequestRedirect and URLRewrite exclude each other: remove one of them."

@@ -28,7 +28,7 @@ def crowded_out(routes: Sequence[GatewayRoute], wanted: Sequence[int], most: int
     for route, count in zip(routes, wanted, strict=True):
         by_namespace[route.metadata.namespace] += count
     left, found = fair_shares(by_namespace, most), set[int]()
-    for place in sorted(range(len(routes)), key=lambda each: _seniority(routes[each])):
+    for place in sorted(range(len(routes)), key=lambda each: seniority_of(routes[each])):
         namespace, count = routes[place].metadata.namespace, wanted[place]
         if count <= left[namespace]:
             left[namespace] -= count
@@ -37,6 +37,7 @@ def crowded_out(routes: Sequence[GatewayRoute], wanted: Sequence[int], most: int
     return frozenset(found)
 
 
-def _seniority(route: GatewayRoute) -> tuple[float, str, str]:
+def seniority_of(route: GatewayRoute) -> tuple[float, str, str]:
+    """What sorts routes by age, as `RouteFacts.seniority`."""
     metadata = route.metadata
     return created_epoch_seconds(metadata), f"{metadata.namespace}/{metadata.name}", route.kind.value

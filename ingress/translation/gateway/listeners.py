@@ -88,11 +88,20 @@ class ReadListener(msgspec.Struct, frozen=True):
         """The listener in words, as they stand in messages."""
         return f"listener {self.spec.name} of {self.owner.kind} {self.owner.namespace}/{self.owner.name}"
 
+    def place_told_to(self, reader: ReadListener) -> str:
+        """The listener in words for whoever reads the status of `reader`: no names of objects in other namespaces."""
+        if self.owner.namespace == reader.owner.namespace:
+            return self.place
+        is_parent = self.owner.kind == "Gateway" and self.gateway == reader.gateway
+        return "a listener of its Gateway" if is_parent else "a listener of another namespace"
+
 
 def read_listener(
     spec: ListenerSpec, owner: ListenerOwner, gateway: tuple[str, str], ports: Collection[int]
 ) -> ReadListener:
-    """One listener by itself. `ports` are those that can be opened."""
+    """One listener by itself. `ports` are those that can be opened. Letter case of a protocol says nothing."""
+    if spec.protocol.upper() in ROUTES_BY_PROTOCOL:
+        spec = msgspec.structs.replace(spec, protocol=spec.protocol.upper())
     kinds, unknown = _kinds(spec)
     key = f"{owner.kind}/{owner.namespace}/{owner.name}/{spec.name}"
     refused = _refusal(spec, ports)

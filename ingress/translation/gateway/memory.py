@@ -6,7 +6,7 @@ translation does not depend on what is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, Generic, TypeVar
 
@@ -16,10 +16,12 @@ from ingress.findings import Findings
 from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.objects.metadata import Metadata
 from ingress.sources.inventory import Inventory
+from ingress.translation.gateway.expression_bounds import TOO_LONG, characters_of, too_long
 from ingress.translation.gateway.hostname_room import NAMES_TOGETHER_MOST, crowded_out
 from ingress.translation.gateway.owner_reading import ReadOwners
 from ingress.translation.gateway.remembered_hosts import RememberedHosts
 from ingress.translation.gateway.route_reading import (
+    NO_ROOM,
     ReadRoute,
     RouteSurroundings,
     names_at_most,
@@ -27,13 +29,15 @@ from ingress.translation.gateway.route_reading import (
     needs_grants,
 )
 from ingress.translation.gateway.route_sums import RememberedSums
-from ingress.translation.gateway.standings import ObjectStanding
+from ingress.translation.gateway.standings import ObjectStanding, Problem
 from ingress.translation.memory import InventoryView, Memory
 
 _Made = TypeVar("_Made")
 _Item = TypeVar("_Item")
 
 _UNHEARD: Final = Findings()  # what is made of routes has no findings of its own
+_ROOMS: Final = (None, NO_ROOM, TOO_LONG)  # why there is no room for a route, if there is none
+_NOBODY: Final[Mapping[int, Problem]] = {}
 
 
 class Kept:
@@ -104,11 +108,11 @@ class GatewayMemory:
     __slots__ = (
         "_around",
         "_at_most",
+        "_characters",
         "_last_around",
         "_ones",
         "_owners",
         "_reads",
-        "_roomless_reads",
         "_same_reads",
         "_wanted",
         "claims",
@@ -123,12 +127,10 @@ class GatewayMemory:
     def __init__(self) -> None:
         self._owners: Memory[ReadOwners] = Memory()
         self._reads: dict[type[GatewayRoute], Memory[ReadRoute]] = {kind: Memory() for kind in ROUTE_RECORDS}
-        self._same_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
-            kind: SameObjects() for kind in ROUTE_RECORDS
+        self._same_reads: dict[type[GatewayRoute], dict[Problem | None, SameObjects[GatewayRoute, ReadRoute]]] = {
+            kind: {room: SameObjects() for room in _ROOMS} for kind in ROUTE_RECORDS
         }
-        self._roomless_reads: dict[type[GatewayRoute], SameObjects[GatewayRoute, ReadRoute]] = {
-            kind: SameObjects() for kind in ROUTE_RECORDS
-        }
+        self._characters: SameObjects[GatewayRoute, int] = SameObjects()
         self._at_most: SameObjects[GatewayRoute, int] = SameObjects()
         self._wanted: SameObjects[GatewayRoute, int] = SameObjects()
         self._around: RouteSurroundings | None = None
@@ -149,8 +151,10 @@ class GatewayMemory:
             reads.begin(view)
         for kept in (self._ones, self.standings, self.claims, self.hosts):
             kept.begin()
-        for same in (*self._same_reads.values(), *self._roomless_reads.values()):
-            same.begin()
+        for rooms in self._same_reads.values():
+            for same in rooms.values():
+                same.begin()
+        self._characters.begin()
         self._at_most.begin()
         self._wanted.begin()
         self.of_routes.begin()
@@ -163,24 +167,31 @@ class GatewayMemory:
         """What many have in common, by a name of ours: the same object as last time if it is equal."""
         return self._ones.of(name, (value,), lambda: value)
 
+    def kept(self, name: str, given: tuple[object, ...], make: Callable[[], _Made]) -> _Made:
+        """What `make` makes of `given`, and of nothing else, by a name of ours."""
+        return self._ones.of(name, given, make)
+
     def owners(self, given: tuple[object, ...], read: Callable[[Inventory], ReadOwners]) -> ReadOwners:
         """The Gateways as `read` reads them. `given` is what that depends on beside the inventory."""
         return self._owners.of("owners", given, lambda inventory, _: read(inventory), _UNHEARD)
 
     def crowd(
         self, routes: Sequence[GatewayRoute], around: RouteSurroundings, most: int = NAMES_TOGETHER_MOST
-    ) -> frozenset[int]:
-        """The routes, by identity, for whose hostnames there is no room. `around` is what `one` returned.
+    ) -> dict[int, Problem]:
+        """The routes, by identity, for whose hostnames or expressions there is no room, and which of the two. `around`
+        is what `one` returned.
 
         Names are counted only where there could be too many of them.
         """
+        characters = self._characters.of_each(routes, characters_of)
+        long = dict.fromkeys((id(routes[place]) for place in too_long(routes, characters)), TOO_LONG)
         if around is not self._last_around:
             self._at_most.forget()
             self._wanted.forget()
         if sum(self._at_most.of_each(routes, partial(names_at_most, around=around))) <= most:
-            return frozenset()
+            return long
         wanted = self._wanted.of_each(routes, partial(names_wanted, around=around))
-        return frozenset(id(routes[place]) for place in crowded_out(routes, wanted, most))
+        return {**long, **dict.fromkeys((id(routes[place]) for place in crowded_out(routes, wanted, most)), NO_ROOM)}
 
     def reads(
         self,
@@ -190,32 +201,34 @@ class GatewayMemory:
         near: RouteSurroundings,
         read: Callable[[GatewayRoute, RouteSurroundings, Inventory], ReadRoute],
         *,
-        crowd: Collection[int] = (),
+        crowd: Mapping[int, Problem] = _NOBODY,
     ) -> list[ReadRoute]:
         """All routes of a kind as `read` reads them. `around` is what `one` returned, and so is `near`, which has no
-        grants: a change of these concerns only routes that refer to other namespaces. For hostnames of the `crowd`, by
-        identity, there is no room.
+        grants: a change of these concerns only routes that refer to other namespaces. For the `crowd`, by identity,
+        there is no room.
         """
-        reads, same, roomless = self._reads[kind], self._same_reads[kind], self._roomless_reads[kind]
+        reads, same = self._reads[kind], self._same_reads[kind]
         self._around = around
         if around is self._last_around and reads.is_quiet:
             reads.keep_all()
         else:
-            same.forget()
-            roomless.forget()
+            for each in same.values():
+                each.forget()
 
         def make(route: GatewayRoute) -> ReadRoute:
             key, own = (route.metadata.namespace, route.metadata.name), around if needs_grants(route) else near
-            if id(route) in crowd:
-                own = self.one(f"{own is near} surroundings without room", msgspec.structs.replace(own, has_room=False))
+            if (problem := crowd.get(id(route))) is not None:
+                without = msgspec.structs.replace(own, no_room=problem)
+                own = self.one(f"{own is near} surroundings without room: {problem.message}", without)
             given = route.spec, _judged(route.metadata), own
             return reads.of(key, given, lambda inventory, _: read(route, own, inventory), _UNHEARD)
 
         if not crowd:
-            found = same.of_each(routes, make)
+            found = same[None].of_each(routes, make)
         else:
-            found = same.of_each([each for each in routes if id(each) not in crowd], make)
-            found += roomless.of_each([each for each in routes if id(each) in crowd], make)
+            found = []
+            for room in _ROOMS:
+                found += same[room].of_each([each for each in routes if crowd.get(id(each)) == room], make)
         if len(reads) > len(routes):
             reads.keep_only({(each.metadata.namespace, each.metadata.name) for each in routes})
         return found

@@ -12,7 +12,7 @@ from operator import attrgetter
 
 import msgspec
 
-from ingress.objects.gateway import Gateway, GatewayClass
+from ingress.objects.gateway import Gateway, GatewayClass, ReferenceGrant
 from ingress.objects.gateway_routes import ROUTE_RECORDS, GatewayRoute
 from ingress.settings.gateway_ports import GatewayServices
 from ingress.settings.hooks import RegisteredHook
@@ -23,7 +23,9 @@ from ingress.translation.gateway.affected import with_affected
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
 from ingress.translation.gateway.classes import class_standing, our_classes
+from ingress.translation.gateway.closed_backends import with_closed_backends
 from ingress.translation.gateway.condition_bounds import bounded
+from ingress.translation.gateway.expression_bounds import needs_room, without_room
 from ingress.translation.gateway.features import Needed
 from ingress.translation.gateway.grants import Grants
 from ingress.translation.gateway.hostname_owners import owned
@@ -129,7 +131,8 @@ class _GatewayReading:
         self._options = options
         self._material = material
         self._classes = classes
-        self._grants = Grants(inventory)
+        known = tuple(inventory.of(ReferenceGrant))
+        self._grants = memory.kept("grants", (known,), partial(Grants, inventory))
         self._labels = NamespaceLabels(inventory)
         owners = memory.owners(
             (options.ports, options.services, tuple(classes), inventory.provisioned, material.bounds),
@@ -159,14 +162,16 @@ class _GatewayReading:
         crowd = self._memory.crowd([each for kind in ROUTE_RECORDS for each in self._inventory.of(kind)], around)
         read = [each for kind in ROUTE_RECORDS for each in self._reads(kind, around, crowd)]
         read.sort(key=attrgetter("facts.seniority"))
-        routes = bounded(owned(read) if self._options.one_namespace_per_hostname else read)
+        routes = self._with_room(bounded(owned(read) if self._options.one_namespace_per_hostname else read))
         sums = self._memory.sums.of(routes)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
+        held = _held(routes, policies)
         zones = ZonePolicies(self._inventory, self._gateways)
+        of_routes = self._memory.of_routes.of_each((each for each in routes if each.parents), self._standing)
         standings = (
             *(class_standing(each, self._inventory, present) for each in self._classes.values()),
             *self._owner_standings(grouped, sums.attached),
-            *self._memory.of_routes.of_each((each for each in routes if each.parents), self._standing),
+            *with_closed_backends(of_routes, routes, held),
             *(policies.standings(_used(routes), self._options.controller) if policies.judged else ()),
             *zones.standings(routes, listeners, self._options.controller),
         )
@@ -180,9 +185,20 @@ class _GatewayReading:
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=sums.looked_for | self._own_services(),
             sums=sums,
-            policies=_held(routes, policies),
+            policies=held,
             shown=dict(self._shown()),
             zones=zones,
+        )
+
+    def _with_room(self, routes: tuple[ReadRoute, ...]) -> tuple[ReadRoute, ...]:
+        """The routes, which come by age; those are refused whose expressions and conditions would cost too much."""
+        costly = tuple(filter(needs_room, routes))
+        refused = self._memory.kept("costs", (costly,), partial(without_room, costly))
+        if not refused:
+            return routes
+        return tuple(
+            msgspec.structs.replace(each, oversized=problem) if (problem := refused.get(each.facts.seniority)) else each
+            for each in routes
         )
 
     def _surroundings(self, listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]]) -> RouteSurroundings:
@@ -206,7 +222,9 @@ class _GatewayReading:
         if services is not None and services.cluster_domain:
             yield Needed.ALIASES
 
-    def _reads(self, kind: type[GatewayRoute], around: RouteSurroundings, crowd: frozenset[int]) -> list[ReadRoute]:
+    def _reads(
+        self, kind: type[GatewayRoute], around: RouteSurroundings, crowd: Mapping[int, Problem]
+    ) -> list[ReadRoute]:
         near = self._memory.one("surroundings of the own namespace", around.near)
         return self._memory.reads(kind, self._inventory.of(kind), around, near, read_route, crowd=crowd)
 

@@ -19,7 +19,6 @@ from ingress.objects.kinds import ServicePortReference
 from ingress.settings.table.cluster import ClusterSettings
 from ingress.translation.claims import BranchClaim, RelayClaim
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
-from ingress.translation.gateway.attaching import hostnames_of
 from ingress.translation.gateway.hostnames import nearness
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.route_reading import ReadRoute
@@ -54,7 +53,7 @@ def relay_claims(
                 continue
             claim = None
             for name in attachment.hostnames if listener.spec.protocol == "TLS" else ("",):
-                near = nearness(hostnames_of(read.route), name)
+                near = nearness(read.facts.hostnames, name)
                 if (listener.key, name) not in found or found[listener.key, name][0] < near:
                     claim = claim or _claim(
                         read, settings, ways[listener.gateway], overrides, listener=listener, zones=zones

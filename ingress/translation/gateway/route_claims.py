@@ -93,7 +93,12 @@ class RouteClaims:
             asked = _AskedRule(read, rule, number, owner, zones_of or _as_said)
             for place in read.places[number]:
                 bare = msgspec.structs.replace(
-                    frame, path=place.path, kind=place.kind, conditions=place.conditions, expression=place.expression
+                    frame,
+                    path=place.path,
+                    kind=place.kind,
+                    conditions=place.conditions,
+                    expression=place.expression,
+                    long_expression="" if place.cost is None else place.cost.closing,
                 )
                 claim = bare if number in read.dropped else self._claim(bare, asked, said.overrides)
                 found.append(Ranked(claim, place.rank, len(found)))

@@ -12,7 +12,8 @@ import msgspec
 
 from ingress.objects.gateway_routes import GatewayRoute, GrpcMatch, GrpcRoute, HttpMatch, HttpRoute
 from ingress.translation.claims import created_epoch_seconds
-from ingress.translation.gateway.attaching import Attachment
+from ingress.translation.gateway.attaching import Attachment, hostnames_of
+from ingress.translation.gateway.hostnames import normal
 
 Name = tuple[str, str]
 """The key of a listener, and a hostname of it."""
@@ -23,7 +24,8 @@ class RouteFacts(msgspec.Struct, frozen=True):
 
     `seniority` sorts routes: by age, then namespace and name, then kind. `names` are the hostnames that it has on its
     listeners, `listeners` the keys of these, and `gateways` their Gateways, by namespace and name. `conditions` is how
-    many it adds to the model. `redirects`: some rule does. `has_matches`: it has more than one match.
+    many it adds to the model. `redirects`: some rule does. `has_matches`: it has more than one match. `hostnames` are
+    those that it says, as they are compared.
     """
 
     seniority: tuple[float, str, str]
@@ -33,6 +35,7 @@ class RouteFacts(msgspec.Struct, frozen=True):
     conditions: int = 0
     redirects: bool = False
     has_matches: bool = False
+    hostnames: frozenset[str] = frozenset()
 
 
 def facts_of(route: GatewayRoute, attached: Iterable[Sequence[Attachment]]) -> RouteFacts:
@@ -47,6 +50,7 @@ def facts_of(route: GatewayRoute, attached: Iterable[Sequence[Attachment]]) -> R
         conditions=_conditions(route) * sum(len(each.hostnames) for each in every),
         redirects=any(each.request_redirect is not None for rule in rules for each in rule.filters),
         has_matches=_matches(route) > 1,
+        hostnames=frozenset(map(normal, hostnames_of(route))),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -18,6 +18,7 @@ from ingress.objects.gateway_routes import (
     HttpRule,
     RouteBackend,
     RouteFilter,
+    UdpRoute,
 )
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.inventory import Inventory
@@ -45,7 +46,8 @@ class RouteSurroundings(msgspec.Struct, frozen=True):
 
     `listeners` are those of each of our Gateways and ListenerSets. `defaults` are the Gateways, by namespace and name,
     that take routes that use default Gateways. `hooks` are those that the operator has registered. `allow_external`:
-    the operator allows Services that stand for names outside of the cluster. `has_room`: there is room for hostnames.
+    the operator allows Services that stand for names outside of the cluster. `no_room` is why there is no room for
+    them; then their rules are not read.
     """
 
     listeners: Mapping[ListenerOwner, tuple[ReadListener, ...]]
@@ -54,7 +56,7 @@ class RouteSurroundings(msgspec.Struct, frozen=True):
     defaults: tuple[tuple[str, str], ...] = ()
     hooks: tuple[RegisteredHook, ...] = ()
     allow_external: bool = False
-    has_room: bool = True
+    no_room: Problem | None = None
 
     @property
     def near(self) -> RouteSurroundings:
@@ -76,7 +78,7 @@ class ReadRoute(msgspec.Struct, frozen=True):
     `dropped` are the problems of rules that cannot be carried out, by their number. `resolved` is where each reference
     leads, in the order of the rules. `extensions` are the hooks that rules ask. `looked_for` are the Services that were
     looked for, by namespace and name, whether they exist or not. `places` are those of the matches of each rule.
-    `ports` are those of Services that its requests, connections and copies may go to.
+    `ports` are those of Services that its requests, connections and copies may go to. `is_costly`: some match is.
     """
 
     route: GatewayRoute
@@ -89,6 +91,7 @@ class ReadRoute(msgspec.Struct, frozen=True):
     looked_for: frozenset[tuple[str, str]] = frozenset()
     places: tuple[tuple[MatchPlace, ...], ...] = ()
     ports: frozenset[NamedPort] = frozenset()
+    is_costly: bool = False
 
     @property
     def unresolved(self) -> Problem | None:
@@ -111,7 +114,8 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
     """Reads a route. Of the inventory only Services are looked for."""
     services = ServiceFinder(inventory, around.grants, allow_external=around.allow_external)
     extensions, places = Extensions(), tuple[tuple[MatchPlace, ...], ...]()
-    if isinstance(route, (HttpRoute, GrpcRoute)):
+    is_read = around.no_room is None
+    if isinstance(route, (HttpRoute, GrpcRoute)) and is_read:
         extensions = read_extensions(route.spec.rules, route.metadata.annotations, around.hooks)
         places = tuple(tuple(places_of(each)) for each in route.spec.rules)
     resolved = {plain(each): services.find(each, referrer_of(route)) for each in references_of(route)}
@@ -120,13 +124,24 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         route,
         facts_of(route, (each.attached for each in parents)),
         parents,
-        dropped={**{number: each.message for number, each in extensions.problems.items()}, **_dropped(route)},
+        dropped={
+            **{number: each.message for number, each in extensions.problems.items()},
+            **(_dropped(route) if is_read else {}),
+        },
         resolved=resolved,
         extensions=extensions,
         looked_for=frozenset(services.looked_for),
         places=places,
-        ports=frozenset(each for each in resolved.values() if isinstance(each, NamedPort)),
+        ports=_ports(route, resolved.values()),
+        is_costly=any(each.is_costly for own in places for each in own),
     )
+
+
+def _ports(route: GatewayRoute, resolved: Iterable[NamedPort | Problem]) -> frozenset[NamedPort]:
+    """The ports that a route leads to: none for a UDPRoute, because no listener takes it."""
+    if isinstance(route, UdpRoute):
+        return frozenset()
+    return frozenset(each for each in resolved if isinstance(each, NamedPort))
 
 
 def with_parents(read: ReadRoute, parents: tuple[ReadParent, ...]) -> ReadRoute:
@@ -210,7 +225,7 @@ def _owners(route: GatewayRoute, around: RouteSurroundings) -> Iterator[tuple[Pa
 def _parents(route: GatewayRoute, around: RouteSurroundings) -> tuple[ReadParent, ...]:
     """The parents of a route, without any attachment if there is no room for its hostnames."""
     found: list[ReadParent] = []
-    count, problem = 0, None if around.has_room else NO_ROOM
+    count, problem = 0, around.no_room
     for reference, owner in _owners(route, around):
         made = problem or attach(route, reference, around.listeners[owner], around.labels)
         if isinstance(made, Problem):

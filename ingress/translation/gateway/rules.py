@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from balancer.matching.regexes import PatternError, compile_pattern
 from ingress.objects.gateway_routes import GrpcMatch, GrpcRule, HttpMatch, HttpRule, SessionPersistence, ValueMatch
-from ingress.translation.gateway.conditions import decoded_path
+from ingress.translation.gateway.conditions import decoded_path, expression_problem, method_problem
 from ingress.translation.gateway.durations import duration_seconds
 from ingress.translation.gateway.filters import filters_problem, is_free_name
 
@@ -89,10 +88,12 @@ def _grpc_match_problem(item: GrpcMatch) -> str | None:
         if not item.method.service and not item.method.method:
             return "A method match names neither a service nor a method: name one."
         for text in filter(None, (item.method.service, item.method.method)):
-            if item.method.type == "RegularExpression" and (problem := _expression_problem(text)) is not None:
-                return problem
             if item.method.type == "Exact" and not _GRPC_NAME.fullmatch(text):
                 return f"{text!r} is no name of a service or method: correct it."
+            if item.method.type == "RegularExpression" and (problem := _expression_problem(text)) is not None:
+                return problem
+        if method_problem(item.method) is not None:
+            return "The expressions of service and method cannot be used together: write shorter ones."
     return _values_problem(item.headers)
 
 
@@ -108,8 +109,6 @@ def _values_problem(values: tuple[ValueMatch, ...]) -> str | None:
 
 
 def _expression_problem(text: str) -> str | None:
-    try:
-        compile_pattern(text)
-    except PatternError as problem:
+    if (problem := expression_problem(text)) is not None:
         return f"The expression {text!r} cannot be used, because {problem}: write it in the syntax of RE2."
     return None

@@ -24,7 +24,6 @@ from ingress.sources.events import BoundPort
 from ingress.translation.claims import Claim, HostClaim
 from ingress.translation.desired import EntryParts
 from ingress.translation.gateway.annotations import NO_SETTINGS, RouteSettings
-from ingress.translation.gateway.attaching import hostnames_of
 from ingress.translation.gateway.conditions import service_expression
 from ingress.translation.gateway.hostnames import nearness, normal
 from ingress.translation.gateway.listeners import ReadListener
@@ -232,7 +231,7 @@ class _Making:
         said = list(map(self._said, reads)) if self._overrides else None
 
         def make() -> HostClaim:
-            by_hostname = sorted(reads, key=lambda each: -nearness(hostnames_of(each.route), place[1]))
+            by_hostname = sorted(reads, key=lambda each: -nearness(each.facts.hostnames, place[1]))
             return _host(listener, place[1], _in_order([self._of(each, listener) for each in by_hostname]))
 
         return self._memory.hosts.of(place, (reads, said, shared), make)

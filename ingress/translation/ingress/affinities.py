@@ -11,7 +11,7 @@ import msgspec
 
 from balancer.model.policies import Affinity
 from ingress.settings.table.affinity import AffinityOptions
-from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.beginnings import beginning
 
 # Characters that a path may hold unchanged in a Set-Cookie (RFC 3986 3.3 without `;` and `,`).
 _PATH_SAFE = "/:@!$&'()*+=~-._%"

@@ -11,7 +11,7 @@ import re
 
 from balancer.matching.regexes import INSTRUCTIONS_MAX
 from balancer.model.routes import PathKind
-from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.beginnings import beginning
 
 # Paths that mean the same in both syntaxes at first sight. Most paths of a host with expressions are of this kind.
 _PLAIN = re.compile(r"[A-Za-z0-9/._~-]*")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from tests.bench.control import route_storms
 from tests.bench.control.cluster import Shape
 from tests.bench.control.figures import Figure, Report, Results, RunReport
 from tests.bench.control.measures import Effort, Measures, all_of
@@ -85,10 +86,11 @@ def _cluster_report(given: argparse.Namespace, parts: Sequence[str]) -> Report:
 
 def _routes_report(given: argparse.Namespace) -> RunReport:
     shape, changes = RouteShape(routes=given.routes), 5 if given.quick else 20
+    effort = route_storms.Effort(seconds=5.0, rounds=1) if given.quick else route_storms.Effort()
     results = []
     with on_cores({OTHER_CORE}):
         for workers in given.workers:
-            figures = asyncio.run(route_figures(shape, changes=changes, workers=workers))
+            figures = asyncio.run(route_figures(shape, effort, changes=changes, workers=workers))
             _say(workers, figures)
             results.append(Results(workers=workers, figures=tuple(figures)))
     cluster = (

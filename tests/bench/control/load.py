@@ -14,7 +14,6 @@ from contextlib import suppress
 
 import msgspec
 
-from tests.bench.control.cluster import host_of
 from tests.bench.control.figures import percentile
 from tests.bench.control.processes import go_first
 
@@ -66,9 +65,9 @@ class _Client(asyncio.Protocol):
 
 
 class _Load:
-    def __init__(self, port: int, *, hosts: int) -> None:
+    def __init__(self, port: int, hosts: Sequence[str]) -> None:
         self._port = port
-        self._requests = [b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % host_of(number).encode() for number in range(hosts)]
+        self._requests = [b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % each.encode() for each in hosts]
         self._loop = asyncio.get_running_loop()
         self._idle: list[_Client] = []
         self._connecting: set[asyncio.Task[None]] = set()
@@ -143,21 +142,21 @@ class _Load:
         return client
 
 
-async def measure(port: int, *, hosts: int, rate: float, seconds: float) -> Latencies:
+async def measure(port: int, *, hosts: Sequence[str], rate: float, seconds: float) -> Latencies:
     """Requests to a port of loopback, `rate` each second, until all are answered or have waited for long."""
-    return await _Load(port, hosts=hosts).run(rate=rate, seconds=seconds)
+    return await _Load(port, hosts).run(rate=rate, seconds=seconds)
 
 
 def main(arguments: Sequence[str]) -> None:
     """Send and report."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--hosts", type=int, required=True)
     parser.add_argument("--rate", type=float, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     given = parser.parse_args(arguments)
     go_first()
-    latencies = asyncio.run(measure(given.port, hosts=given.hosts, rate=given.rate, seconds=given.seconds))
+    hosts = sys.stdin.read().split()
+    latencies = asyncio.run(measure(given.port, hosts=hosts, rate=given.rate, seconds=given.seconds))
     print(msgspec.json.encode(latencies).decode())
 
 

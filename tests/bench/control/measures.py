@@ -8,31 +8,30 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import os
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from ingress.following.holdoff import LONE_SECONDS, QUIET_SECONDS
-from tests.bench.control.cluster import changed_slice, host_of, ingress_of, slices_of, unfollowed
+from tests.bench.control.cluster import changed_slice, host_of, ingress_of, slices_of
 from tests.bench.control.effects import connections, seconds_until, seconds_until_certificate
 from tests.bench.control.figures import Figure, median, percentile, ratio, waited
 from tests.bench.control.load import Latencies
-from tests.bench.control.processes import MIB, Usage, children, usage, waited_seconds
+from tests.bench.control.processes import MIB, children, usage, waited_seconds
 from tests.bench.control.scraping import page_bytes
 from tests.bench.control.stage import Running, Site, send
 from tests.bench.control.starting import first_sync
+from tests.bench.control.storms import Beside, Changes, load_beside, storm_figures, unfollowed_changes
 from tests.integration.manifests import Document
 from tests.integration.wire import Connection
 
 _SETTLE_SECONDS = 2.0
 _CONTROL_MIB_MOST = 400.0
-_TICK_SECONDS = 0.01
-_UPDATES_PER_SECOND = 1000
 _LOAD_PER_SECOND = 400
 # Few hosts get most requests. (A host's first request after its endpoints have changed costs a worker 0.5 ms more.)
 _BUSY_HOSTS = 200
@@ -74,8 +73,9 @@ class Measures:
 
     async def touch_every_host(self) -> None:
         """One request to each host, so that each has its counters."""
-        hosts = self._site.shape.ingresses
-        latencies = await send(self._zonal, hosts=hosts, rate=_TOUCH_PER_SECOND, seconds=hosts / _TOUCH_PER_SECOND)
+        hosts = self._hosts(self._site.shape.ingresses)
+        seconds = len(hosts) / _TOUCH_PER_SECOND
+        latencies = await send(self._zonal.http_port, hosts=hosts, rate=_TOUCH_PER_SECOND, seconds=seconds)
         if latencies.failed:
             raise RuntimeError(f"{latencies.failed} of {latencies.sent} requests failed in a quiet cluster")
 
@@ -133,42 +133,14 @@ class Measures:
 
     async def storm(self) -> list[Figure]:
         """A thousand slices change each second, beside a load; and the same with objects that nobody follows."""
-        quiet, stormy, costs = [], [], []
+        quiet, stormy, unfollowed = [], [], unfollowed_changes(self._site.server)
         for number in range(self._effort.rounds):
             seconds = self._effort.storm_seconds if number == 0 else self._effort.load_seconds
-            quiet.append((await self._loaded_beside(self._unfollowed(), self._effort.load_seconds))[0])
-            latencies, cost = await self._loaded_beside(self._changes(), seconds)
-            stormy.append(latencies)
-            costs.append(cost)
+            quiet.append((await self._loaded_beside(unfollowed, self._effort.load_seconds)).latencies)
+            stormy.append(await self._loaded_beside(self._changes(), seconds))
             await asyncio.sleep(_SETTLE_SECONDS)
-        before, during = _p99(quiet), _p99(stormy)
-        share = statistics.mean(each.control for each in costs)
-        return [
-            Figure(
-                name="1,000 slice updates/s: control process",
-                value=share,
-                unit="cores",
-                bar=1.0,
-                detail=f"workers {statistics.mean(each.workers for each in costs):.2f} cores; with "
-                f"{_LOAD_PER_SECOND} requests/s to {_BUSY_HOSTS} hosts",
-            ),
-            Figure(
-                name="1,000 slice updates/s: failed requests",
-                value=sum(each.failed for each in stormy),
-                unit="",
-                bar=0,
-                detail=f"of {sum(each.sent for each in stormy):,}",
-            ),
-            Figure(
-                name="1,000 slice updates/s: p99 of requests against quiet",
-                value=ratio(during, before),
-                unit="times",
-                bar=2.0,
-                detail=f"{before:.1f} → {during:.1f} ms, p50 {_p50(quiet):.1f} → {_p50(stormy):.1f} ms, "
-                f"late {_late(quiet):.1f} → {_late(stormy):.1f} ms; quiet: as many updates of what is not "
-                "followed",
-            ),
-        ]
+        load = f"{_LOAD_PER_SECOND} requests/s to {_BUSY_HOSTS} hosts"
+        return storm_figures("1,000 slice updates/s", quiet, stormy, load)
 
     async def scrapes(self) -> list[Figure]:
         """Metrics are read each second, beside a load."""
@@ -183,7 +155,7 @@ class Measures:
             costs.append(usage(self._zonal.pid).since(before).control / (time.monotonic() - started))
             is_over.set()
             await scraping
-        before_ms, during = _p99(quiet), _p99(scraped)
+        before_ms, during = (percentile([each.p99 for each in some], 0.5) for some in (quiet, scraped))
         seconds = [each for each, _ in pages]
         return [
             Figure(
@@ -192,7 +164,7 @@ class Measures:
                 unit="times",
                 bar=_UNAFFECTED,
                 detail=f"{before_ms:.1f} → {during:.1f} ms, worst {max(each.worst for each in scraped):.1f} ms, "
-                f"late {_late(quiet):.1f} → {_late(scraped):.1f} ms; "
+                f"late {max(each.late for each in quiet):.1f} → {max(each.late for each in scraped):.1f} ms; "
                 f"control process {statistics.mean(costs):.2f} cores",
             ),
             Figure(
@@ -249,44 +221,24 @@ class Measures:
             pages.append((time.monotonic() - started, size))
             await asyncio.sleep(max(0.0, started + 1.0 - time.monotonic()))
 
-    async def _loaded_beside(self, documents: Iterator[Document], seconds: float) -> tuple[Latencies, Usage]:
-        """A load while so many objects change; and the cores that were used."""
-        storming = asyncio.create_task(self._store(documents))
-        before, started = usage(self._zonal.pid), time.monotonic()
-        latencies = await self._load(seconds)
-        used, lasted = usage(self._zonal.pid).since(before), time.monotonic() - started
-        storming.cancel()
-        await asyncio.gather(storming, return_exceptions=True)
-        return latencies, Usage(used.control / lasted, used.workers / lasted)
+    async def _loaded_beside(self, changes: Changes, seconds: float) -> Beside:
+        return await load_beside(changes, lambda: self._load(seconds), self._zonal.pid)
 
     async def _load(self, seconds: float) -> Latencies:
-        hosts, before = min(_BUSY_HOSTS, self._site.shape.ingresses), waited_seconds(self._zonal.pid)
-        latencies = await send(self._zonal, hosts=hosts, rate=_LOAD_PER_SECOND, seconds=seconds)
+        hosts, before = self._hosts(_BUSY_HOSTS), waited_seconds(self._zonal.pid)
+        latencies = await send(self._zonal.http_port, hosts=hosts, rate=_LOAD_PER_SECOND, seconds=seconds)
         self._waited.append((waited_seconds(self._zonal.pid) - before) / seconds)
         return latencies
 
-    async def _store(self, documents: Iterator[Document]) -> None:
-        """Store the documents, `_UPDATES_PER_SECOND` of them."""
-        started, count = time.monotonic(), 0
-        while True:
-            due = int((time.monotonic() - started) * _UPDATES_PER_SECOND)
-            for _ in range(due - count):
-                self._put(next(documents))
-                os.sched_yield()  # to the endpoints and the clients, which share this core
-            count = due
-            await asyncio.sleep(_TICK_SECONDS)
-
-    def _changes(self) -> Iterator[Document]:
+    def _changes(self) -> Changes:
         while True:
             self._turn += 1
             for number in range(1, self._site.shape.ingresses):
-                yield changed_slice(self._site.shape, number, port=self._site.ports[0], turn=self._turn)
+                changed = changed_slice(self._site.shape, number, port=self._site.ports[0], turn=self._turn)
+                yield partial(self._put, changed)
 
-    def _unfollowed(self) -> Iterator[Document]:
-        while True:
-            self._turn += 1
-            for number in range(self._site.shape.ingresses):
-                yield unfollowed(number, self._turn)
+    def _hosts(self, most: int) -> list[str]:
+        return [host_of(number) for number in range(min(most, self._site.shape.ingresses))]
 
     def _put(self, *documents: Document) -> None:
         for document in documents:
@@ -302,18 +254,6 @@ def all_of(measures: Measures) -> dict[str, Callable[[], Awaitable[list[Figure]]
         "storm": measures.storm,
         "scrapes": measures.scrapes,
     }
-
-
-def _p99(latencies: list[Latencies]) -> float:
-    return percentile([each.p99 for each in latencies], 0.5)
-
-
-def _p50(latencies: list[Latencies]) -> float:
-    return percentile([each.p50 for each in latencies], 0.5)
-
-
-def _late(latencies: list[Latencies]) -> float:
-    return max(each.late for each in latencies)
 
 
 def _der(secret: Document) -> bytes:

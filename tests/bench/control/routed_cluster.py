@@ -20,6 +20,7 @@ NAMESPACE = "infra"
 """The namespace of the Gateways."""
 
 _VERSION = "gateway.networking.k8s.io/v1"
+_EVERYBODY = {"namespaces": {"from": "All"}}
 
 
 class RouteShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,27 +56,30 @@ def documents(shape: RouteShape, *, port: int) -> Iterator[Document]:
         "metadata": {"name": "zonal"},
         "spec": {"controllerName": "zonal-ingress.io/controller"},
     }
-    everybody = {"namespaces": {"from": "All"}}
     for number in range(shape.gateways):
-        listener = {"name": "http", "port": FIRST_PORT + number, "protocol": "HTTP", "allowedRoutes": everybody}
-        said = {"gatewayClassName": "zonal", "allowedListeners": everybody, "listeners": [listener]}
+        listener = {"name": "http", "port": FIRST_PORT + number, "protocol": "HTTP", "allowedRoutes": _EVERYBODY}
+        said = {"gatewayClassName": "zonal", "allowedListeners": _EVERYBODY, "listeners": [listener]}
         yield _object("Gateway", _gateway_name(number), NAMESPACE, said)
     for number in range(shape.listener_sets):
-        listener = {
-            "name": "http",
-            "port": FIRST_PORT + number % shape.gateways,
-            "protocol": "HTTP",
-            "hostname": f"*.set{number:03}.test",
-            "allowedRoutes": everybody,
-        }
-        parent = {"name": _gateway_name(number % shape.gateways), "namespace": NAMESPACE}
-        yield _object(
-            "ListenerSet", _set_name(number), _team(shape, number), {"parentRef": parent, "listeners": [listener]}
-        )
+        yield listener_set_of(shape, number)
     for number in range(shape.routes):
         yield service(_route_name(number), namespace=_team(shape, number))
         yield _slice(shape, number, port)
         yield route_of(shape, number)
+
+
+def listener_set_of(shape: RouteShape, number: int) -> Document:
+    """A ListenerSet of one listener, with a hostname of its own on the port of its Gateway."""
+    listener = {
+        "name": "http",
+        "port": FIRST_PORT + number % shape.gateways,
+        "protocol": "HTTP",
+        "hostname": f"*.set{number:03}.test",
+        "allowedRoutes": _EVERYBODY,
+    }
+    parent = {"name": _gateway_name(number % shape.gateways), "namespace": NAMESPACE}
+    said = {"parentRef": parent, "listeners": [listener]}
+    return _object("ListenerSet", _set_name(number), _team(shape, number), said)
 
 
 def route_of(shape: RouteShape, number: int, *, target: str = "/") -> Document:

@@ -1,4 +1,4 @@
-"""What one changed HTTPRoute among thousands costs, and how long until workers follow it and its status says so.
+"""What one changed HTTPRoute among thousands costs, and how long until workers and its status follow; and storms.
 
 Responsible for measuring. It must not know what the cluster looks like, nor how figures are shown.
 """
@@ -15,6 +15,7 @@ from ingress.following.holdoff import LONE_SECONDS
 from tests.bench.control.effects import connections, seconds_until
 from tests.bench.control.figures import Figure, median, waited
 from tests.bench.control.processes import usage
+from tests.bench.control.route_storms import Effort, RouteStorms
 from tests.bench.control.routed_cluster import (
     RouteShape,
     documents,
@@ -110,6 +111,11 @@ class _Routed:
         assert found is not None
         return found
 
+    def storms(self, effort: Effort) -> RouteStorms:
+        """Storms of all routes but some of one Gateway."""
+        gateway = gateway_of(self._shape, self._number)
+        return RouteStorms(self._server, self._shape, effort, pid=self.pid, port=self.port, gateway=gateway)
+
     async def all_judged(self) -> None:
         """Waits until every route has a status of its generation."""
         async with asyncio.timeout(_STATUSES_SECONDS):
@@ -132,12 +138,15 @@ async def _routed(shape: RouteShape, workers: int, *options: str) -> AsyncIterat
             yield _Routed(server, shape, running, first)
 
 
-async def route_figures(shape: RouteShape, *, changes: int, workers: int) -> list[Figure]:
+async def route_figures(shape: RouteShape, effort: Effort, *, changes: int, workers: int) -> list[Figure]:
     """Every figure of a number of workers: first a replica that writes no statuses, then one that does."""
     async with _routed(shape, workers) as routed:
         figures = await _followed(routed, changes)
     async with _routed(shape, workers, _WRITES) as routed:
-        return [*figures, *await _written(routed, changes)]
+        figures += await _written(routed, changes)
+        storms = routed.storms(effort)
+        figures += await storms.routes(routed.all_judged)
+        return [*figures, await storms.listeners()]
 
 
 async def _followed(routed: _Routed, changes: int) -> list[Figure]:

@@ -30,6 +30,7 @@ CORE = 0
 
 OTHER_CORE = 1
 _OPENING_BATCH = 200
+_PIPE = asyncio.subprocess.PIPE
 HISTORY = 20_000
 """As many changes as ten watches that are seconds behind may need."""
 
@@ -67,8 +68,8 @@ async def endpoints() -> AsyncIterator[tuple[int, int]]:
         sys.executable,
         "-m",
         "tests.bench.control.endpoint",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
+        stdin=_PIPE,
+        stdout=_PIPE,
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -144,14 +145,14 @@ def _arguments(kubeconfig: Path, workers: int) -> Sequence[str]:
     )
 
 
-async def send(zonal: Zonal, *, hosts: int, rate: float, seconds: float) -> Latencies:
+async def send(port: int, *, hosts: Sequence[str], rate: float, seconds: float) -> Latencies:
     """Requests at a steady rate from a process of their own."""
-    arguments = (f"--port={zonal.http_port}", f"--hosts={hosts}", f"--rate={rate}", f"--seconds={seconds}")
+    arguments = (f"--port={port}", f"--rate={rate}", f"--seconds={seconds}")
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.bench.control.load", *arguments, stdout=asyncio.subprocess.PIPE
+        sys.executable, "-m", "tests.bench.control.load", *arguments, stdin=_PIPE, stdout=_PIPE
     )
     try:
-        said, _ = await process.communicate()
+        said, _ = await process.communicate("\n".join(hosts).encode())
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
             process.kill()

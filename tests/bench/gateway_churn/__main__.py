@@ -35,14 +35,12 @@ def main() -> int:
 
 def figures(outcome: Outcome) -> dict[str, object]:
     """What a run has come to, as JSON has it."""
-    seconds = sorted(outcome.seen.seconds) or [0.0]
-    calm = sorted(outcome.calm) or [0.0]
     return {
         "requests": dict(outcome.seen.outcomes),
         "broken attempts": dict(outcome.seen.broken),
-        "p50_ms": round(seconds[len(seconds) // 2] * 1000, 1),
-        "p99_ms": round(seconds[len(seconds) * 99 // 100] * 1000, 1),
-        "calm_p99_ms": round(calm[len(calm) * 99 // 100] * 1000, 1),
+        "all": _times(outcome.seen.seconds),
+        "steady before changes": _times(outcome.calm.seconds),
+        "steady beside changes": _times(outcome.timed.seconds),
         "changes": dict(outcome.changes),
         "cores": [{"control": round(each.control, 2), "workers": round(each.workers, 2)} for each in outcome.cores],
         "cores that were missing": [round(each, 2) for each in outcome.waited],
@@ -53,10 +51,18 @@ def figures(outcome: Outcome) -> dict[str, object]:
     }
 
 
+def _times(seconds: list[float]) -> dict[str, float]:
+    """How long requests took, in milliseconds."""
+    ordered = sorted(seconds) or [0.0]
+    shares = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
+    return {name: round(ordered[int(len(ordered) * share)] * 1000, 1) for name, share in shares.items()}
+
+
 def misses(outcome: Outcome) -> list[str]:
     """What should not be: wrong answers, failures on routes that stay, statuses that are not right, late writes, and
     routes that are not served as they are."""
-    kinds = (outcome.seen.wrong, outcome.seen.failed, outcome.open_statuses, outcome.late_writes, outcome.outdated)
+    kinds: tuple[list[str], ...] = (outcome.seen.wrong, outcome.seen.failed, outcome.calm.misses, outcome.timed.misses)
+    kinds += (outcome.open_statuses, outcome.late_writes, outcome.outdated)
     return [text for each in kinds for text in each[:9]]
 
 

@@ -8,8 +8,7 @@ import random
 import signal
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from tests.bench.gateway_churn.objects import (
     services,
     slice_of,
 )
+from tests.bench.gateway_churn.steady import Places, Timed, steady
 from tests.fakes.apiserver import ApiServer
 from tests.features.gateway.api_stage import balance, free_range, furnish, options, target
 from tests.integration.processes import workers
@@ -44,8 +44,8 @@ class Outcome(NamedTuple):
     """What a run has come to. `open_statuses` are objects whose status is not right at the end, `late_writes` the
     calls that write anything but a Lease while nothing changes, `killed_at` the kills with their seconds. `outdated`
     are routes that a replica does not answer for as they are at the end. `cores` is what each replica has used
-    meanwhile, `waited` how many cores it was ready for and did not get. `calm` are the seconds of requests before the
-    first change.
+    meanwhile, `waited` how many cores it was ready for and did not get. `calm` and `timed` are what the clients of the
+    other process saw before the first change and after it, if nothing was killed.
     """
 
     seen: Seen
@@ -58,7 +58,8 @@ class Outcome(NamedTuple):
     outdated: list[str]
     cores: list[Usage]
     waited: list[float]
-    calm: list[float]
+    calm: Timed
+    timed: Timed
 
 
 class Replica:
@@ -82,25 +83,6 @@ class Replica:
         self.process = Zonal(self._place, *self._arguments)
         await self.process.is_serving()
         await self.process.is_ready()
-
-
-@asynccontextmanager
-async def _endpoints(count: int) -> AsyncIterator[list[int]]:
-    """The ports of endpoints that say which route a request came by."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, EOFError):
-            while head := await reader.readuntil(b"\r\n\r\n"):
-                named = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"x-route:"))
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n%b\r\n\r\nok" % named)
-        writer.close()
-
-    servers = [await asyncio.start_server(answer, "127.0.0.1", 0, backlog=1024) for _ in range(count)]
-    try:
-        yield [each.sockets[0].getsockname()[1] for each in servers]
-    finally:
-        for each in servers:
-            each.close()
 
 
 class _Course:
@@ -134,6 +116,10 @@ class _Course:
 
     def place_of(self, replica: int, listener: int) -> tuple[str, int]:
         return self.replicas[replica].address, self._places[listener]
+
+    def places(self) -> Places:
+        """Where the listeners are now."""
+        return Places([each.address for each in self.replicas], [self._places[each] for each in sorted(self._places)])
 
     def look(self) -> None:
         """Does what a cluster does beside an API server: load balancers get addresses, and clients hear of ports."""
@@ -274,7 +260,7 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
     """Plays a run in the folder `place`."""
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(ApiServer())
-        ports = await stack.enter_async_context(_endpoints(5))
+        beside = await stack.enter_async_context(steady())
         furnish(server)
         kubeconfig = server.write_kubeconfig(place / "kubeconfig")
         bound = free_range(plan.listeners + 8)
@@ -282,7 +268,7 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
         for each in replicas:
             stack.callback(lambda each=each: each.process.kill())  # type: ignore[misc]
         course = _Course(plan, server, replicas, seed)
-        course.furnish(ports)
+        course.furnish(beside.ports)
         for each in replicas:
             await each.process.is_serving()
             await each.process.is_ready()
@@ -290,8 +276,10 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
         seen = Seen()
         clients = Clients(seen, course.choose, course.place_of, course.versions_of, course.running)
         load = asyncio.create_task(clients.run(plan.rate))
+        if not plan.kills:
+            await beside.begin(plan, course.places())
         await asyncio.wait([load], timeout=plan.calm_seconds)
-        calm, seen.seconds = seen.seconds, []
+        calm = await beside.timed()
         pids = [each.process.pid for each in replicas]
         before, begun = [(usage(each), waited_seconds(each)) for each in pids], time.monotonic()
         tasks = [load, asyncio.create_task(course.change())]
@@ -299,6 +287,7 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
             tasks.append(asyncio.create_task(course.kill(plan.seconds)))
         await asyncio.wait(tasks, timeout=plan.seconds, return_when=asyncio.FIRST_EXCEPTION)
         taken_seconds = time.monotonic() - begun
+        timed = await beside.timed()
         after = [] if plan.kills else [(usage(each), waited_seconds(each)) for each in pids]
         pairs = [(was, now) for was, now in zip(before, after, strict=False)]
         for task in reversed(tasks):
@@ -322,6 +311,7 @@ async def follow(plan: Plan, place: Path, seed: int = 1) -> Outcome:
             cores=[_per(now[0].since(was[0]), taken_seconds) for was, now in pairs],
             waited=[(now[1] - was[1]) / taken_seconds for was, now in pairs],
             calm=calm,
+            timed=timed,
         )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+from itertools import pairwise
 
 import msgspec
 
 from balancer.live import Coming, LiveTable, View
+from balancer.matching.host_tables import HostTable
 from balancer.model.endpoints import BackendKey
 from balancer.model.publication import RoutingModel
 from balancer.model.zones import ZONES_OFF, ZonePolicy
@@ -128,3 +130,29 @@ def test_a_view_that_a_request_holds_keeps_no_later_one() -> None:
     live.swap(build.publication(3, models[2]))
     assert runtimes_of(37) == 0
     assert len(held.backends[CART].members) == 3
+
+
+def tables_of(path: str) -> int:
+    """How many compiled hosts with this path are in memory."""
+    gc.collect()
+    found = [each for each in gc.get_objects() if isinstance(each, HostTable)]
+    return sum(each.host.routes[0].path == path for each in found)
+
+
+def test_the_compiled_hosts_of_the_last_view_are_freed_a_few_in_each_step() -> None:
+    old, new = flipped(40)
+    live = live_with(old)
+    coming = finished(live.prepare(build.publication(2, new)))
+    live.use(coming)
+    assert tables_of("/old") == 40
+    left = [tables_of("/old") for _ in coming.settle()]
+    assert max(before - after for before, after in pairwise((40, *left))) <= 8
+    assert left[-1] == 0
+
+
+def test_a_compiled_host_that_stays_is_not_retired() -> None:
+    old, new = flipped(3)
+    hosts = (new.hosts[0], *old.hosts[1:])
+    live = live_with(old)
+    coming = finished(live.prepare(build.publication(2, msgspec.structs.replace(old, hosts=hosts))))
+    assert [each.host for each in coming.retired if isinstance(each, HostTable)] == [old.hosts[0]]

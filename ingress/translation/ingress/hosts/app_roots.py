@@ -14,8 +14,8 @@ from balancer.matching.regexes import compile_caseless
 from balancer.model.gates import GateRule, in_phases
 from balancer.model.routes import PathKind
 from ingress.findings import Findings, Severity
+from ingress.translation.beginnings import beginning
 from ingress.translation.claims import subject_of_owner
-from ingress.translation.ingress.beginnings import beginning
 from ingress.translation.ingress.hosts.settled import PlaceClaim, SettledHost
 
 _ROOT_EXPRESSION = "^/$"

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import itemgetter
 
 from balancer.model.routes import PathKind
-from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.beginnings import beginning
 from ingress.translation.ingress.hosts.settled import PlaceClaim
 
 

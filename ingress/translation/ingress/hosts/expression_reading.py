@@ -17,7 +17,7 @@ from balancer.matching.rewriting import UnknownReference, compile_target
 from balancer.model.redirects import RewrittenRedirect
 from balancer.model.rewriting import Rewriting
 from balancer.runtime.fair_cache import FairCache
-from ingress.translation.ingress.beginnings import beginning, has_alternatives
+from ingress.translation.beginnings import beginning, has_alternatives
 from ingress.translation.ingress.path_expressions import OtherMeaning, closing_expression, expression_of
 from ingress.translation.narrow_expressions import is_narrow
 

@@ -132,6 +132,14 @@ def test_nothing_removes_how_often_a_request_has_passed_through_zonal() -> None:
     assert dict(endpoint_request_fields(outgoing, False))[b"cdn-loop"] == b"zonal, other.example"
 
 
+def test_nothing_removes_the_marks_of_copies_and_of_requests_to_auth_services() -> None:
+    marks = frozenset((b"x-zonal-copy", b"x-zonal-auth-depth"))
+    outgoing = Outgoing(request(b"X-Zonal-Copy: 1", b"X-Zonal-Auth-Depth: 2"), PLAIN)
+    outgoing.replaced = marks
+    assert b"X-Zonal-Copy: 1\r\nX-Zonal-Auth-Depth: 2\r\n" in endpoint_request_head(outgoing)
+    assert marks <= dict(endpoint_request_fields(outgoing, False)).keys()
+
+
 def test_a_request_that_has_passed_too_often_is_refused_and_a_response_is_not() -> None:
     lines = [b"CDN-Loop: zonal"] * PASSES_MOST
     assert request(*lines[1:]).fields == ((b"cdn-loop", b"zonal"),) * (PASSES_MOST - 1)

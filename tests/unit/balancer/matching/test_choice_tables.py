@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from balancer.errors import Refusal
 from balancer.http.messages import RequestHead
 from balancer.matching.choice_tables import ChoiceTable
 from balancer.matching.gates.making import make_gate
@@ -120,7 +121,7 @@ def numbered_as(route: Route, place: int) -> Route:
     ("routes", "needed"),
     [
         ([made(PathKind.PREFIX, "/a"), made(PathKind.EXACT, "/a")], False),
-        ([made(PathKind.REGEX, "^/a"), made(PathKind.REGEX, "^/b")], False),
+        ([made(PathKind.REGEX, "^/a"), made(PathKind.REGEX, "^/b")], True),
         ([made(PathKind.PREFIX, "/a", Conditions("POST"))], True),
         ([made(PathKind.PREFIX, "/a"), made(PathKind.PREFIX, "/a")], True),
         ([made(PathKind.PREFIX, "/a"), made(PathKind.PREFIX, "/a/")], True),
@@ -159,9 +160,9 @@ def test_an_expression_says_what_its_groups_captured_where_something_asks() -> N
 
 
 def test_a_path_that_is_too_long_for_an_expression_is_refused_where_it_may_match() -> None:
-    costly = msgspec.structs.replace(made(PathKind.REGEX, "^/a/x*$"), long_expression="^/a")
+    costly = msgspec.structs.replace(made(PathKind.REGEX, "^/a/x*y{0,200}$"), long_expression="^/a")
     table = table_of(costly, made(PathKind.PREFIX, "/"))
-    request = asked("/a/" + "x" * 300)
+    request = asked("/a/" + "x" * 3000)
     match = table.match(request.path, request.target, request)
     assert match is not None and match.served.closed
     request = asked("/b/" + "x" * 300)
@@ -176,3 +177,45 @@ def test_conditions_reach_the_table_through_hosts() -> None:
     assert routes.match(b"a.test", b"/", b"/", request) is not None
     assert routes.match(b"a.test", b"/", b"/", asked("/")) is None
     assert routes.match(b"a.test", b"/") is None
+
+
+def test_hosts_of_ingresses_with_expressions_alone_have_a_simpler_table() -> None:
+    routes = made(PathKind.REGEX, "^/a"), made(PathKind.REGEX, "^/b")
+    assert not isinstance(table_of(*routes, slash=TrailingSlash.APART), ChoiceTable)
+
+
+@pytest.mark.parametrize("others", [(), (made(PathKind.PREFIX, "/"),)])
+def test_a_path_that_is_not_searched_gets_round_no_expression(others: tuple[Route, ...]) -> None:
+    table = table_of(made(PathKind.REGEX, "^/admin/.*$"), made(PathKind.EXACT, "/admin/\n"), *others)
+    for path in ("/admin/x%0a", "/admin/%0bx"):
+        with pytest.raises(Refusal):
+            served(table, asked(path))
+    assert served(table, asked("/admin/%0a")) is not None, "an exact path is not searched"
+
+
+def test_a_route_with_the_place_and_conditions_of_an_earlier_one_is_never_asked() -> None:
+    routes = [
+        numbered_as(made(kind, path, Conditions("POST")), place)
+        for place, (kind, path) in enumerate(
+            [(PathKind.PREFIX, "/a"), (PathKind.PREFIX, "/a/"), (PathKind.REGEX, "^/b"), (PathKind.REGEX, "^/b")] * 50
+        )
+    ]
+    table = table_of(*routes)
+    assert isinstance(table, ChoiceTable)
+    assert len(table._whole[b"/a"]._candidates) == 1
+    assert [served(table, asked(path, method="POST")) for path in ("/a", "/b")] == [routes[0], routes[2]]
+
+
+def test_a_long_path_is_searched_for_a_wide_expression_as_far_as_that_may_cost() -> None:
+    wide, root = made(PathKind.REGEX, "^/w(a|b)*[0-9]{0,20}c$"), made(PathKind.PREFIX, "/")
+    table = table_of(msgspec.structs.replace(wide, long_expression="^/w"), root)
+    for length, found in ((8, "w"), (1000, "w"), (7000, None)):
+        for end in "cx":
+            match = table.match(f"/w{'ab' * (length // 2)}{end}".encode(), b"", asked("/"))
+            assert match is not None
+            closed = match.served.closed
+            assert (closed, match.served.route.path) == (
+                (True, wide.path) if found is None else (False, wide.path if end == "c" else "/")
+            )
+    other = table.match(b"/" + b"a" * 7000, b"", asked("/"))
+    assert other is not None and other.served.route is root

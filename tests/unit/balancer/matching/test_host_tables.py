@@ -144,9 +144,9 @@ def test_without_an_expression_that_is_found_the_default_serves() -> None:
 
 
 def test_a_path_that_is_too_long_for_an_expression_is_refused_where_it_may_match() -> None:
-    route = msgspec.structs.replace(build.route("/"), kind=PathKind.REGEX)
-    wide = msgspec.structs.replace(route, expression="^/w.*x", long_expression="^/w")
-    narrow = msgspec.structs.replace(route, expression="^/a")
+    wide, narrow = (msgspec.structs.replace(build.route(path), kind=PathKind.REGEX) for path in ("/w", "/a"))
+    wide = msgspec.structs.replace(wide, expression="^/w.*x", long_expression="^/w")
+    narrow = msgspec.structs.replace(narrow, expression="^/a")
     routes = of_one_host(wide, narrow)
     for path, closing in ((b"/w1x", None), (b"/w" + b"y" * 300, ErrorKind.TARGET_TOO_LONG), (b"/a" + b"x" * 300, None)):
         match = routes.match(b"shop.test", path)

@@ -85,3 +85,15 @@ def test_no_client_says_a_field_that_is_set_with_another_spelling() -> None:
 def test_edits_that_change_nothing_make_no_editor() -> None:
     assert request_editor_of(()) is None
     assert request_editor_of([RequestEdit()]) is None
+
+
+def test_no_route_removes_what_ends_loops() -> None:
+    fields = ("CDN-Loop: zonal", "X-Zonal-Copy: 1", "X-Zonal-Auth-Depth: 2", "X-A: 1")
+    edit = RequestEdit(remove=("cdn-loop", "x-zonal-copy", "x-zonal-auth-depth", "x-a"))
+    found = edited(edit, fields=fields)
+    assert found["cdn-loop"] == ["zonal", "zonal"] or found["cdn-loop"] == ["zonal, zonal"]
+    assert (found["x-zonal-copy"], found["x-zonal-auth-depth"], "x-a" in found) == (["1"], ["2"], False)
+    editor = request_editor_of([edit])
+    assert editor is not None
+    marks = ((b"cdn-loop", b"zonal"), (b"x-zonal-copy", b"1"))
+    assert editor.edited((*marks, (b"x-a", b"1"))) == marks  # as copies to mirrors have them

@@ -23,7 +23,7 @@ async def test_a_connection_whose_last_answer_came_gets_no_further_request() -> 
         closing.append(writer)  # its end comes later than the next request would
 
     async with await asyncio.start_server(answer_once, "127.0.0.1", 0) as server:
-        latencies = await measure(server.sockets[0].getsockname()[1], hosts=1, rate=RATE, seconds=SECONDS)
+        latencies = await measure(server.sockets[0].getsockname()[1], hosts=["shop.test"], rate=RATE, seconds=SECONDS)
         for writer in closing:
             writer.close()
     assert (latencies.sent, latencies.failed) == (40, 0)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import msgspec
 import pytest
 
+from balancer.matching.gates.making import make_gate
+from balancer.matching.host_compiling import compiling_host
 from balancer.model.conditions import Conditions, ValueCondition
-from balancer.model.routes import PathKind
-from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place
+from balancer.model.routes import Host, PathKind, TrailingSlash
+from balancer.runtime.steps import finished
+from ingress.translation.gateway.conditions import MatchPlace, grpc_place, http_place, service_expression
+from tests import builders as build
 from tests.unit.ingress.translation.gateway.objects import http_route, read
 
 
@@ -101,3 +107,48 @@ def test_of_calls_the_longer_service_comes_first_then_the_longer_method() -> Non
     ]
     ranks = [each.rank for each in places if each is not None]
     assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["\\Q/a", "/a)(b", "/a|b)|(c", *(f"/{'a' * count}" for count in range(248, 256)), "/" + "(?i)" * 1023],
+)
+def test_an_expression_has_a_place_only_if_it_compiles_where_it_is_searched_for(expression: str) -> None:
+    """Workers compile it inside of a group that ends with the text, and the group takes instructions, too."""
+    for match in (
+        {"path": {"type": "RegularExpression", "value": expression}},
+        {"headers": [{"name": "a", "type": "RegularExpression", "value": expression}]},
+        {"queryParams": [{"name": "a", "type": "RegularExpression", "value": expression}]},
+    ):
+        compiles_in_workers(http(**match))
+    for method in ({"service": expression}, {"method": expression}, {"service": expression, "method": "[ab]{200}"}):
+        compiles_in_workers(grpc(method={"type": "RegularExpression", **method}))
+
+
+def compiles_in_workers(place: MatchPlace | None) -> None:
+    if place is not None:
+        route = msgspec.structs.replace(
+            build.route(place.path), kind=place.kind, conditions=place.conditions, expression=place.expression
+        )
+        finished(compiling_host(Host("a.test", (route,), trailing_slash=TrailingSlash.SAME), None, make_gate))
+
+
+def test_a_whole_service_of_any_letters_becomes_an_expression_of_its_bytes() -> None:
+    expression = service_expression("/caf\u00e9.S(")
+    found = re.search(expression.encode().replace(b"(?-i)", b"").replace(rb"\z", rb"\Z"), "/caf\u00e9.S(/Do".encode())
+    assert expression.isascii()
+    assert found is not None
+
+
+def test_what_costs_more_than_a_look_up_is_told() -> None:
+    one, two = ({"name": name, "value": "1"} for name in "ab")
+    searched = {**one, "type": "RegularExpression"}
+    asked = [http(headers=[one]), http(headers=[one, two]), http(headers=[one], queryParams=[two]), http()]
+    assert [each is not None and each.compared for each in asked] == [0, 1, 1, 0]
+    assert [each is not None and each.compared for each in (http(headers=[searched]), grpc(headers=[searched]))] == [
+        4,
+        4,
+    ]
+    assert [each is not None and each.compared for each in (grpc(), grpc(method={"service": "a"}))] == [0, 1]
+    costly = http(headers=[searched]), http(path={"type": "RegularExpression", "value": "/a"}), http(headers=[one])
+    assert [each is not None and each.is_costly for each in costly] == [True, True, False]

@@ -50,6 +50,11 @@ def test_what_can_be_carried_out(filters: tuple[dict[str, Any], ...]) -> None:
     [
         (modifier(set=[{"name": "Content-Length", "value": "5"}]), "must not change Content-Length"),
         (modifier(set=[{"name": "Host", "value": "x"}]), "must not change Host"),
+        (modifier(remove=["CDN-Loop"]), "must not change CDN-Loop"),
+        (modifier(remove=["x-zonal-copy"]), "must not change x-zonal-copy"),
+        (modifier(set=[{"name": "X-Zonal-Auth-Depth", "value": "0"}]), "must not change X-Zonal-Auth-Depth"),
+        (modifier(add=[{"name": "HTTP2-Settings", "value": "x"}]), "must not change HTTP2-Settings"),
+        (modifier(set=[{"name": ":authority", "value": "x"}]), "header field that is none"),
         (modifier(add=[{"name": "X-A", "value": "a\nb"}]), "header field that is none"),
         (modifier(remove=["a b"]), "header field that is none"),
         ({"type": "RequestHeaderModifier"}, "says nothing"),

@@ -60,6 +60,12 @@ def test_the_hostname_that_says_most_of_a_name_is_the_nearest() -> None:
     assert nearness(("c.test",), "a.test") == 0
 
 
+@given(st.lists(_NAMES, max_size=5), _NAMES)
+def test_of_many_hostnames_the_longest_that_covers_a_name_is_the_nearest(said: list[str], name: str) -> None:
+    naive = max((len(each.removeprefix("*")) for each in said if covers(each, name)), default=0)
+    assert nearness(frozenset(said), name) == naive
+
+
 @given(_NAMES, _NAMES)
 def test_all_that_cover_a_name_are_found_from_the_nearest_on(one: str, other: str) -> None:
     found = list(widening(other))

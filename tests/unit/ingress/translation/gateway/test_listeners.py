@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ingress.translation.gateway.listeners import by_owner, listeners_of
+from ingress.translation.gateway.listeners import ListenerOwner, by_owner, listeners_of
 from tests.unit.ingress.translation.gateway.objects import OWNER, PORTS, gateway, listener, read_one
 
 CERTIFICATE = {"certificateRefs": [{"name": "cert"}]}
@@ -53,6 +53,28 @@ def test_why_it_is_refused(said: dict[str, Any], reason: str) -> None:
 def test_what_is_not_refused() -> None:
     assert read_one(protocol="HTTPS", tls=CERTIFICATE).refused is None
     assert read_one(protocol="TLS", port=443, tls={"mode": "Passthrough"}).refused is None
+
+
+@pytest.mark.parametrize(
+    ("said", "protocol", "kind"),
+    [
+        ({"protocol": "http"}, "HTTP", "HTTPRoute"),
+        ({"protocol": "hTtPs", "tls": CERTIFICATE}, "HTTPS", "HTTPRoute"),
+        ({"protocol": "tls", "tls": {"mode": "Passthrough"}}, "TLS", "TLSRoute"),
+        ({"protocol": "Tcp", "port": 9000}, "TCP", "TCPRoute"),
+    ],
+)
+def test_letter_case_of_a_protocol_says_nothing(said: dict[str, Any], protocol: str, kind: str) -> None:
+    found = read_one(**said)
+    assert (found.spec.protocol, found.refused, found.kinds[0]) == (protocol, None, kind)
+
+
+def test_statuses_name_no_objects_of_other_namespaces() -> None:
+    own = read_one()
+    near, far = (read_one(ListenerOwner("ListenerSet", each, "extra")) for each in ("infra", "shop"))
+    assert own.place_told_to(near) == own.place == "listener http of Gateway infra/gw"
+    assert own.place_told_to(far) == "a listener of its Gateway"
+    assert far.place_told_to(own) == far.place_told_to(near) == "a listener of another namespace"
 
 
 def test_listeners_keep_the_order_of_their_owner() -> None:

@@ -21,7 +21,7 @@ from ingress.translation.gateway.reading import GatewayOptions, ReadGateways, re
 from ingress.translation.gateway.register import service_name
 from ingress.translation.gateway.standings import Address, GatewayStatus
 from ingress.translation.secrets.materials import Materials
-from tests.unit.ingress.writing.gateway.objects import OURS, Document, gateway, gateway_class, route
+from tests.unit.ingress.writing.gateway.objects import OURS, Document, custom, gateway, gateway_class, route
 
 TARGETS = (20000, 20001)
 ADDRESS = {"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}}
@@ -147,6 +147,14 @@ def test_beyond_the_range_no_port_is_available_and_what_stands_stays() -> None:
     found = read(gateway("a"), gateway("b"), old, service("old", (80, 20000)))
     refused = {each.gateway[1]: each.refused.reason for each in found.listeners if each.refused is not None}
     assert refused == {"b": "PortUnavailable"}
+
+
+def test_a_listener_set_that_its_gateway_does_not_take_uses_up_no_bound_port() -> None:
+    listeners = [{"name": f"l{port}", "port": port, "protocol": "HTTP"} for port in range(9000, 9064)]
+    parent = {"name": "a", "namespace": "infra"}
+    thief = custom("ListenerSet", "thief", {"parentRef": parent, "listeners": listeners}, namespace="evil")
+    found = read(gateway("a"), gateway("b"), thief)
+    assert [(each.gateway[1], each.refused) for each in found.listeners] == [("a", None), ("b", None)]
 
 
 def test_what_has_no_listener_any_more_is_left_over() -> None:

@@ -1,4 +1,4 @@
-"""Finds the text with which every path begins that a regular expression of ingress-nginx matches.
+"""Finds the text with which every path begins that a regular expression matches, in the syntax of PCRE or RE2.
 
 The answer is safe: the text may be too short, never too long. Does not know hosts or routes.
 """
@@ -19,7 +19,7 @@ _NESTING = re.compile(r"[\\\[()|]")
 def beginning(expression: str) -> str:
     """The text with which every match of `expression` begins, ignoring the case of ASCII letters; at least `/`.
 
-    Its ASCII letters are in lower case. Other letters keep their case, because nginx compares bytes.
+    Its ASCII letters are in lower case. Other letters keep their case, because bytes are compared.
     """
     if not expression.startswith("/") or has_alternatives(expression):
         return "/"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingress.translation.ingress.beginnings import beginning
+from ingress.translation.beginnings import beginning
 
 
 @pytest.mark.parametrize(
