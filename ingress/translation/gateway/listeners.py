@@ -17,6 +17,7 @@ from ingress.translation.gateway.standings import Problem
 
 _WITH_TLS = frozenset(("HTTPS", "TLS"))
 _RELAYED = frozenset(("TLS", "TCP"))
+_NAMED_TWICE = Problem("UnsupportedValue", "Another listener before this one has its name: give it another one.")
 
 
 class ListenerOwner(msgspec.Struct, frozen=True, order=True):
@@ -109,9 +110,16 @@ def read_listener(
 
 
 def listeners_of(item: Gateway | ListenerSet, gateway: tuple[str, str], ports: Collection[int]) -> list[ReadListener]:
-    """The listeners of one object, in its order."""
+    """The listeners of one object, in its order. Of several with one name the first has it."""
     owner = ListenerOwner(item.kind.value, item.metadata.namespace, item.metadata.name)
-    return [read_listener(each, owner, gateway, ports) for each in item.spec.listeners]
+    found: dict[str, ReadListener] = {}
+    read: list[ReadListener] = []
+    for each in item.spec.listeners:
+        made = read_listener(each, owner, gateway, ports)
+        if found.setdefault(each.name, made) is not made:
+            made = msgspec.structs.replace(made, refused=_NAMED_TWICE)
+        read.append(made)
+    return read
 
 
 def _refusal(spec: ListenerSpec, ports: Collection[int]) -> Problem | None:

@@ -35,7 +35,7 @@ SCALE = 0.1
 USABLE = "198.51.100.7"
 """An address that Gateways may ask for."""
 
-_PORTS = 32
+_PORTS = 512
 _POLL_SECONDS = 0.02
 _NOWHERE = 1  # nobody listens there
 

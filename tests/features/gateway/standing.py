@@ -83,8 +83,9 @@ def _problems(expected: Json, status: Json | None, cluster: Cluster) -> list[str
         problems.append(f"supportedFeatures {names}, not {expected['features']}")
     told = " ".join(each["message"] for listed in _condition_lists(status) for each in listed)
     problems += [f"a message says {each}: {told}" for each in expected.get("messages_lack", ()) if each in told]
-    if "attachedListenerSets" in expected and status.get("attachedListenerSets") != expected["attachedListenerSets"]:
-        problems.append(f"attachedListenerSets {status.get('attachedListenerSets')}")
+    attached = status.get("attachedListenerSets", 0)
+    if expected.get("attachedListenerSets", attached) != attached:
+        problems.append(f"attachedListenerSets {attached}")
     return problems
 
 

@@ -15,6 +15,8 @@ from balancer.matching.regexes import (
     PatternError,
     PatternSet,
     Searches,
+    _known_problem,
+    _refused,
     compile_pattern,
     pattern_problem,
 )
@@ -161,12 +163,11 @@ def test_what_is_wrong_with_a_text_is_told_again_and_again() -> None:
     assert pattern_problem("^right$") is None
 
 
-def test_no_text_is_remembered_that_is_longer_than_any_pattern() -> None:
-    import balancer.matching.regexes as module
-
-    before = module._known_problem.cache_info().currsize
-    assert pattern_problem("a" * (CHARACTERS_MAX + 1)) is not None
-    assert module._known_problem.cache_info().currsize == before
+def test_no_long_text_is_remembered() -> None:
+    before = _known_problem.cache_info().currsize, len(_refused)
+    for text in ("a" * (CHARACTERS_MAX + 1), "(" * 1000, "(a|b)" * 200):
+        assert (pattern_problem(text) is None) is text.startswith("(a")
+    assert (_known_problem.cache_info().currsize, len(_refused)) == before
 
 
 def test_what_is_refused_is_written_nowhere_but_into_the_error(capfd: pytest.CaptureFixture[str]) -> None:

@@ -6,8 +6,20 @@ from typing import Any
 
 import pytest
 
+from balancer.matching.routing import compile_routes
+from ingress.settings.context import TranslationContext
+from ingress.translation.assembly import translate
 from ingress.translation.gateway.listeners import ListenerOwner, by_owner, listeners_of
-from tests.unit.ingress.translation.gateway.objects import OWNER, PORTS, gateway, listener, read_one
+from tests.unit.ingress.cluster import inventory
+from tests.unit.ingress.translation.gateway.objects import (
+    OWNER,
+    PORTS,
+    gateway,
+    gateway_class,
+    http_route,
+    listener,
+    read_one,
+)
 
 CERTIFICATE = {"certificateRefs": [{"name": "cert"}]}
 
@@ -84,3 +96,13 @@ def test_listeners_keep_the_order_of_their_owner() -> None:
     assert found[0].place == "listener b of Gateway infra/gw"
     assert not found[0].ends_tls
     assert read_one(protocol="HTTPS", tls=CERTIFICATE).ends_tls
+
+
+def test_of_listeners_with_one_name_the_first_is_served() -> None:
+    """The API server refuses the second one, but a folder may hold it."""
+    item = gateway(listener("a"), listener("a", hostname="a.test"), listener("b", hostname="b.test"))
+    found = listeners_of(item, ("infra", "gw"), PORTS)
+    assert [each.refused and each.refused.reason for each in found] == [None, "UnsupportedValue", None]
+    known = inventory(gateway_class(), item, http_route(hostnames=["x.test"]))
+    model = translate(known, TranslationContext(gateway_ports=((80, "80"),))).model
+    assert compile_routes(model, configuration="gateway:80").match(b"x.test", b"/") is not None
