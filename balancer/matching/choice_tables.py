@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable
 
 from balancer.errors import ErrorKind, Refusal
 from balancer.http.messages import RequestHead
-from balancer.matching.choices import Candidate, RequestFacts, RouteChoice
+from balancer.matching.choices import Candidate, RequestFacts, RouteChoice, facts_of
 from balancer.matching.gates.making import GateMaker
 from balancer.matching.host_tables import HostTable, capturing, is_searchable, too_long
 from balancer.matching.regexes import PatternSet, Searches, compile_caseless
@@ -79,7 +79,7 @@ class ChoiceTable(HostTable):
 
         Raises `Refusal` for a path that cannot be searched for expressions: it would get round the one that is for it.
         """
-        facts = None if request is None else RequestFacts(request)
+        facts = None if request is None else facts_of(request)
         found = self._at(self._exact, path, facts) if path in self._exact else None
         if found is None and self._expressions is not None:
             found = self._search(path, facts)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from balancer.http.messages import RequestHead
@@ -53,6 +54,24 @@ class RequestFacts:
         if b"host" in names:
             found[b"host"] = self.request.authority
         return found
+
+
+class SharedFacts:
+    """The facts of the one request about which several tables are asked in turn: they read and search it together."""
+
+    __slots__ = ("facts",)
+
+    def __init__(self) -> None:
+        self.facts: RequestFacts | None = None
+
+
+SHARED: Final = SharedFacts()
+
+
+def facts_of(request: RequestHead) -> RequestFacts:
+    """The facts of a request: those that are shared, or new ones."""
+    facts = SHARED.facts
+    return facts if facts is not None and facts.request is request else RequestFacts(request)
 
 
 class _Search(NamedTuple):
@@ -235,6 +254,7 @@ def _searches(conditions: Iterable[ValueCondition]) -> tuple[_Search, ...]:
     return tuple(_Search(each.name.encode(), compile_pattern(each.value)) for each in conditions if each.is_expression)
 
 
+@lru_cache(maxsize=8)  # several tables may ask, each for several readings of a path
 def _read_query(query: bytes) -> dict[bytes, bytes]:
     is_encoded = _PERCENT in query or _PLUS in query
     found: dict[bytes, bytes] = {}

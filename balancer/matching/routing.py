@@ -14,6 +14,8 @@ import msgspec
 
 from balancer.http.messages import RequestHead
 from balancer.matching.careful_tables import CarefulTable
+from balancer.matching.choice_tables import ChoiceTable
+from balancer.matching.choices import SHARED, RequestFacts
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.host_compiling import Care, care_for, care_for_all, compiling_host
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
@@ -57,12 +59,30 @@ class _Falling(HostTable):
         return self._default
 
 
+class _FallingFar(_Falling):
+    """As above, where several tables read or search more of a request than its path: all of them may cost what one may.
+
+    Else a tenant with a hundred wildcards could have a request searched a hundred times.
+    """
+
+    __slots__ = ()
+
+    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
+        SHARED.facts = None if request is None else RequestFacts(request)
+        try:
+            return _Falling.match(self, path, target, request)
+        finally:
+            SHARED.facts = None
+
+
 def _falling(tables: tuple[HostTable, ...], default: Match | None, care: Care) -> HostTable:
     """The table of hosts that fall through. `care` is what they ask for together."""
-    if not care.compares:
-        return _Falling(tables, default)
     plain = tuple(each.routes if isinstance(each, CarefulTable) else each for each in tables)
-    return CarefulTable(_Falling(plain, default), True, care.searches)
+    is_far = sum(isinstance(each, ChoiceTable) for each in plain) > 1
+    falling = _FallingFar if is_far else _Falling
+    if not care.compares:
+        return falling(tables, default)
+    return CarefulTable(falling(plain, default), True, care.searches)
 
 
 class Content(NamedTuple):

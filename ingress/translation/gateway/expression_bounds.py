@@ -7,7 +7,7 @@ Older routes come first. Pure.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from balancer.model.routes import PathKind
@@ -16,6 +16,7 @@ from ingress.objects.gateway_routes import GatewayRoute, GrpcRoute, HttpRoute, V
 from ingress.translation.expression_costs import ExpressionCosts
 from ingress.translation.gateway.conditions import MatchPlace
 from ingress.translation.gateway.hostname_room import seniority_of
+from ingress.translation.gateway.hostnames import widening
 from ingress.translation.gateway.route_facts import Name
 from ingress.translation.gateway.route_reading import ReadRoute
 from ingress.translation.gateway.standings import Problem
@@ -85,7 +86,8 @@ def needs_room(read: ReadRoute) -> bool:
 
 def without_room(routes: Sequence[ReadRoute]) -> Mapping[tuple[float, str, str], Problem]:
     """What is wrong with those of `routes`, by seniority, for which there is no room. They come by age."""
-    room, found = _Room(), dict[tuple[float, str, str], Problem]()
+    wild = frozenset(name for each in routes for name in each.facts.names if _is_wild(name[1]))
+    room, found = _Room(wild), dict[tuple[float, str, str], Problem]()
     for each in routes:
         if (problem := room.take(each)) is not None:
             found[each.facts.seniority] = problem
@@ -93,11 +95,16 @@ def without_room(routes: Sequence[ReadRoute]) -> Mapping[tuple[float, str, str],
 
 
 class _Room:
-    """What the routes so far hold: characters by namespace, and costs by name of a listener."""
+    """What the routes so far hold: characters by namespace, and costs by name of a listener.
 
-    __slots__ = ("_characters", "_costs")
+    Wildcards that cover one another have their costs together: a request may fall through all of them.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_characters", "_costs", "_wild")
+
+    def __init__(self, wild: Collection[Name]) -> None:
+        """`wild` are all names that cover others."""
+        self._wild = wild
         self._characters = Counter[str]()
         self._costs: defaultdict[Name, ExpressionCosts] = defaultdict(ExpressionCosts)
 
@@ -109,11 +116,23 @@ class _Room:
         if self._characters[tenant] + characters > CHARACTERS_MOST:
             return TOO_LONG
         for name in names:
-            costs = self._costs[name]
+            costs = self._costs[self._widest(name)]
             if not all(_takes(costs, tenant, each) for each in places):
                 return _too_large(name[1])
         self._characters[tenant] += characters
         return None
+
+    def _widest(self, name: Name) -> Name:
+        """The widest name that covers a wildcard; any other name itself."""
+        listener, hostname = name
+        if not _is_wild(hostname):
+            return name
+        *_, widest = (each for each in widening(hostname) if (listener, each) in self._wild)
+        return listener, widest
+
+
+def _is_wild(hostname: str) -> bool:
+    return not hostname or hostname.startswith("*.")
 
 
 def _takes(costs: ExpressionCosts, tenant: str, place: MatchPlace) -> bool:

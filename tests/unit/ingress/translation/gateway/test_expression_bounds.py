@@ -121,3 +121,15 @@ def test_whole_services_are_compared_because_calls_may_be_searched_for_them() ->
         rules=[{"matches": matches, "backendRefs": [{"name": "web", "port": 80}]}],
     )
     assert accepted(calls) == []
+
+
+def test_wildcards_through_which_a_request_falls_have_their_costs_together() -> None:
+    names = [f"*.{'a.' * number}test" for number in range(40)]
+    searched = [{"name": "x", "type": "RegularExpression", "value": "a.*"}]
+    routes = [
+        route(f"r{number:02}", *({"headers": searched, "method": each} for each in ("GET", "PUT") * 10), hostname=name)
+        for number, name in enumerate(names)
+    ]
+    assert accepted(*routes) == [f"r{number:02}" for number in range(25)]
+    apart = [route(f"r{number:02}", path(WIDE * 4), hostname=f"*.a{number}.test") for number in range(40)]
+    assert len(accepted(*apart)) == 40
