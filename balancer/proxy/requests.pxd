@@ -22,8 +22,10 @@ cdef class Request(RequestContext):
     cdef public object _go
     @cython.locals(origin=Origin, view=View, routes=RouteTable, match=Match, served=Served)
     cpdef begin(self, RequestHeadLayout request)
-    @cython.locals(served=Served, attempts=Attempts)
+    @cython.locals(served=Served)
     cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)
+    @cython.locals(served=Served, to=Destination, attempts=Attempts)
+    cdef _forward_straight(self, Outgoing outgoing, Match match)
     @cython.locals(policy=RoutePolicyLayout)
     cdef bint _holds_back(self, RequestHeadLayout request, Destination to, go) except -1
     cdef _forward(self, Outgoing outgoing, Destination to, double now, kept, intercepts)

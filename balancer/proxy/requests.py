@@ -117,11 +117,24 @@ class Request(RequestContext):
         origin = self.origin
         passing = view.passing[1 if origin.is_trusted else 0]  # a truth would be converted slowly
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
-        if served.is_plain and go is None and view.request_fields is None:
-            attempts = Attempts.__new__(Attempts)
-            attempts.begin(self, outgoing, served.main, account.started)
+        if served.is_straight and go is None and view.request_fields is None:
+            self._forward_straight(outgoing, match)
         else:
             self._forward_changed(outgoing, match, go, body)
+
+    def _forward_straight(self, outgoing: Outgoing, match: Match) -> None:
+        """Forwards a request as `prepare` would, which nearly all routes need nothing else of."""
+        served, rewriting = match.served, match.served.rewriting
+        to = served.main
+        if rewriting is not None:
+            refused = rewriting.rewrite(outgoing, match.captures)
+            if refused is not None:
+                return self.answer(refused)
+        if to.is_edited:
+            self.editors += to.editors
+            to.edit(outgoing)
+        attempts = Attempts.__new__(Attempts)
+        attempts.begin(self, outgoing, to, self.account.started)
 
     def _forward_changed(self, outgoing: Outgoing, match: Match, go: Go | None, body: SpooledBody | None) -> None:
         """Forwards a request with what route, gates and settings change about it and about where it goes."""
