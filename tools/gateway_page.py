@@ -16,8 +16,8 @@ Made by `make docs` from `tools/gateway_page.py`, with the tables of `ingress/tr
 do not edit.
 
 zonal reads Gateway API v1 beside Ingress: GatewayClass, Gateway, ListenerSet, HTTPRoute, GRPCRoute, TLSRoute, TCPRoute,
-ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries and
-metrics are the same as for an Ingress.
+UDPRoute, ReferenceGrant and BackendTLSPolicy, from the API server or from a folder of manifests. Zones, health, retries
+and metrics are the same as for an Ingress.
 
 ```console
 $ zonal run --source manifests --gateway-ports 80=8000,443=8444
@@ -31,12 +31,14 @@ Gateway API are not read, and nothing about them costs anything. A GatewayClass 
 ## In a cluster
 
 ```console
-$ kubectl apply -f deploy/manifests/rbac-gateway.yaml
+$ kubectl apply -f deploy/manifests/rbac-gateway.yaml -f deploy/manifests/networkpolicy-gateway.yaml
 $ zonal run --gateway-ports 20000-20063 --publish-service zonal/zonal
 ```
 
 With a range of ports each Gateway may have any port, and has a Service of its own in the namespace of zonal
-([decision](adr/0036-a-service-for-each-gateway.md)). Two Gateways on port 80 never meet.
+([decision](adr/0036-a-service-for-each-gateway.md)). Two Gateways on port 80 never meet. The NetworkPolicy lets
+clients reach the ports of this range, which a cluster that enforces policies shuts otherwise: write another range
+there. The value `gateway.enabled` of the chart does all of this.
 
 | option | what it does |
 |---|---|
@@ -74,8 +76,9 @@ Inside one Gateway nobody wins: all listeners that collide are closed.
   the condition `PartiallyInvalid`, or is not accepted if no rule is left.
 * A backend that may not be asked or does not exist answers 500 for exactly its share; one without ready endpoints
   answers 503.
-* A BackendTLSPolicy that cannot be carried out closes its backend (500), and so does a certificate of `tls.backend`
-  that cannot be shown. One of the `subjectAltNames` of a policy is enough.
+* A BackendTLSPolicy that cannot be carried out closes its backend (500), which the route says in its status
+  (`ResolvedRefs` false, `InvalidBackendTLS`). A certificate of `tls.backend` that cannot be shown closes it, too. One
+  of the `subjectAltNames` of a policy is enough.
 * A handshake for which no listener of its port has a certificate is refused: where the certificate of the listener
   cannot be used, and for a name that no listener has. No self-signed certificate is shown, unlike for Ingresses.
 * Clients of a listener with `tls.frontend` need a certificate of its authorities, or their handshake fails. With
@@ -206,13 +209,15 @@ sends it), and `:PROXY:PROXY` both.
 
 * Lines come and go without a restart. Each needs a bound port: with `--gateway-ports 5432=15432` that one;
   with a range, the Service of `--publish-service` says it, by a port 5432 whose `targetPort` is a number of
-  the range. Gateways leave these numbers alone, and a port that Gateways share belongs to the line.
+  the range. Gateways leave these numbers alone, and a port that Gateways share belongs to the line. A NetworkPolicy
+  must let clients reach the bound port ([in a cluster](#in-a-cluster)).
 * `--gateway-addresses none` binds ports for lines alone: Gateway API is not read.
 * A stream of a line that has gone has the time that tunnels have. Everything else is as for the streams of a
   TCPRoute.
 * `TcpServiceInvalid`, `PortUnavailable` and `ServiceMissing` name a line that is not served, and what to
   change. Other lines are served.
-* zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`).
+* zonal serves no UDP: `--udp-services-configmap` is a finding (`UdpNotServed`). Listeners of UDP are refused
+  (`UnsupportedProtocol`), and UDPRoutes are read only to say so in their status (`NotAllowedByListeners`).
 
 ## Under change
 
@@ -277,9 +282,10 @@ never run the suite, which needs a cluster: own cases [restate each of its tests
 [known flaws](known-flaws.md#gateway-api) lists what is missing.
 
 To have every extended feature claimed, and so tested, run the suite with the definitions of the experimental channel,
-and zonal with `--gateway-ports 20000-20255 --gateway-external-ips NETWORK --gateway-aliases cluster.local` and the role
-`zonal-gateway-aliases`. A usable address for the suite is one of `NETWORK`, an unusable one any other. The suite makes
-more Gateways in ten minutes than 64 ports allow that rest after use; hence the wider range.
+and install zonal with the values of `deploy/examples/conformance/values.yaml`. They let zonal read the suite's Secrets
+and ConfigMaps; without the Secrets one of the suite's first Gateways is never `Programmed`, and no test begins. Replace
+the network: a usable address for the suite is one of it, an unusable one any other. The suite makes more Gateways in
+ten minutes than 64 ports allow that rest after use; hence the wider range.
 
 | implementation | HTTP | gRPC | TLS | TCP |
 |---|---|---|---|---|

@@ -17,9 +17,10 @@ Made by `make docs` from `tests/features/gateway/suite.py` and the cases; do not
 The suite of kubernetes-sigs/gateway-api needs a cluster, and has never run against zonal. Each of its tests is restated
 by cases with objects of our own: the same manifests in other words, the same requests over real sockets, the same
 conditions, reasons and counts in statuses. `tests/features/test_gateway_suite.py`, `test_gateway_cases.py` and
-`test_gateway_cluster.py` play them, from a folder or from a fake API server. All of them pass but those of UDP, which
-are not played. Names of tests newer than v1.6.1 were read from the suite's main branch and from
-proposals to it. A test with features in the second column is an extended one, any other of v1.6 one of the core.
+`test_gateway_cluster.py` play them, from a folder and from a fake API server, which adds the defaults of the
+definitions and refuses what they refuse, with a Service for each Gateway. All of them pass but those of UDP, which are
+not played. Names of tests newer than v1.6.1 were read from the suite's main branch and from proposals to it. A
+test with features in the second column is an extended one, any other of v1.6 one of the core.
 
 These proposals ask for something that zonal does not do; their cases ask for the rest:
 

@@ -19,7 +19,8 @@ from balancer.picking.members import Member
 from balancer.runtime.waiting import Bounded
 
 _AHEAD_SECONDS = 10.0  # time limit of a connection that no request waits for yet
-_NO_ROOM_SECONDS = 10.0  # after one of these had no room, none is made ahead for so long
+# After one of these had no room, none is made ahead for so long: asking for it adds up the shares of all namespaces.
+_NO_ROOM_SECONDS = 10.0
 _FULL_SHARE = 0.75  # of the streams of a connection; with more in use, the next connection is made
 
 

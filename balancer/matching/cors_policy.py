@@ -85,7 +85,9 @@ class CorsPolicyEditor(ResponseEditor):
 
     def __init__(self, policy: CorsPolicy) -> None:
         self._origins = AllowedOrigins(policy)
-        exposed = ((b"Access-Control-Expose-Headers", listed(policy.exposed)),) if policy.exposed else ()
+        # With credentials `*` would be the name of a field (HTTPCORSFilter.exposeHeaders).
+        names = tuple(each for each in policy.exposed if each != "*" or not policy.allows_cookies)
+        exposed = ((b"Access-Control-Expose-Headers", listed(names)),) if names else ()
         self._fields: Fields = (_CREDENTIALS, *exposed) if policy.allows_cookies else exposed
 
     def edit(self, request: RequestHead, origin: Origin, response: ResponseHead, given: HeadEdit) -> HeadEdit:

@@ -11,11 +11,9 @@ from balancer.matching.editing import editors_of
 from balancer.matching.request_edits import request_editor_of
 from balancer.matching.variables import TextOf, compile_text
 from balancer.model.endpoints import BackendKey
-from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Branch, Route
 from balancer.model.zones import ZonePolicy
 
-_POLICIES_REMEMBERED: Final = 256  # of a few hundred bytes
 _TEXTS_REMEMBERED: Final = 4096  # names of Kubernetes, and keys made of three
 
 
@@ -98,7 +96,7 @@ class Destination:
         self.route = route
         self.count = PathCount() if count is None else count
         self.branch = branch
-        policy = _one_of_equal(route.policy)
+        policy = route.policy
         self.policy = policy
         self.is_bounded = bool(policy.body_rate or policy.request_seconds or policy.attempt_seconds)
         self.backend = None if branch.backend is None else BackendKey(_one_of_equal_texts(branch.backend))
@@ -132,12 +130,6 @@ class Destination:
         editor = self.request_editor
         if editor is not None:
             editor.put_on(outgoing)
-
-
-@lru_cache(maxsize=_POLICIES_REMEMBERED)
-def _one_of_equal(policy: RoutePolicy) -> RoutePolicy:
-    """One object for equal policies, of which there are few: it stays in the caches of the processor."""
-    return policy
 
 
 @lru_cache(maxsize=_TEXTS_REMEMBERED)

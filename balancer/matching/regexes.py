@@ -6,6 +6,7 @@ tenant's pattern could block an event loop for hours. ADR 14 says why RE2.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -24,8 +25,11 @@ _STEPS_TOGETHER_MOST = 2 * STEPS_MOST
 # A longer text has a program beyond `INSTRUCTIONS_MAX`, or costs more to read than it can be worth.
 CHARACTERS_MAX = 4096
 _TOO_LARGE = "the pattern is too large"
+_COUNT = re.compile(r"(?<!\\)\{([0-9]+)(?:,([0-9]*))?\}")
 # Verdicts are remembered of so many texts: tens of thousands of canaries must not be compiled anew for each change.
 _REMEMBERED = 32 * 1024
+# Longer texts are few, and read anew in less than a millisecond. Of the longest ones the verdicts would take 256 MiB.
+_REMEMBERED_CHARACTERS = 512
 # For each pattern: its program and the states that RE2 remembers. When this memory is full RE2 forgets states, and
 # finally searches without them: slower, but still in linear time.
 _MEMORY_BYTES = 256 * 1024
@@ -208,7 +212,7 @@ def compile_pattern(text: str) -> Pattern:
         except PatternError as problem:
             if len(_refused) >= _REMEMBERED:
                 _refused.clear()
-            if len(text) <= CHARACTERS_MAX:
+            if len(text) <= _REMEMBERED_CHARACTERS:
                 _refused[text] = str(problem)
             raise
     return pattern
@@ -216,11 +220,10 @@ def compile_pattern(text: str) -> Pattern:
 
 def pattern_problem(text: str) -> str | None:
     """Why `compile_pattern` refuses `text`; None if it does not. For whoever does not keep the pattern."""
-    return _TOO_LARGE if len(text) > CHARACTERS_MAX else _known_problem(text)  # of long texts nothing is remembered
+    return _known_problem(text) if len(text) <= _REMEMBERED_CHARACTERS else _problem(text)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def _known_problem(text: str) -> str | None:
+def _problem(text: str) -> str | None:
     try:
         compile_pattern(text)
     except PatternError as problem:
@@ -228,8 +231,12 @@ def _known_problem(text: str) -> str | None:
     return None
 
 
+_known_problem = lru_cache(maxsize=_REMEMBERED)(_problem)
+
+
 def _compiled(text: str) -> Pattern:
-    if len(text) > CHARACTERS_MAX:
+    # RE2 writes counted repetitions out, and takes milliseconds to find that there are too many.
+    if len(text) > CHARACTERS_MAX or sum(int(most or least) for least, most in _COUNT.findall(text)) > INSTRUCTIONS_MAX:
         raise PatternError(_TOO_LARGE)
     pattern = Pattern(text, _options(never_capture=True))
     if pattern.instructions > INSTRUCTIONS_MAX:

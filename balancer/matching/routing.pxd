@@ -18,7 +18,7 @@ cdef class _Falling(HostTable):
 
 
 cdef class RouteTable:
-    cdef public dict _by_listener, _cares, _exact, _wildcards
+    cdef public dict _by_listener, _cares, _exact, _policies, _wildcards
     cdef public HostTable _catch_all
     cdef public Match _default
     cdef public bint _is_many

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from typing import Final, NamedTuple
 
+import msgspec
+
 from balancer.http.messages import RequestHead
 from balancer.matching.careful_tables import CarefulTable
 from balancer.matching.gates.making import GateMaker, make_gate
@@ -17,6 +19,7 @@ from balancer.matching.host_compiling import Care, care_for, care_for_all, compi
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
 from balancer.matching.host_tables import HostTable
 from balancer.matching.served import Match, Served
+from balancer.model.policies import RoutePolicy
 from balancer.model.publication import RoutingModel, other_objects
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
 from balancer.model.routes import INGRESS, Host, Route
@@ -85,6 +88,7 @@ class RouteTable:
         "_is_many",
         "_labels",
         "_listeners",
+        "_policies",
         "_wildcards",
         "content",
         "unmatched_gates",
@@ -109,6 +113,10 @@ class RouteTable:
         self._is_many = configuration.wildcards is Wildcards.MANY_LABELS
         self._listeners = ListenerNames(content.listeners, configuration.wildcards)
         self._labels = 1  # the most that a wildcard has behind its star
+        # Each policy by itself. Those of hosts that have changed stay, so with more of them than hosts it begins anew.
+        self._policies: dict[RoutePolicy, RoutePolicy] = {}
+        if before is not None and len(before._policies) <= len(content.hosts):
+            self._policies = before._policies
 
     def adding(self, host: Host, before: RouteTable | None, make: GateMaker) -> Generator[None, None, None]:
         """Compiles one host in steps, or takes it over from `before`, which has compiled hosts in the same way."""
@@ -121,9 +129,18 @@ class RouteTable:
             if falls:
                 self._cares[key] = before._cares[key]
             return
+        self._share_policies(host)
         tables[host.name] = yield from compiling_host(host, None if falls else self._default, make)
         if falls:
             self._cares[key] = care_for(host, None)
+
+    def _share_policies(self, host: Host) -> None:
+        """Makes equal policies of routes one object: requests for many hosts then read fewer places in memory."""
+        policies = self._policies
+        for route in host.routes if host.default is None else (*host.routes, host.default):
+            policy = policies.setdefault(route.policy, route.policy)
+            if policy is not route.policy:  # but equal, so nobody notices
+                msgspec.structs.force_setattr(route, "policy", policy)
 
     def replacing(self, hosts: tuple[Host, ...], before: RouteTable, make: GateMaker) -> Generator[None, None, None]:
         """Compiles `hosts`, those of `_replaced`, in steps. Takes everything else over from `before`, the other hosts

@@ -54,12 +54,14 @@ def end_at_once(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def begin_serving() -> None:
     """Lets each ending signal end this process at once, and ignores signals that change nothing, until an event loop
-    has its handlers.
+    has its handlers. SIGINT interrupts, even if whoever started this process ignores it, as a shell does for a job in
+    the background.
     """
     ignore_unheeded()
     tell_crashes()
     for number in ENDING:
         signal.signal(number, end_at_once)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which the runner of an event loop looks for
 
 
 def tell_unheeded(loop: asyncio.AbstractEventLoop) -> None:

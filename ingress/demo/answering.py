@@ -22,7 +22,7 @@ class GrpcBackend:
 
     def __init__(self, message: bytes) -> None:
         self._message = message
-        self._connections: set[_Answering] = set()
+        self._connections: set[DemoConnection] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, address: str, port: int) -> None:
@@ -38,8 +38,19 @@ class GrpcBackend:
             connection.close()
         await self._server.wait_closed()
 
-    def _connection(self) -> _Answering:
-        return _Answering(self._message, self._connections)
+    def _connection(self) -> DemoConnection:
+        connection = DemoConnection(SERVER, take=self._take, lost=self._connections.discard)
+        self._connections.add(connection)
+        return connection
+
+    def _take(self, connection: DemoConnection, event: Event) -> None:
+        kind, stream = event[0], event[1]
+        if kind == TRAILERS or (kind in (HEAD, DATA) and event[3]):
+            connection.engine.respond(stream, _HEAD, False)
+            connection.engine.data(stream, self._message, False)
+            connection.engine.trailers(stream, _TRAILERS)
+        elif kind == FAULT:
+            connection.close()
 
 
 async def serve_calls(message: bytes, address: str, port: int) -> GrpcBackend:
@@ -52,28 +63,3 @@ async def serve_calls(message: bytes, address: str, port: int) -> GrpcBackend:
 def framed(message: bytes) -> bytes:
     """A message as it is in a body of gRPC: behind a byte that says "not compressed" and its length in four bytes."""
     return b"\0" + len(message).to_bytes(4, "big") + message
-
-
-class _Answering(DemoConnection):
-    """One connection of a client. It stands in `connections` while it is open."""
-
-    def __init__(self, message: bytes, connections: set[_Answering]) -> None:
-        super().__init__(SERVER)
-        self._message = message
-        self._connections = connections
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._connections.add(self)
-        super().connection_made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._connections.discard(self)
-
-    def take(self, event: Event) -> None:
-        kind, stream = event[0], event[1]
-        if kind == TRAILERS or (kind in (HEAD, DATA) and event[3]):
-            self.engine.respond(stream, _HEAD, False)
-            self.engine.data(stream, self._message, False)
-            self.engine.trailers(stream, _TRAILERS)
-        elif kind == FAULT:
-            self.close()

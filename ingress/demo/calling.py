@@ -64,9 +64,7 @@ class CallClient:
             if self._connection is None or not self._connection.takes_calls():
                 if self._connection is not None:
                     self._connection.retire()
-                loop = asyncio.get_running_loop()
-                _, connection = await loop.create_connection(_Calling, self._address, self._port)
-                self._connection = connection
+                self._connection = await _Calling.open(self._address, self._port)
                 await self._connection.ready
             return self._connection
 
@@ -89,17 +87,29 @@ class CallTraffic(Traffic):
         return self._zones.get(reply.body) if reply is not None and reply.succeeded() else None
 
 
-class _Calling(DemoConnection):
-    """The connection. `ready` is done when the settings of the server have come, or it has failed."""
+class _Calling:
+    """The calls of one connection. `ready` is done when the settings of the server have come, or it has failed."""
+
+    __slots__ = ("_calls", "_connection", "_is_retired", "ready")
 
     def __init__(self) -> None:
-        super().__init__(CLIENT)
+        self._connection = DemoConnection(CLIENT, take=self._take, lost=self._lost)
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._calls: dict[int, tuple[CallAnswer, asyncio.Future[CallAnswer | None]]] = {}
         self._is_retired = False
 
+    @classmethod
+    async def open(cls, address: str, port: int) -> _Calling:
+        calling = cls()
+        await asyncio.get_running_loop().create_connection(lambda: calling._connection, address, port)
+        return calling
+
     def takes_calls(self) -> bool:
-        return self.transport is not None and not self.transport.is_closing() and self.engine.can_request()
+        transport = self._connection.transport
+        return transport is not None and not transport.is_closing() and self._connection.engine.can_request()
+
+    def close(self) -> None:
+        self._connection.close()
 
     def retire(self) -> None:
         """Closes the connection when its calls have ended: the server has sent GOAWAY, as zonal does now and then."""
@@ -108,16 +118,16 @@ class _Calling(DemoConnection):
             self.close()
 
     async def call(self, host: str) -> CallAnswer | None:
-        stream = self.engine.request(_request_fields(host), False) if self.takes_calls() else 0
+        stream = self._connection.engine.request(_request_fields(host), False) if self.takes_calls() else 0
         if not stream:
             return None
         ended: asyncio.Future[CallAnswer | None] = asyncio.get_running_loop().create_future()
         self._calls[stream] = CallAnswer(), ended
-        self.engine.data(stream, _EMPTY_MESSAGE, True)
-        self.flush()
+        self._connection.engine.data(stream, _EMPTY_MESSAGE, True)
+        self._connection.flush()
         return await ended
 
-    def take(self, event: Event) -> None:
+    def _take(self, _connection: DemoConnection, event: Event) -> None:
         kind = event[0]
         if kind == SETTINGS:
             _settle(self.ready, None)
@@ -133,7 +143,7 @@ class _Calling(DemoConnection):
         elif kind == DATA:
             self._calls[event[1]][0].body += event[2]
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def _lost(self, _connection: DemoConnection) -> None:
         _settle(self.ready, None)
         for _, ended in self._calls.values():
             _settle(ended, None)

@@ -20,7 +20,7 @@ from ingress.objects.gateway import (
     ReferenceGrant,
 )
 from ingress.objects.gateway_references import GATEWAY_GROUP
-from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute
+from ingress.objects.gateway_routes import GrpcRoute, HttpRoute, TcpRoute, TlsRoute, UdpRoute
 from ingress.objects.kinds import (
     CLUSTER_WIDE,
     ConfigMap,
@@ -59,6 +59,7 @@ _RECORDS: Mapping[tuple[str, str], type[KubernetesObject]] = {
     (_GATEWAY_V1, "GRPCRoute"): GrpcRoute,
     (_GATEWAY_V1, "TLSRoute"): TlsRoute,
     (_GATEWAY_V1, "TCPRoute"): TcpRoute,
+    (_GATEWAY_V1, "UDPRoute"): UdpRoute,
     (_GATEWAY_V1, "ReferenceGrant"): ReferenceGrant,
     (_GATEWAY_V1, "BackendTLSPolicy"): BackendTlsPolicy,
     (f"{ZONE_POLICY_GROUP}/{ZONE_POLICY_VERSION}", "ZonePolicy"): ZonePolicyObject,

@@ -1,4 +1,4 @@
-"""Defines the routes of Gateway API: HTTPRoute, GRPCRoute, TLSRoute and TCPRoute.
+"""Defines the routes of Gateway API: HTTPRoute, GRPCRoute, TLSRoute, TCPRoute and UDPRoute.
 
 A field that is absent has the value that the API server would set (CRDs of v1.6). Words that Gateway API enumerates are
 texts here, because a newer word must become a status and not an unreadable object.
@@ -282,6 +282,21 @@ class TcpRoute(Reported, frozen=True, kw_only=True):
     spec: TcpRouteSpec = TcpRouteSpec()
 
 
-GatewayRoute = HttpRoute | GrpcRoute | TlsRoute | TcpRoute
+class UdpRouteSpec(Wire, frozen=True):
+    """gateway.networking.k8s.io/v1 UDPRouteSpec."""
+
+    parent_refs: tuple[ParentReference, ...] = ()
+    use_default_gateways: str = ""
+    rules: tuple[StreamRule, ...] = ()
+
+
+class UdpRoute(Reported, frozen=True, kw_only=True):
+    """gateway.networking.k8s.io/v1 UDPRoute. No listener takes one, which its status says."""
+
+    kind: ClassVar[Kind] = Kind.UDP_ROUTE
+    spec: UdpRouteSpec = UdpRouteSpec()
+
+
+GatewayRoute = HttpRoute | GrpcRoute | TlsRoute | TcpRoute | UdpRoute
 ROUTE_RECORDS: tuple[type[GatewayRoute], ...] = get_args(GatewayRoute)
 """The records of all kinds of routes."""

@@ -32,6 +32,7 @@ class Kind(Enum):
     GRPC_ROUTE = "GRPCRoute"
     TLS_ROUTE = "TLSRoute"
     TCP_ROUTE = "TCPRoute"
+    UDP_ROUTE = "UDPRoute"
     REFERENCE_GRANT = "ReferenceGrant"
     BACKEND_TLS_POLICY = "BackendTLSPolicy"
     ZONE_POLICY = "ZonePolicy"

@@ -95,7 +95,7 @@ class ResolvingSource:
         loop = asyncio.get_running_loop()
         self._awaited[key] = loop.call_later(self._awaited_seconds, self._awaited.pop, key, None)
         self._tasks[key] = loop.create_task(
-            kept_at_work(partial(self._follow, key), what="following a name", told=partial(self._answered, key))
+            kept_at_work(partial(self._follow, key), what="following a name", told=partial(self._told, key))
         )
 
     def _forget(self, key: _Key) -> None:
@@ -114,6 +114,11 @@ class ResolvingSource:
                 problem = error.strerror or "no answer in time"
             self._answered(key, problem)
             await asyncio.sleep(self._refresh_seconds)
+
+    def _told(self, key: _Key, problem: str) -> None:
+        """Takes what became of the task that follows a name. Whether the name has addresses is for `_follow` to say."""
+        if problem:
+            self._answered(key, problem)
 
     def _answered(self, key: _Key, problem: str) -> None:
         """Nobody waits any longer for a name that has addresses, or that has a `problem`."""

@@ -23,8 +23,8 @@ _WIDE_OF_HOST = 256 * INSTRUCTIONS_MAX
 # and for another narrow one.
 _IN_LINE, _NARROW = 4, 8
 _BRANCHES = frozenset("*+?{|")
-# Matches of a host with which one request may be compared, each in less than a microsecond.
-_COMPARED_MOST = 8 * 1024
+# Of matches of a host with which one request may be compared, a microsecond or two for each unit.
+_COMPARED_MOST = 4 * 1024
 
 
 class _HeldBeginning:
@@ -151,9 +151,9 @@ class ExpressionCosts:
         self._narrow.take(tenant, beginning, units)
         return True
 
-    def take_compared(self, tenant: str) -> bool:
+    def take_compared(self, tenant: str, units: int) -> bool:
         """Counts a match with which requests are compared."""
-        if not self._compared.allows(tenant, "", 1, looks_below=False):
+        if not self._compared.allows(tenant, "", units, looks_below=False):
             return False
-        self._compared.take(tenant, "", 1)
+        self._compared.take(tenant, "", units)
         return True

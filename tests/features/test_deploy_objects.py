@@ -7,7 +7,7 @@ import pytest
 from ingress.settings.gateway_ports import read_gateway_ports
 from tests.features.deploying import podsecurity, schemas
 from tests.features.deploying.finding import argument, container, key, of_kind, only, pod, workload
-from tests.features.deploying.rendering import CHOICES, Document, chart, manifests
+from tests.features.deploying.rendering import CHOICES, MANIFESTS, Document, chart, documents, manifests
 
 Objects = tuple[Document, ...]
 
@@ -95,6 +95,17 @@ def test_the_bound_ports_are_those_that_the_policy_lets_through(objects: Objects
     assert (given is None) == (ranges == [] or of_kind(objects, "NetworkPolicy") == [])
     for each in read_gateway_ports(given or "").targets:
         assert any(allowed["port"] <= each <= allowed["endPort"] for allowed in ranges)
+
+
+def test_the_policy_beside_the_plain_manifests_lets_clients_reach_gateways_as_the_chart_does() -> None:
+    (beside,) = documents((MANIFESTS / "networkpolicy-gateway.yaml").read_text())
+    assert schemas.problems(beside) == []
+    plain, charted = only(manifests(), "NetworkPolicy"), only(chart("gateways"), "NetworkPolicy")
+    assert beside["spec"]["podSelector"] == plain["spec"]["podSelector"]
+    assert beside["metadata"]["namespace"] == plain["metadata"]["namespace"]
+    assert beside["spec"]["policyTypes"] == ["Ingress"]
+    clients = [*plain["spec"]["ingress"][0]["ports"], *beside["spec"]["ingress"][0]["ports"]]
+    assert {**beside["spec"]["ingress"][0], "ports": clients} == charted["spec"]["ingress"][0]
 
 
 def test_a_rollout_waits_at_most_a_second_for_a_probe(objects: Objects) -> None:

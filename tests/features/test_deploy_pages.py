@@ -90,6 +90,15 @@ def _paths(tree: Document, before: str = "") -> Iterator[str]:
             yield from _paths(inner, f"{before}{name}.")
 
 
+def test_the_values_for_the_conformance_suite_are_valid_and_wide_enough() -> None:
+    page = ROOT / "docs" / "gateway.md"
+    (named,) = re.findall(r"`(deploy/examples/[\w./-]+)`", page.read_text())
+    given = yaml.safe_load((ROOT / named).read_text())
+    assert [name for name in _paths(given) if not is_declared(name)] == []
+    assert given["secrets"]["clusterWide"], "a Gateway of the suite's setup has a Secret"
+    assert given["gateway"]["ports"]["last"] - given["gateway"]["ports"]["first"] >= 255
+
+
 def test_the_role_on_the_page_is_the_one_of_the_chart() -> None:
     documents = tuple(each for block in blocks("yaml") for each in yaml.safe_load_all(block) if "metadata" in each)
     theirs = [grant for grant in grants(chart("everything")) if grant.role == "zonal-secrets"]

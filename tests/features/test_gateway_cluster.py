@@ -1,4 +1,6 @@
-"""Cases of Gateway API that need an API server, or addresses of their own, on a process that follows a fake one."""
+"""Cases of Gateway API on a process that follows a fake API server: those that need one, or addresses of their own, and
+those that restate tests of the conformance suite, which runs in a cluster.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _MEANT_FOR_OTHERS = frozenset(("shared", "udp", "no-mixed"))
 
 
 def _cases() -> list[Case]:
-    wanted = [each for each in all_cases() if {"api", "addresses"} & set(each.needs)]
+    wanted = [each for each in all_cases() if {"api", "addresses"} & set(each.needs) or each.source.startswith("test:")]
     return [each for each in wanted if not _MEANT_FOR_OTHERS & set(each.needs)]
 
 

@@ -15,16 +15,15 @@ _CASES = all_cases("gateway_suite")
 
 @pytest.fixture(scope="module")
 def problems(request: pytest.FixtureRequest) -> Problems:
-    """The chosen cases, all played before the first is judged, because they share two starts."""
+    """The chosen cases, all played before the first is judged, because they share a start. As the suite's own they have
+    an API server, and each Gateway its addresses.
+    """
     chosen = {
         item.callspec.params["case"].id
         for item in request.session.items
         if hasattr(item, "callspec") and isinstance(item.callspec.params.get("case"), Case)
     }
-    cases = [case for case in _CASES if case.id in chosen]
-    with_server = [case for case in cases if "api" in case.needs]
-    from_folder = [case for case in cases if "api" not in case.needs]
-    return {**play_all(from_folder), **play_all(with_server, staged_api)}
+    return play_all([case for case in _CASES if case.id in chosen], staged_api)
 
 
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.id)

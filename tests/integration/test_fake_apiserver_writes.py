@@ -13,6 +13,7 @@ from tests.fakes.apiserver import ApiServer
 
 MAPS = "/api/v1/namespaces/shop/configmaps"
 INGRESSES = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses"
+GATEWAYS = "/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/shop/leases"
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
@@ -59,6 +60,11 @@ def service(*ports: dict[str, Any]) -> dict[str, Any]:
         "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"ports": list(ports)},
     }
+
+
+def gateway(spec: dict[str, Any]) -> dict[str, Any]:
+    metadata = {"name": "web", "namespace": "shop"}
+    return {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": metadata, "spec": spec}
 
 
 async def test_an_event_has_a_shape_for_each_group(write: Writer) -> None:
@@ -193,3 +199,39 @@ async def test_what_is_not_served_is_refused(
     method, path = request_line.split()
     assert (await write(method, path, config_map("one"), media=media))[0] == status
     assert server.version == version
+
+
+async def test_the_definitions_of_gateway_api_complete_an_object(server: ApiServer, write: Writer) -> None:
+    server.custom = frozenset({("v1", "Gateway")})
+    listener = {"name": "web", "port": 80, "protocol": "HTTP"}
+    document = gateway({"gatewayClassName": "zonal", "listeners": [listener]})
+    _, created = await write("POST", GATEWAYS, document)
+    assert created["spec"]["listeners"] == [listener | {"allowedRoutes": {"namespaces": {"from": "Same"}}}]
+    said = [(each["type"], each["status"], each["reason"]) for each in created["status"]["conditions"]]
+    assert said == [("Accepted", "Unknown", "Pending"), ("Programmed", "Unknown", "Pending")]
+    server.put(document)
+    assert (server.get("Gateway", "shop", "web") or {})["metadata"]["generation"] == 1, "nobody changed the spec"
+
+
+async def test_the_definitions_of_gateway_api_refuse_a_status_of_another_form(server: ApiServer, write: Writer) -> None:
+    server.custom = frozenset({("v1", "Gateway")})
+    server.put(gateway({"gatewayClassName": "zonal", "listeners": []}))
+    condition = {"type": "Accepted", "status": "True", "reason": "Accepted", "message": ""}
+    condition["lastTransitionTime"] = "2026-01-01T00:00:00Z"
+    status = {"conditions": [condition], "listeners": [{"name": "web", "attachedRoutes": 0, "conditions": [condition]}]}
+    assert (await write("PATCH", f"{GATEWAYS}/web/status", {"status": status}, media=MERGE))[0] == 200
+    wrong = {
+        "addresses": [{"type": "IPAddress", "value": ""}],
+        "conditions": [condition | {"reason": ""}, condition],
+        "listeners": [{"name": "web", "conditions": "none", "attachedRoutes": -1, "port": 80}],
+    }
+    code, refusal = await write("PATCH", f"{GATEWAYS}/web/status", {"status": wrong}, media=MERGE)
+    assert code == 422
+    assert sorted(cause["field"] for cause in refusal["details"]["causes"]) == [
+        "status.addresses[0].value",
+        "status.conditions[0].reason",
+        "status.conditions[1]",
+        "status.listeners[0].attachedRoutes",
+        "status.listeners[0].conditions",
+        "status.listeners[0].port",
+    ]

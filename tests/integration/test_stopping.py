@@ -236,21 +236,27 @@ async def test_a_signal_at_the_very_start_ends_it_soon(tmp_path: Path, number: s
         assert zonal.stdout == ""
 
 
+_IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""Words before a command that ignores SIGINT from its beginning, as a job in the background of a script does."""
+
+
 @pytest.mark.parametrize(
-    ("number", "status", "said"),
+    ("number", "through", "status", "said"),
     [
-        (signal.SIGTERM, 0, r".* INFO ingress\.app: SIGTERM: ends before anything was served\n"),
-        (signal.SIGINT, 130, ""),  # somebody at a terminal knows
+        (signal.SIGTERM, (), 0, r".* INFO ingress\.app: SIGTERM: ends before anything was served\n"),
+        (signal.SIGINT, (), 130, ""),  # somebody at a terminal knows
+        (signal.SIGINT, _IN_THE_BACKGROUND, 130, ""),
     ],
+    ids=["SIGTERM", "SIGINT", "SIGINT in the background"],
 )
 async def test_a_signal_while_it_reads_the_manifests_ends_it_soon(
-    tmp_path: Path, number: signal.Signals, status: int, said: str
+    tmp_path: Path, number: signal.Signals, through: tuple[str, ...], status: int, said: str
 ) -> None:
     """Although the thread that reads them goes on for several times as long as the end may take."""
     folder = ManifestFolder(tmp_path / "manifests")
     documents = (json.dumps(ingress(f"web-{n}", rule(f"{n}.test", path("/", "cart")))) for n in range(10_000))
     folder.write_text("all.yaml", "\n---\n".join(documents))
-    async with started(folder.place, anew=True) as zonal:
+    async with started(folder.place, anew=True, through=through) as zonal:
         await until(lambda: _has_sockets(zonal.pid), seconds=20.0)
         zonal.tell(number)
         assert await zonal.has_ended(seconds=2.0) == status

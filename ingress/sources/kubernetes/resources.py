@@ -51,6 +51,7 @@ RESOURCES: Final[Mapping[Kind, Resource]] = {
     Kind.GRPC_ROUTE: Resource(GATEWAY_GROUP, "v1", "grpcroutes"),
     Kind.TLS_ROUTE: Resource(GATEWAY_GROUP, "v1", "tlsroutes"),
     Kind.TCP_ROUTE: Resource(GATEWAY_GROUP, "v1", "tcproutes"),
+    Kind.UDP_ROUTE: Resource(GATEWAY_GROUP, "v1", "udproutes"),
     Kind.REFERENCE_GRANT: Resource(GATEWAY_GROUP, "v1", "referencegrants"),
     Kind.BACKEND_TLS_POLICY: Resource(GATEWAY_GROUP, "v1", "backendtlspolicies"),
     Kind.ZONE_POLICY: Resource(ZONE_POLICY_GROUP, ZONE_POLICY_VERSION, "zonepolicies"),

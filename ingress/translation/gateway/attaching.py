@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from ingress.objects.gateway_references import ParentReference
-from ingress.objects.gateway_routes import GatewayRoute, TcpRoute
+from ingress.objects.gateway_routes import GatewayRoute, TcpRoute, UdpRoute
 from ingress.translation.gateway.hostnames import shared_names
 from ingress.translation.gateway.listeners import ReadListener
 from ingress.translation.gateway.namespaces import NamespaceLabels
@@ -62,8 +62,8 @@ def attach(
 
 
 def hostnames_of(route: GatewayRoute) -> tuple[str, ...]:
-    """The hostnames that a route says; a TCPRoute says none."""
-    return () if isinstance(route, TcpRoute) else route.spec.hostnames
+    """The hostnames that a route says; a TCPRoute or UDPRoute says none."""
+    return () if isinstance(route, (TcpRoute, UdpRoute)) else route.spec.hostnames
 
 
 def _is_named(listener: ReadListener, reference: ParentReference) -> bool:

@@ -20,6 +20,8 @@ from ingress.translation.gateway.path_costs import PathCost, cost_of
 
 _KINDS = {"Exact": PathKind.EXACT, "PathPrefix": PathKind.PREFIX, "RegularExpression": PathKind.REGEX}
 _VALUES = frozenset(("Exact", "RegularExpression"))
+# Units of a bound: to search a value takes some microseconds, to compare some values about one.
+_EXPRESSION_COSTS, _VALUES_COST = 4, 1
 # The content type of calls (gRPC over HTTP/2, "Requests").
 _CALL = ValueCondition("content-type", r"\Aapplication/grpc(?:[+;]|\z)", is_expression=True)
 
@@ -27,7 +29,8 @@ _CALL = ValueCondition("content-type", r"\Aapplication/grpc(?:[+;]|\z)", is_expr
 class MatchPlace(msgspec.Struct, frozen=True):
     """Where a match stands in the table of a host. `rank` is what of it counts before the age of its route.
 
-    `cost` is that of the expression. `is_asked`: a request may be compared with it although no value leads there.
+    `cost` is that of the expression. `compared` is what it costs to compare a request with it that no value led there
+    (`ExpressionCosts.take_compared`).
     """
 
     path: str
@@ -36,12 +39,12 @@ class MatchPlace(msgspec.Struct, frozen=True):
     expression: str = ""
     rank: tuple[int, ...] = ()
     cost: PathCost | None = None
-    is_asked: bool = False
+    compared: int = 0
 
     @property
     def is_costly(self) -> bool:
         """Whether it costs requests more than a look-up."""
-        return self.is_asked or self.cost is not None
+        return bool(self.compared) or self.cost is not None
 
 
 def http_place(match: HttpMatch) -> MatchPlace | None:
@@ -53,15 +56,15 @@ def http_place(match: HttpMatch) -> MatchPlace | None:
     if kind is None or not _readable((*match.headers, *match.query_params)):
         return None
     fields, query = _values(match.headers, lower=True), _values(match.query_params, lower=False)
-    conditions, is_asked = Conditions(match.method, fields, query), _is_asked((*fields, *query))
+    conditions, compared = Conditions(match.method, fields, query), _compared((*fields, *query))
     rank = (0, -bool(match.method), -len(fields), -len(query))
     if kind is PathKind.REGEX:
         if expression_problem(path) is not None:
             return None
         cost, rank = cost_of(path, _whole(path)), (-len(path), *rank[1:])
-        return MatchPlace(path, kind, conditions, _path(path), rank, cost, is_asked)
+        return MatchPlace(path, kind, conditions, _path(path), rank, cost, compared)
     decoded = decoded_path(path)
-    return None if decoded is None else MatchPlace(decoded, kind, conditions, "", rank, None, is_asked)
+    return None if decoded is None else MatchPlace(decoded, kind, conditions, "", rank, None, compared)
 
 
 def decoded_path(value: str) -> str | None:
@@ -82,20 +85,20 @@ def grpc_place(match: GrpcMatch) -> MatchPlace | None:
         return None
     fields = _values(match.headers, lower=True)
     conditions = Conditions(fields=tuple(sorted((*fields, _CALL), key=lambda each: each.name)))
-    method, is_asked = match.method, _is_asked(fields)
+    method, compared = match.method, _compared(fields)
     if method is None or not (method.service or method.method):
-        return MatchPlace("/", PathKind.PREFIX, conditions, "", (0, 0, -len(fields), 0), None, is_asked)
+        return MatchPlace("/", PathKind.PREFIX, conditions, "", (0, 0, -len(fields), 0), None, compared)
     service, name = method.service, method.method
     rank = (-len(service), -len(name), -len(fields), 0)
     if method.type == "Exact" and service:
         if name:
-            return MatchPlace(f"/{service}/{name}", PathKind.EXACT, conditions, "", rank, None, is_asked)
+            return MatchPlace(f"/{service}/{name}", PathKind.EXACT, conditions, "", rank, None, compared)
         # Where calls are searched for expressions, it becomes one (`service_expression`).
-        return MatchPlace(f"/{service}", PathKind.PREFIX, conditions, "", rank, None, is_asked=True)
+        return MatchPlace(f"/{service}", PathKind.PREFIX, conditions, "", rank, None, compared or _VALUES_COST)
     if method.type not in _VALUES or method_problem(method) is not None:
         return None
     text = _method_text(method)
-    return MatchPlace(_path(text), PathKind.REGEX, conditions, _path(text), rank, cost_of(text, _whole(text)), is_asked)
+    return MatchPlace(_path(text), PathKind.REGEX, conditions, _path(text), rank, cost_of(text, _whole(text)), compared)
 
 
 def service_expression(path: str) -> str:
@@ -126,11 +129,13 @@ def _method_text(method: GrpcMethodMatch) -> str:
     return rf"/(?:{service or '[^/]+'})/(?:{name or '[^/]+'})"
 
 
-def _is_asked(values: Sequence[ValueCondition]) -> bool:
-    """Whether a request may be compared with these conditions although it lacks what they want (`RouteChoice`): an
-    expression leads nowhere, and of several values one that others want as well may be all that leads there.
+def _compared(values: Sequence[ValueCondition]) -> int:
+    """What it costs to compare a request with conditions although it lacks what they want (`RouteChoice`): no value
+    leads to an expression, and of several values one that others want as well may be all that leads there.
     """
-    return len(values) > 1 or any(each.is_expression for each in values)
+    if any(each.is_expression for each in values):
+        return _EXPRESSION_COSTS
+    return _VALUES_COST if len(values) > 1 else 0
 
 
 def _readable(values: Iterable[ValueMatch]) -> bool:

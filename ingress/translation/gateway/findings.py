@@ -53,11 +53,13 @@ _Part = ListenerStanding | ParentStanding | None
 
 
 def _unserved(item: ObjectStanding) -> tuple[tuple[_Part, StatusCondition], ...]:
-    """The conditions that say that something is not served."""
+    """The conditions that say that something is not served, but for sums of those of listeners."""
     return tuple(
         (part, found)
         for part, found in _conditions(item)
-        if (found.status == "True") == (found.type == "PartiallyInvalid") and found.type in _EFFECTS
+        if (found.status == "True") == (found.type == "PartiallyInvalid")
+        and found.type in _EFFECTS
+        and found.reason != "ListenersNotResolved"
     )
 
 

@@ -54,11 +54,11 @@ class TakenPorts:
         else:
             foreign = next((each for each in others if _GROUPS[each.spec.protocol] != group), None)
         if foreign is not None:
-            message = f"Port {port} has the protocol {foreign.spec.protocol} by {foreign.place}: use another port."
-            return Problem("ProtocolConflict", message)
+            said = f"has the protocol {foreign.spec.protocol} by {foreign.place_told_to(item)}: use another port."
+            return Problem("ProtocolConflict", f"Port {port} {said}")
         same = next((each for each in others if _name(each) == name), self._names.get((port, name)))
         if same is not None:
-            message = f"Port {port} has this hostname by {same.place}: use another port or hostname."
+            message = f"Port {port} has this hostname by {same.place_told_to(item)}: use another port or hostname."
             return Problem("HostnameConflict", message)
         return None
 

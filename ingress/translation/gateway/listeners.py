@@ -17,6 +17,7 @@ from ingress.translation.gateway.standings import Problem
 
 _WITH_TLS = frozenset(("HTTPS", "TLS"))
 _RELAYED = frozenset(("TLS", "TCP"))
+_NAMED_TWICE = Problem("UnsupportedValue", "Another listener before this one has its name: give it another one.")
 
 
 class ListenerOwner(msgspec.Struct, frozen=True, order=True):
@@ -88,11 +89,20 @@ class ReadListener(msgspec.Struct, frozen=True):
         """The listener in words, as they stand in messages."""
         return f"listener {self.spec.name} of {self.owner.kind} {self.owner.namespace}/{self.owner.name}"
 
+    def place_told_to(self, reader: ReadListener) -> str:
+        """The listener in words for whoever reads the status of `reader`: no names of objects in other namespaces."""
+        if self.owner.namespace == reader.owner.namespace:
+            return self.place
+        is_parent = self.owner.kind == "Gateway" and self.gateway == reader.gateway
+        return "a listener of its Gateway" if is_parent else "a listener of another namespace"
+
 
 def read_listener(
     spec: ListenerSpec, owner: ListenerOwner, gateway: tuple[str, str], ports: Collection[int]
 ) -> ReadListener:
-    """One listener by itself. `ports` are those that can be opened."""
+    """One listener by itself. `ports` are those that can be opened. Letter case of a protocol says nothing."""
+    if spec.protocol.upper() in ROUTES_BY_PROTOCOL:
+        spec = msgspec.structs.replace(spec, protocol=spec.protocol.upper())
     kinds, unknown = _kinds(spec)
     key = f"{owner.kind}/{owner.namespace}/{owner.name}/{spec.name}"
     refused = _refusal(spec, ports)
@@ -100,9 +110,16 @@ def read_listener(
 
 
 def listeners_of(item: Gateway | ListenerSet, gateway: tuple[str, str], ports: Collection[int]) -> list[ReadListener]:
-    """The listeners of one object, in its order."""
+    """The listeners of one object, in its order. Of several with one name the first has it."""
     owner = ListenerOwner(item.kind.value, item.metadata.namespace, item.metadata.name)
-    return [read_listener(each, owner, gateway, ports) for each in item.spec.listeners]
+    found: dict[str, ReadListener] = {}
+    read: list[ReadListener] = []
+    for each in item.spec.listeners:
+        made = read_listener(each, owner, gateway, ports)
+        if found.setdefault(each.name, made) is not made:
+            made = msgspec.structs.replace(made, refused=_NAMED_TWICE)
+        read.append(made)
+    return read
 
 
 def _refusal(spec: ListenerSpec, ports: Collection[int]) -> Problem | None:

@@ -30,8 +30,8 @@ def with_overlaps(listeners: Iterable[ReadListener]) -> tuple[ReadListener, ...]
         for name, each in by_name.items():
             wider = next((other for other in covering(name, by_name, Wildcards.MANY_LABELS) if other != name), None)
             if wider is not None:
-                found[each.key] = by_name[wider].place
-                found.setdefault(by_name[wider].key, each.place)
+                found[each.key] = by_name[wider].place_told_to(each)
+                found.setdefault(by_name[wider].key, each.place_told_to(by_name[wider]))
     return tuple(
         msgspec.structs.replace(each, overlaps=other) if (other := found.get(each.key)) else each for each in known
     )

@@ -160,8 +160,8 @@ class _OwnerReading:
 
     def _set_refusal(self, item: ListenerSet, parent: _Key) -> _Refusal | None:
         """Why a Gateway does not take a ListenerSet, in the words of its conditions Accepted and Programmed."""
-        if (problem := self._refused.get(parent)) is not None:
-            said = f"The Gateway is not accepted: {problem.message}"
+        if parent in self._refused:
+            said = "The Gateway is not accepted: see its condition Accepted."
             return Problem("ParentNotAccepted", said), Problem("ParentNotProgrammed", said)
         allowed = self._gateways[parent].spec.allowed_listeners.namespaces
         own, namespace = parent[0], item.metadata.namespace

@@ -23,6 +23,7 @@ from ingress.translation.gateway.affected import with_affected
 from ingress.translation.gateway.backend_certificates import certificate_problem, shown_certificate
 from ingress.translation.gateway.backend_policies import BackendPolicies, JudgedPolicy
 from ingress.translation.gateway.classes import class_standing, our_classes
+from ingress.translation.gateway.closed_backends import with_closed_backends
 from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.expression_bounds import needs_room, without_room
 from ingress.translation.gateway.features import Needed
@@ -164,11 +165,13 @@ class _GatewayReading:
         routes = self._with_room(bounded(owned(read) if self._options.one_namespace_per_hostname else read))
         sums = self._memory.sums.of(routes)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
+        held = _held(routes, policies)
         zones = ZonePolicies(self._inventory, self._gateways)
+        of_routes = self._memory.of_routes.of_each((each for each in routes if each.parents), self._standing)
         standings = (
             *(class_standing(each, self._inventory, present) for each in self._classes.values()),
             *self._owner_standings(grouped, sums.attached),
-            *self._memory.of_routes.of_each((each for each in routes if each.parents), self._standing),
+            *with_closed_backends(of_routes, routes, held),
             *(policies.standings(_used(routes), self._options.controller) if policies.judged else ()),
             *zones.standings(routes, listeners, self._options.controller),
         )
@@ -182,7 +185,7 @@ class _GatewayReading:
             needs=tuple(needs_of(self._gateways, self._classes, listeners, policies, self._grants)),
             services=sums.looked_for | self._own_services(),
             sums=sums,
-            policies=_held(routes, policies),
+            policies=held,
             shown=dict(self._shown()),
             zones=zones,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -18,6 +18,7 @@ from ingress.objects.gateway_routes import (
     HttpRule,
     RouteBackend,
     RouteFilter,
+    UdpRoute,
 )
 from ingress.settings.hooks import RegisteredHook
 from ingress.sources.inventory import Inventory
@@ -131,9 +132,16 @@ def read_route(route: GatewayRoute, around: RouteSurroundings, inventory: Invent
         extensions=extensions,
         looked_for=frozenset(services.looked_for),
         places=places,
-        ports=frozenset(each for each in resolved.values() if isinstance(each, NamedPort)),
+        ports=_ports(route, resolved.values()),
         is_costly=any(each.is_costly for own in places for each in own),
     )
+
+
+def _ports(route: GatewayRoute, resolved: Iterable[NamedPort | Problem]) -> frozenset[NamedPort]:
+    """The ports that a route leads to: none for a UDPRoute, because no listener takes it."""
+    if isinstance(route, UdpRoute):
+        return frozenset()
+    return frozenset(each for each in resolved if isinstance(each, NamedPort))
 
 
 def with_parents(read: ReadRoute, parents: tuple[ReadParent, ...]) -> ReadRoute:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from ingress.objects.gateway_references import ServiceBackend
-from ingress.objects.kinds import Service
+from ingress.objects.kinds import Kind, Service
 from ingress.sources.inventory import Inventory
 from ingress.translation.gateway.grants import Grants, Referrer
 from ingress.translation.gateway.references import followed
@@ -51,9 +51,9 @@ class ServiceFinder:
         service = self._inventory.service(*key)
         if service is None:
             return Problem("BackendNotFound", f"The Service {'/'.join(key)} does not exist: create it.")
-        return self._port(service, reference.port)
+        return self._port(service, reference.port, "UDP" if referrer.kind == Kind.UDP_ROUTE.value else "TCP")
 
-    def _port(self, service: Service, number: int) -> NamedPort | Problem:
+    def _port(self, service: Service, number: int, protocol: str) -> NamedPort | Problem:
         namespace, name = service.metadata.namespace, service.metadata.name
         if service.spec.type == "ExternalName" and not self._allow_external:
             said = f"The Service {namespace}/{name} stands for a name outside of the cluster, which is not allowed."
@@ -61,8 +61,9 @@ class ServiceFinder:
         ports = [each for each in service.spec.ports if each.port == number]
         if not ports:
             return Problem("BackendNotFound", f"The Service {namespace}/{name} has no port {number}: name another one.")
-        found = next((each for each in ports if each.protocol == "TCP"), None)
+        found = next((each for each in ports if each.protocol == protocol), None)
         if found is None:
-            said = f"Port {number} of the Service {namespace}/{name} has the protocol {ports[0].protocol}: use TCP."
+            known = ports[0].protocol
+            said = f"Port {number} of the Service {namespace}/{name} has the protocol {known}: use {protocol}."
             return Problem("UnsupportedProtocol", said)
         return NamedPort(namespace, name, number, found.name)

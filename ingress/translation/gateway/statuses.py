@@ -52,8 +52,8 @@ def gateway_standing(
         _accepted(none_left, invalid, generation, said="The Gateway is served."),
         condition("Programmed", _PENDING if none_left else unaddressed, generation, said="The Gateway is served."),
     ]
-    if item.spec.tls.backend is not None or item.spec.tls.frontend is not None:
-        conditions.append(condition("ResolvedRefs", unresolved, generation, said="Every reference was found."))
+    unresolved = unresolved or _references_problem(listeners)
+    conditions.append(condition("ResolvedRefs", unresolved, generation, said="Every reference was found."))
     insecure = [each.spec.port for each in listeners if _is_insecure(item, each.spec.port)]
     if insecure:
         message = f"Clients of port {insecure[0]} need no valid certificate."
@@ -133,6 +133,15 @@ def listeners_problem(listeners: Sequence[ReadListener]) -> Problem | None:
     if not names:
         return None
     return Problem("ListenersNotValid", f"The listeners {', '.join(names)} cannot be served: see their conditions.")
+
+
+def _references_problem(listeners: Sequence[ReadListener]) -> Problem | None:
+    """The problem that references of some listeners cannot be followed, in words; None if all can."""
+    names = [each.spec.name for each in listeners if each.unresolved is not None]
+    if not names:
+        return None
+    said = f"References of the listeners {', '.join(names)} cannot be followed: see their conditions."
+    return Problem("ListenersNotResolved", said)
 
 
 def route_standing(item: ReadRoute, controller: str) -> ObjectStanding:

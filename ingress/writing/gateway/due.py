@@ -44,9 +44,13 @@ _ENTRIES: Final = {
     Kind.GRPC_ROUTE: "parents",
     Kind.TLS_ROUTE: "parents",
     Kind.TCP_ROUTE: "parents",
+    Kind.UDP_ROUTE: "parents",
     Kind.BACKEND_TLS_POLICY: "ancestors",
     Kind.ZONE_POLICY: "ancestors",
 }
+_RANKS: Final = {Kind.LISTENER_SET: 0, Kind.GATEWAY: 1, Kind.GATEWAY_CLASS: 1}
+"""Which of the objects that became due together are written first: what others are attached to. Who sees a route
+accepted reads the listeners that it is attached to, and they must have been judged as well."""
 
 
 class ObjectWrite(msgspec.Struct, frozen=True):
@@ -135,9 +139,11 @@ class _ObjectMemory(msgspec.Struct):
 
 
 class MayBeDue(NamedTuple):
-    """An object for which a write may be due, and since which turn, with a minus: what became due last comes first."""
+    """An object for which a write may be due, and since which turn, with a minus: what became due last comes first.
+    Of that, the lowest rank does."""
 
     order: int
+    rank: int
     key: Key
     item: KubernetesObject
     status: Status | None
@@ -192,11 +198,11 @@ class DueWrites:
                 memory.became_due(self._turn, item.metadata.generation)
                 if is_new and self._takes_no_turn(item, status, memory, versions[item.kind], written_at):
                     continue
-                asked.append(MayBeDue(-memory.turn, key, item, status, memory))
+                asked.append(MayBeDue(-memory.turn, _RANKS.get(item.kind, 2), key, item, status, memory))
         if is_news:  # an object that is gone has led to a new judgement
             for key in self._memories.keys() - known:
                 del self._memories[key]
-        asked.sort(key=itemgetter(0, 1))
+        asked.sort(key=itemgetter(0, 1, 2))
         return self._answered(in_turns(asked), versions, used, now=now, written_at=written_at, most=most)
 
     def _answered(
@@ -212,7 +218,7 @@ class DueWrites:
         """The writes for the objects `asked`. `used` are the names of GatewayClasses that Gateways use."""
         found: list[ObjectWrite] = []
         next_at = math.inf
-        for _, key, item, status, memory in asked:
+        for _, _, key, item, status, memory in asked:
             version = versions[item.kind]
             write = self._write(item, status, memory, version=version, written_at=written_at)
             if write is None and isinstance(item, GatewayClass) and status is not None:

@@ -128,7 +128,8 @@ class GatewayKeeper:
             unfit = self._departures.resting() | reserved
             rested = [each for each in self._departures.rested(now) if each not in reserved]
             targets = self._services.targets
-            plan = planned(judgement.exposures, register, before, targets, unfit=unfit, rested=rested)
+            former = [each for each in self._departures.former() if each.target not in reserved]
+            plan = planned(judgement.exposures, register, before, targets, unfit=unfit, rested=rested, former=former)
             self._say((*leaving, *plan))
             form = self._surroundings.selector and ServiceForm(
                 self._services, self._surroundings.selector, self._distribution

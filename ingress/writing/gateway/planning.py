@@ -1,7 +1,8 @@
 """Decides which bound port a new port of a Gateway gets, and how long a number rests when it is free again.
 
 A number is used again only after some minutes, because somebody may still send to it what was meant for another
-Gateway. If no other number is left, a minute is enough. Pure: time is an argument, in monotonic seconds.
+Gateway. If no other number is left, a minute is enough. A port that comes back gets its own at once. Pure: time is an
+argument, in monotonic seconds.
 """
 
 from __future__ import annotations
@@ -47,6 +48,10 @@ class Departures:
         """The bound ports that left less than so many seconds ago. Clients may still come there."""
         return tuple(sorted(each for each, at in self._left.values() if now - at < seconds))
 
+    def former(self) -> tuple[BoundPort, ...]:
+        """The bound ports whose numbers rest, with whose they were."""
+        return tuple(sorted(each for each, _ in self._left.values()))
+
     def resting(self) -> frozenset[int]:
         """The numbers that must not be used again yet."""
         return frozenset(self._left)
@@ -71,12 +76,14 @@ def planned(
     *,
     unfit: Collection[int],
     rested: Iterable[int] = (),
+    former: Iterable[BoundPort] = (),
 ) -> tuple[BoundPort, ...]:
     """A bound port for each port that the register lacks, as far as there are any, sorted.
 
     What was planned `before` stays. A new port begins to look at a place of its own, so that a number that others have
     used lately is rarely hit even by a leader that knows nothing of that. Numbers that are `unfit` are not used; those
-    that have `rested` are used in their order where no other is left, although they are unfit.
+    that have `rested` are used in their order where no other is left, although they are unfit. A port that was bound as
+    one of the `former` ones gets that number, because whoever still sends there means the same port.
     """
     wanted = {
         (exposure.gateway, each.port): each.protocol
@@ -93,6 +100,13 @@ def planned(
             taken.add(each.target)
             spare.pop(each.target, None)
             found.append(BoundPort(each.namespace, each.name, each.port, each.target, wanted.pop(place)))
+    for each in former:
+        place = ((each.namespace, each.name), each.port)
+        if wanted.get(place) == each.protocol and each.target not in register.targets and each.target in targets:
+            taken.add(each.target)
+            spare.pop(each.target, None)
+            del wanted[place]
+            found.append(each)
     numbers = sorted(targets)
     for (gateway, port), protocol in wanted.items():
         start = int.from_bytes(hashlib.sha256(f"{'/'.join(gateway)}:{port}".encode()).digest()[:4]) % len(numbers)

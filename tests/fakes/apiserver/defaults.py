@@ -5,6 +5,7 @@ Responsible for the fields that nobody writes. It must not know the store; the c
 
 from __future__ import annotations
 
+from tests.fakes.apiserver.gateway_defaults import defaulted
 from tests.fakes.apiserver.kinds import Document, Resource
 
 _SERVICE_SPEC: Document = {
@@ -64,7 +65,7 @@ def completed(resource: Resource, document: Document, *, cluster_ip: str) -> Doc
         case "Namespace":
             added = {"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
         case _:
-            added = {}
+            added = defaulted(resource.kind, document)
     return document | added
 
 

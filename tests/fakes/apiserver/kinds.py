@@ -161,6 +161,7 @@ _GATEWAY_KINDS = {
     "GRPCRoute": "grpcroutes",
     "TLSRoute": "tlsroutes",
     "TCPRoute": "tcproutes",
+    "UDPRoute": "udproutes",
     "ReferenceGrant": "referencegrants",
     "BackendTLSPolicy": "backendtlspolicies",
 }

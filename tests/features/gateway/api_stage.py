@@ -27,7 +27,7 @@ from tests.integration.running import Zonal
 
 KINDS = (
     *("BackendTLSPolicy", "GRPCRoute", "Gateway", "GatewayClass", "HTTPRoute", "ListenerSet", "ReferenceGrant"),
-    *("TCPRoute", "TLSRoute"),
+    *("TCPRoute", "TLSRoute", "UDPRoute"),
 )
 SERVED = frozenset(("v1", kind) for kind in KINDS)
 GATEWAY_ANNOTATION = "zonal-ingress.io/gateway"
@@ -35,7 +35,7 @@ SCALE = 0.1
 USABLE = "198.51.100.7"
 """An address that Gateways may ask for."""
 
-_PORTS = 32
+_PORTS = 512
 _POLL_SECONDS = 0.02
 _NOWHERE = 1  # nobody listens there
 
@@ -94,6 +94,12 @@ def target(server: ApiServer, number: int, gateway: str = "") -> int:
         if port["port"] == number and gateway in ("", name)
     ]
     return int(found[0]) if found else _NOWHERE
+
+
+def _is_seen(status: Document) -> bool:
+    """Whether a controller has written the status: the server says of new objects that nobody has."""
+    said = status.get("conditions")
+    return bool(status) and (said is None or any("observedGeneration" in each for each in said))
 
 
 class ApiGatewayStage(GatewayStage):
@@ -188,7 +194,7 @@ class ApiGatewayStage(GatewayStage):
             }
             for kind in KINDS
             for each in self.server.objects(kind)
-            if each.get("status")
+            if _is_seen(each.get("status") or {})
         ]
 
     def _restated(self, kind: str, document: Document) -> Json:

@@ -34,7 +34,7 @@ async def ask(stage: GatewayStage, request: Json, seen: Seen, streams: Streams) 
     seen.started = time.monotonic()
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
-            over_http2 = "grpc" in request or request.get("http") in (2, "h2c")
+            over_http2 = "grpc" in request or request.get("http") in (2, "2", "h2c")
             await (_ask_by_http2 if over_http2 else _ask)(stage, request, seen)
     except (OSError, asyncio.IncompleteReadError, TimeoutError, ConnectionError) as error:  # OSError: also all of TLS
         seen.failure = f"{type(error).__name__}: {error}"

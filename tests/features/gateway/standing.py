@@ -78,9 +78,21 @@ def _problems(expected: Json, status: Json | None, cluster: Cluster) -> list[str
         each["name"] for each in status["listeners"]
     ]:
         problems.append(f"other listeners than {expected['listeners_exactly']}")
-    if "attachedListenerSets" in expected and status.get("attachedListenerSets") != expected["attachedListenerSets"]:
-        problems.append(f"attachedListenerSets {status.get('attachedListenerSets')}")
+    names = [each["name"] for each in status.get("supportedFeatures", ())]
+    if not _as_told(expected.get("features", {}), names):
+        problems.append(f"supportedFeatures {names}, not {expected['features']}")
+    told = " ".join(each["message"] for listed in _condition_lists(status) for each in listed)
+    problems += [f"a message says {each}: {told}" for each in expected.get("messages_lack", ()) if each in told]
+    attached = status.get("attachedListenerSets", 0)
+    if expected.get("attachedListenerSets", attached) != attached:
+        problems.append(f"attachedListenerSets {attached}")
     return problems
+
+
+def _as_told(wanted: Json, names: Sequence[str]) -> bool:
+    contains, lacks = set(wanted.get("contains", ())), set(wanted.get("lacks", ()))
+    is_sorted = not wanted.get("sorted") or list(names) == sorted(names)
+    return is_sorted and contains <= set(names) and not lacks & set(names)
 
 
 def _listener(wanted: Json, found: Json | None) -> list[str]:

@@ -80,7 +80,7 @@ SUITE: Final[Mapping[str, str]] = {
         HTTPRouteSessionPersistenceCookie ListenerSetMixedProtocolConflict ListenerSetProtocolAndRouteKindConflicts
         ListenerSetUpdateListenerHostname TCPRouteOnTLSTerminate
         TLSRouteMultipleRoutesAttachmentSameHostnameIntersection""",
-    "UDPRoute, which zonal does not read": """
+    "UDPRoute, which zonal does not serve": """
         UDPRoute UDPRouteNotAllowedByListeners UDPRouteParentRefPortAndSectionName UDPRouteWeightedRouting""",
 }
 """The names by group, as one text."""

@@ -87,8 +87,10 @@ class Endpoint:
             got[fields.get("x-probe", "").split(",")[0]].append(it)
             kind = call.fields.get(b"content-type", b"text/plain")
             served_by = f"{self.service}/{self.index}".encode()
-            said = ((b":status", b"200"), (b"content-type", kind), (b"x-served-by", served_by))
             asked = json.loads(base64.b64decode(call.fields.get(b"x-answer", b"e30=")))
+            more = ((name.lower().encode(), value.encode()) for name, value in asked.get("headers", ()))
+            status = str(asked.get("status", 200)).encode()
+            said = ((b":status", status), (b"content-type", kind), (b"x-served-by", served_by), *more)
             trailers = ((b"grpc-status", b"0"),)
             reply = partial(call.answer, msgspec.json.encode(it), fields=said, trailers=trailers)
             if delay := asked.get("delay"):

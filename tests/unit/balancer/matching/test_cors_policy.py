@@ -79,6 +79,13 @@ def test_an_allowed_page_reads_the_response_and_the_fields_that_are_exposed() ->
     assert {b"access-control-allow-origin", b"access-control-allow-methods", b"access-control-max-age"} <= removed
 
 
+def test_with_credentials_a_star_exposes_nothing() -> None:
+    exposing = CorsPolicy(("*",), exposed=("*",))
+    assert said(exposing, "Origin: https://a.test")[0][b"Access-Control-Expose-Headers"] == b"*"
+    with_cookies = CorsPolicy(("*",), exposed=("*",), allows_cookies=True)
+    assert b"Access-Control-Expose-Headers" not in said(with_cookies, "Origin: https://a.test")[0]
+
+
 def test_other_pages_learn_nothing_and_caches_keep_them_apart() -> None:
     for fields in ((), ("Origin: https://foobar.test",)):
         assert said(LISTED, *fields)[0] == {b"Vary": b"Origin"}

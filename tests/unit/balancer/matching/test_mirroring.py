@@ -7,7 +7,9 @@ import random
 import msgspec
 import pytest
 
+from balancer.http.streams import Outgoing
 from balancer.matching.mirroring import MIRROR_URL, BackendCopies, MirrorRequests, backend_copies_of
+from balancer.model.edits import RequestEdit
 from balancer.model.endpoints import BackendKey
 from balancer.model.mirroring import BackendMirror, Mirroring
 from tests import builders
@@ -111,3 +113,15 @@ def test_no_more_backends_get_copies_than_allowed() -> None:
     mirrors = tuple(BackendMirror(BackendKey(f"shop/b{number}:80"), "shop") for number in range(6))
     route = msgspec.structs.replace(builders.route(), mirrors=mirrors)
     assert [each.backend for each in backend_copies_of(route)] == [f"shop/b{number}:80" for number in range(4)]
+
+
+def test_a_copy_for_a_backend_is_not_copied_whatever_its_route_edits() -> None:
+    edits = (RequestEdit(remove=("x-zonal-copy", "cdn-loop", "x-a")),)
+    copies = BackendCopies(BackendMirror(BackendKey("shop/b:80"), "shop"), edits)
+    first = asked(b"/", fields=((b"cdn-loop", b"zonal"), (b"x-a", b"1")))
+    copy = copies.copy_of(first, Outgoing(first.request, first.origin, b"id"), "192.0.2.1:80")
+    names = [name.lower() for name, _ in copy.fields]
+    assert (names.count(b"x-zonal-copy"), names.count(b"cdn-loop"), names.count(b"x-a")) == (1, 1, 0)
+    again = asked(b"/", fields=tuple((name.lower(), value) for name, value in copy.fields))
+    assert copies.is_due(first.request, lambda _: 0)
+    assert not copies.is_due(again.request, lambda _: 0)

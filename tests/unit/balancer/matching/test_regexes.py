@@ -15,6 +15,8 @@ from balancer.matching.regexes import (
     PatternError,
     PatternSet,
     Searches,
+    _known_problem,
+    _refused,
     compile_pattern,
     pattern_problem,
 )
@@ -132,6 +134,18 @@ def test_a_text_that_is_very_long_is_not_even_compiled() -> None:
         compile_pattern("a{0}" * (CHARACTERS_MAX // 4) + "b")
 
 
+def test_a_text_with_many_counted_repetitions_is_not_even_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("balancer.matching.regexes.Pattern", None)
+    for text in ("a{1000}" * 16, "a{200}b{0,57}", "a{257,}"):
+        with pytest.raises(PatternError, match="too large"):
+            compile_pattern(text)
+
+
+def test_counted_repetitions_that_fit_and_braces_that_count_nothing_are_compiled() -> None:
+    assert compile_pattern("a{100}b{0,50}c{2,}").search(b"a" * 100 + b"cc")
+    assert compile_pattern(r"a\{1000}").search(b"a{1000}")
+
+
 @pytest.mark.large
 def test_patterns_in_use_are_compiled_once_however_many_others_somebody_has() -> None:
     mine = compile_pattern("^mine$")
@@ -149,12 +163,11 @@ def test_what_is_wrong_with_a_text_is_told_again_and_again() -> None:
     assert pattern_problem("^right$") is None
 
 
-def test_no_text_is_remembered_that_is_longer_than_any_pattern() -> None:
-    import balancer.matching.regexes as module
-
-    before = module._known_problem.cache_info().currsize
-    assert pattern_problem("a" * (CHARACTERS_MAX + 1)) is not None
-    assert module._known_problem.cache_info().currsize == before
+def test_no_long_text_is_remembered() -> None:
+    before = _known_problem.cache_info().currsize, len(_refused)
+    for text in ("a" * (CHARACTERS_MAX + 1), "(" * 1000, "(a|b)" * 200):
+        assert (pattern_problem(text) is None) is text.startswith("(a")
+    assert (_known_problem.cache_info().currsize, len(_refused)) == before
 
 
 def test_what_is_refused_is_written_nowhere_but_into_the_error(capfd: pytest.CaptureFixture[str]) -> None:

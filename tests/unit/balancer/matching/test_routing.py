@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from balancer.matching.routing import RouteTable, compile_routes
+from balancer.model.policies import RoutePolicy
 from balancer.model.routes import Host, PathKind, Route
 from tests import builders as build
 from tests.matches import route_for
@@ -201,6 +203,47 @@ def test_a_host_that_has_not_changed_keeps_its_routes_and_junctions_when_another
     assert kept is not None and kept is before.match(b"a.test", b"/")
     assert other is not None and other.served.route is equal
     assert kept.served.junction is not None and other.served.junction is not kept.served.junction
+
+
+def decoded(host: Host) -> Host:
+    """The host as it comes to a worker, with objects of its own."""
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(host), type=Host)
+
+
+def policies(routes: RouteTable, hosts: Iterable[Host]) -> list[RoutePolicy]:
+    """Those of the first route of each host, as requests read them."""
+    found = [routes.match(host.name.encode(), b"/") for host in hosts]
+    return [each.served.main.policy for each in found if each is not None]
+
+
+def test_equal_policies_are_one_object_for_all_hosts_also_for_one_that_comes_or_changes_later() -> None:
+    names, policy = ("a.test", "b.test"), RoutePolicy(tries=7)
+    hosts = [decoded(build.host(name, build.route(policy=policy))) for name in names]
+    before = table(*hosts)
+    new = decoded(build.host("c.test", build.route(policy=policy)))
+    more = compile_routes(build.model(hosts=[*hosts, new]), before)
+    other = decoded(build.host("a.test", build.route(policy=policy), default=build.route(policy=policy)))
+    after = compile_routes(build.model(hosts=[other, hosts[1], new]), more)
+    found = [*policies(before, hosts), *policies(more, [new]), *policies(after, [other])]
+    assert found == [policy] * 4
+    assert len({id(each) for each in found}) == 1
+    assert other.default is not None and other.default.policy is found[0]
+
+
+def test_policies_that_changed_again_and_again_are_forgotten() -> None:
+    routes = table(build.host("a.test", build.route()))
+    for tries in range(100):
+        host = build.host("a.test", build.route(policy=RoutePolicy(tries=tries)))
+        routes = compile_routes(build.model(hosts=[host]), routes)
+        assert policies(routes, [host]) == [RoutePolicy(tries=tries)]
+    assert len(routes._policies) <= 2
+
+
+def test_many_policies_of_one_host_leave_others_theirs() -> None:
+    many = [build.route(f"/{tries}", policy=RoutePolicy(tries=tries)) for tries in range(1000)]
+    modest = [decoded(build.host(name, build.route(policy=RoutePolicy(tries=7)))) for name in ("a.test", "z.test")]
+    first, second = policies(table(build.host("m.test", *many), *modest), modest)
+    assert first is second
 
 
 def test_junctions_of_a_host_that_changed_or_left_are_gone() -> None:

@@ -58,6 +58,13 @@ def test_a_signal_ends_a_process_where_an_exception_would_be_lost(number: signal
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
+@pytest.mark.parametrize("before", ["", "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "])
+def test_sigint_interrupts_even_if_whoever_started_the_process_ignores_it(before: str) -> None:
+    ended = run(f"{before}{BEGUN}os.kill(os.getpid(), {signal.SIGINT}); print('goes on')")
+    assert (ended.returncode, ended.stdout) == (-signal.SIGINT, "")
+    assert ended.stderr.endswith("KeyboardInterrupt\n")
+
+
 def test_a_crash_leaves_where_each_thread_was() -> None:
     ended = run(f"{BEGUN}os.kill(os.getpid(), {signal.SIGSEGV})")
     assert ended.returncode == -signal.SIGSEGV

@@ -14,18 +14,20 @@ BODY = bytes(300_000)
 HEAD_FIELDS = ((b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"any.example"), (b":path", b"/"))
 
 
-class Noting(DemoConnection):
-    """Notes the events that it takes."""
+class Noting:
+    """A connection, and what it told."""
 
     def __init__(self, role: bool) -> None:
-        super().__init__(role)
+        self.connection = DemoConnection(role, take=self.take, lost=self.lost)
         self.events: list[Event] = []
         self.is_lost = False
 
-    def take(self, event: Event) -> None:
+    def take(self, connection: DemoConnection, event: Event) -> None:
+        assert connection is self.connection
         self.events.append(event)
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def lost(self, connection: DemoConnection) -> None:
+        assert connection is self.connection
         self.is_lost = True
 
     def body(self) -> bytes:
@@ -33,11 +35,12 @@ class Noting(DemoConnection):
 
 
 async def test_a_long_body_arrives_and_a_closed_connection_ends_at_both_ends() -> None:
-    taken = Noting(SERVER)
+    taken, asking = Noting(SERVER), Noting(CLIENT)
+    client = asking.connection
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: taken, "127.0.0.1", 0)
-    _, client = await loop.create_connection(lambda: Noting(CLIENT), *server.sockets[0].getsockname())
-    await until(lambda: any(event[0] == SETTINGS for event in client.events))
+    server = await loop.create_server(lambda: taken.connection, "127.0.0.1", 0)
+    await loop.create_connection(lambda: client, *server.sockets[0].getsockname())
+    await until(lambda: any(event[0] == SETTINGS for event in asking.events))
 
     stream = client.engine.request(HEAD_FIELDS, False)
     client.engine.data(stream, BODY, True)
@@ -46,6 +49,6 @@ async def test_a_long_body_arrives_and_a_closed_connection_ends_at_both_ends() -
     await until(lambda: taken.body() == BODY)
     assert [event[1] for event in taken.events if event[0] == HEAD] == [stream]
     client.close()
-    await until(lambda: client.is_lost and taken.is_lost)
+    await until(lambda: asking.is_lost and taken.is_lost)
     server.close()
     await server.wait_closed()

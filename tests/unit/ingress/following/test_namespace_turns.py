@@ -50,6 +50,14 @@ def test_a_namespace_rests_until_its_change_is_served_and_as_long_again() -> Non
     assert turns.due_at(5.0) is None
 
 
+def test_a_grant_that_goes_does_not_wait_even_if_its_namespace_rests() -> None:
+    turns = NamespaceTurns()
+    told(turns, change("greedy", hosts=500), 0.0)
+    translated(turns, 1.0, 1.0)
+    assert not told(turns, change("greedy", path="/2"), 1.1)
+    assert told(turns, Removed(Kind.REFERENCE_GRANT, "greedy", "grant"), 1.2)
+
+
 def test_another_namespace_does_not_wait_meanwhile() -> None:
     turns = NamespaceTurns()
     told(turns, change("greedy", hosts=500), 0.0)

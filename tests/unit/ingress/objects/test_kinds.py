@@ -167,4 +167,4 @@ def test_what_an_object_is_called() -> None:
 def test_what_ingress_needs_is_not_optional() -> None:
     assert Kind.INGRESS not in OPTIONAL_KINDS
     assert {Kind.NAMESPACE, Kind.GATEWAY_CLASS} == OPTIONAL_KINDS & CLUSTER_WIDE
-    assert len(OPTIONAL_KINDS) == 11
+    assert len(OPTIONAL_KINDS) == 12

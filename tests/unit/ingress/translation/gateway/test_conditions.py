@@ -144,9 +144,11 @@ def test_what_costs_more_than_a_look_up_is_told() -> None:
     one, two = ({"name": name, "value": "1"} for name in "ab")
     searched = {**one, "type": "RegularExpression"}
     asked = [http(headers=[one]), http(headers=[one, two]), http(headers=[one], queryParams=[two]), http()]
-    assert [each is not None and each.is_costly for each in asked] == [False, True, True, False]
-    assert [each is not None and each.is_asked for each in (http(headers=[searched]), grpc(headers=[searched]))] == [
-        True,
-        True,
+    assert [each is not None and each.compared for each in asked] == [0, 1, 1, 0]
+    assert [each is not None and each.compared for each in (http(headers=[searched]), grpc(headers=[searched]))] == [
+        4,
+        4,
     ]
-    assert [each is not None and each.is_asked for each in (grpc(), grpc(method={"service": "a"}))] == [False, True]
+    assert [each is not None and each.compared for each in (grpc(), grpc(method={"service": "a"}))] == [0, 1]
+    costly = http(headers=[searched]), http(path={"type": "RegularExpression", "value": "/a"}), http(headers=[one])
+    assert [each is not None and each.is_costly for each in costly] == [True, True, False]

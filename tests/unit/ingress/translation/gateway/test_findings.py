@@ -38,7 +38,11 @@ def test_conditions_become_findings() -> None:
 
 def test_policies_are_told_where_they_are_used() -> None:
     read = read_all(gateway(), http_route(), WEB, policy())
-    assert reasons(noted(read.standings)) == [("policy", "InvalidCACertificateRef"), ("policy", "NoValidCACertificate")]
+    assert reasons(noted(read.standings)) == [
+        ("policy", "InvalidCACertificateRef"),
+        ("policy", "NoValidCACertificate"),
+        ("route", "InvalidBackendTLS"),
+    ]
 
 
 def test_where_all_is_well_there_is_none() -> None:

@@ -6,8 +6,20 @@ from typing import Any
 
 import pytest
 
-from ingress.translation.gateway.listeners import by_owner, listeners_of
-from tests.unit.ingress.translation.gateway.objects import OWNER, PORTS, gateway, listener, read_one
+from balancer.matching.routing import compile_routes
+from ingress.settings.context import TranslationContext
+from ingress.translation.assembly import translate
+from ingress.translation.gateway.listeners import ListenerOwner, by_owner, listeners_of
+from tests.unit.ingress.cluster import inventory
+from tests.unit.ingress.translation.gateway.objects import (
+    OWNER,
+    PORTS,
+    gateway,
+    gateway_class,
+    http_route,
+    listener,
+    read_one,
+)
 
 CERTIFICATE = {"certificateRefs": [{"name": "cert"}]}
 
@@ -55,6 +67,28 @@ def test_what_is_not_refused() -> None:
     assert read_one(protocol="TLS", port=443, tls={"mode": "Passthrough"}).refused is None
 
 
+@pytest.mark.parametrize(
+    ("said", "protocol", "kind"),
+    [
+        ({"protocol": "http"}, "HTTP", "HTTPRoute"),
+        ({"protocol": "hTtPs", "tls": CERTIFICATE}, "HTTPS", "HTTPRoute"),
+        ({"protocol": "tls", "tls": {"mode": "Passthrough"}}, "TLS", "TLSRoute"),
+        ({"protocol": "Tcp", "port": 9000}, "TCP", "TCPRoute"),
+    ],
+)
+def test_letter_case_of_a_protocol_says_nothing(said: dict[str, Any], protocol: str, kind: str) -> None:
+    found = read_one(**said)
+    assert (found.spec.protocol, found.refused, found.kinds[0]) == (protocol, None, kind)
+
+
+def test_statuses_name_no_objects_of_other_namespaces() -> None:
+    own = read_one()
+    near, far = (read_one(ListenerOwner("ListenerSet", each, "extra")) for each in ("infra", "shop"))
+    assert own.place_told_to(near) == own.place == "listener http of Gateway infra/gw"
+    assert own.place_told_to(far) == "a listener of its Gateway"
+    assert far.place_told_to(own) == far.place_told_to(near) == "a listener of another namespace"
+
+
 def test_listeners_keep_the_order_of_their_owner() -> None:
     found = listeners_of(gateway(listener("b"), listener("a", 8080)), ("infra", "gw"), PORTS)
     assert [each.spec.name for each in by_owner(found)[OWNER]] == ["b", "a"]
@@ -62,3 +96,13 @@ def test_listeners_keep_the_order_of_their_owner() -> None:
     assert found[0].place == "listener b of Gateway infra/gw"
     assert not found[0].ends_tls
     assert read_one(protocol="HTTPS", tls=CERTIFICATE).ends_tls
+
+
+def test_of_listeners_with_one_name_the_first_is_served() -> None:
+    """The API server refuses the second one, but a folder may hold it."""
+    item = gateway(listener("a"), listener("a", hostname="a.test"), listener("b", hostname="b.test"))
+    found = listeners_of(item, ("infra", "gw"), PORTS)
+    assert [each.refused and each.refused.reason for each in found] == [None, "UnsupportedValue", None]
+    known = inventory(gateway_class(), item, http_route(hostnames=["x.test"]))
+    model = translate(known, TranslationContext(gateway_ports=((80, "80"),))).model
+    assert compile_routes(model, configuration="gateway:80").match(b"x.test", b"/") is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ingress.objects.kinds import ServicePort
 from tests.unit.ingress.cluster import service
 from tests.unit.ingress.translation.gateway.objects import (
     conditions,
@@ -9,6 +10,7 @@ from tests.unit.ingress.translation.gateway.objects import (
     http_route,
     listener,
     listener_set,
+    read,
     read_all,
 )
 
@@ -18,7 +20,30 @@ ODD = listener("odd", 9000, "UDP")
 def test_a_gateway_with_one_bad_listener_is_accepted_and_says_so() -> None:
     assert conditions(read_all(gateway(listener(), ODD)), "Gateway", "gw")["Accepted"] == ("True", "ListenersNotValid")
     none_left = conditions(read_all(gateway(ODD)), "Gateway", "gw")
-    assert none_left == {"Accepted": ("False", "ListenersNotValid"), "Programmed": ("False", "Invalid")}
+    assert none_left == {
+        "Accepted": ("False", "ListenersNotValid"),
+        "Programmed": ("False", "Invalid"),
+        "ResolvedRefs": ("True", "ResolvedRefs"),
+    }
+
+
+def test_a_gateway_sums_up_the_references_of_its_listeners() -> None:
+    odd = listener("odd", 8080, allowedRoutes={"kinds": [{"kind": "Odd"}]})
+    found = read_all(gateway(listener(), odd))
+    assert conditions(found, "Gateway", "gw")["ResolvedRefs"] == ("False", "ListenersNotResolved")
+    found = read_all(gateway(listener(), odd, tls={"backend": {"clientCertificateRef": {"name": "none"}}}))
+    assert conditions(found, "Gateway", "gw")["ResolvedRefs"] == ("False", "InvalidClientCertificateRef")
+
+
+def test_a_udp_route_is_taken_by_no_listener() -> None:
+    rules = [{"backendRefs": [{"name": "web", "port": 53}]}]
+    route = read("UDPRoute", "route", parentRefs=[{"name": "gw"}], rules=rules)
+    found = read_all(gateway(listener(), ODD), route, service("web", ServicePort(53, "dns", "UDP"), namespace="infra"))
+    assert conditions(found, "UDPRoute", "route") == {
+        "Accepted": ("False", "NotAllowedByListeners"),
+        "ResolvedRefs": ("True", "ResolvedRefs"),
+    }
+    assert [each.ports for each in found.routes] == [frozenset()]
 
 
 def test_accepted_routes_are_counted_on_each_listener() -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +51,20 @@ def test_an_rsa_key_is_tried_and_keeps_its_form(as_pkcs8: bool) -> None:
     numbers = honest()
     chain, key = certificates(certificate(rsa_info(numbers.n))), rsa_text(numbers, as_pkcs8=as_pkcs8)
     assert read(chain, key).private_key_pem == key
+
+
+def test_a_certificate_that_names_itself_by_a_uri_alone_is_shown_like_any_other() -> None:
+    """As the conformance suite of Gateway API makes them: self-signed, an authority, and `*` is no DNS name."""
+    key, now = rsa.generate_private_key(public_exponent=65537, key_size=2048), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "Own")])
+    builder = x509.CertificateBuilder().issuer_name(name).subject_name(name).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(now).not_valid_after(now + timedelta(days=1))
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.UniformResourceIdentifier("*")]), critical=False)
+    text = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    pair = read(builder.sign(key, SHA256()).public_bytes(Encoding.PEM), text)
+    assert (pair.names, pair.private_key_pem) == (frozenset(), text)
 
 
 def test_a_key_whose_factors_are_not_prime_is_refused_by_its_signature() -> None:

@@ -174,6 +174,19 @@ def test_what_became_due_last_comes_first() -> None:
     assert names(scene.due())[0] == "HTTPRoute infra/later"
 
 
+def test_what_routes_are_attached_to_is_written_before_them() -> None:
+    """Who sees a route accepted reads its listeners at once."""
+    listeners = [{"name": "more", "port": 80, "protocol": "HTTP", "hostname": "more.test"}]
+    listener_set = custom("ListenerSet", "set", {"parentRef": {"name": "gw"}, "listeners": listeners})
+    calls = custom("GRPCRoute", "calls", route()["spec"] | {"rules": []})
+    scene = Scene(calls, route(), gateway(allowedListeners={"namespaces": {"from": "Same"}}), listener_set)
+    assert names(scene.due()) == []  # without its class nobody's
+    scene.put(gateway_class())
+    told = names(scene.due())
+    assert told.index("ListenerSet infra/set") < told.index("Gateway infra/gw") < told.index("GRPCRoute infra/calls")
+    assert told.index("ListenerSet infra/set") < told.index("HTTPRoute infra/route")
+
+
 def test_of_many_some_are_written_and_what_changes_meanwhile_is_next() -> None:
     scene = Scene(gateway_class(), gateway(), *(route(f"r{number}") for number in range(9)))
     first = scene.due(most=4)

@@ -30,8 +30,10 @@ def plan(
     before: tuple[BoundPort, ...] = (),
     resting: tuple[int, ...] = (),
     rested: tuple[int, ...] = (),
+    former: tuple[BoundPort, ...] = (),
 ) -> tuple[BoundPort, ...]:
-    return planned(exposures, known or Register(), before, TARGETS, unfit=resting, rested=rested)
+    unfit = {*resting, *(each.target for each in former)}
+    return planned(exposures, known or Register(), before, TARGETS, unfit=unfit, rested=rested, former=former)
 
 
 def test_each_new_port_gets_a_number_of_its_own() -> None:
@@ -72,6 +74,18 @@ def test_numbers_that_have_rested_longest_are_used_where_no_other_is_left() -> N
     assert plan(exposure("a", 1, 2, 3, 4), before=found, resting=resting, rested=(20001, 20000)) == found
 
 
+def test_a_port_that_comes_back_gets_its_number_although_that_rests() -> None:
+    former = (bound("a", 80, 20002), bound("b", 80, 20003))
+    back = plan(exposure("a", 80), exposure("new", 80), former=former)
+    assert back[0] == bound("a", 80, 20002)
+    assert back[1].target in {20000, 20001}
+    assert plan(exposure("a", 80), before=back[:1], former=former) == back[:1]
+    (other,) = plan(exposure("a", 80), former=former, known=register(bound("z", 80, 20002)))
+    assert other.target not in {20002, 20003}
+    raw = (BoundPort("infra", "a", 80, 20002, "tcp"),)
+    assert plan(exposure("a", 80), former=raw)[0].target != 20002, "its clients speak something else"
+
+
 def test_a_number_that_is_in_use_again_is_no_rested_one() -> None:
     known = register(bound("z", 80, 20001))
     assert plan(exposure("a", 1), known=known, resting=tuple(TARGETS), rested=(20001,)) == ()
@@ -98,6 +112,7 @@ def test_a_number_rests_after_it_has_left_and_is_served_for_a_while() -> None:
     assert departures.next_at(101.0, 30.0) == 130.0
     assert departures.leaving(130.0, 30.0) == ()
     assert departures.resting() == {20000}
+    assert departures.former() == (gone,)
     departures.note(register(), 100.0 + REST_SECONDS)
     assert departures.resting() == frozenset()
     assert departures.next_at(1000.0, 30.0) == math.inf

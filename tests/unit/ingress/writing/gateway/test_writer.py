@@ -172,7 +172,8 @@ async def test_a_conflict_is_looked_at_again_and_foreign_conditions_survive(tmp_
             scene.inventory = inventory_of(*kept(server))
             document = server.get("Gateway", "infra", "gw")
             assert document is not None
-            foreign = {"type": "example.net/Checked", "status": "True"}
+            foreign = {"type": "example.net/Checked", "status": "True", "reason": "Fine", "message": ""}
+            foreign["lastTransitionTime"] = "2026-01-01T00:00:00Z"
             server.put({**document, "status": {"conditions": [foreign]}})
             scene.judgement = judgement_of(scene.inventory)  # of the version before
             scene.writer.translated()
