@@ -14,7 +14,7 @@ from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting
 from balancer.proxy.attempts cimport Attempts
 from balancer.proxy.context cimport RequestContext
-from balancer.proxy.preparing cimport prepare
+from balancer.proxy.preparing cimport changed, prepare
 from balancer.proxy.supplies cimport Supplies
 
 
@@ -22,12 +22,9 @@ cdef class Request(RequestContext):
     cdef public object _go
     @cython.locals(origin=Origin, view=View, routes=RouteTable, match=Match, served=Served)
     cpdef begin(self, RequestHeadLayout request)
-    @cython.locals(served=Served)
+    @cython.locals(served=Served, attempts=Attempts)
     cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)
-    @cython.locals(served=Served, to=Destination, attempts=Attempts)
-    cdef _forward_straight(self, Outgoing outgoing, Match match)
     @cython.locals(policy=RoutePolicyLayout)
     cdef bint _holds_back(self, RequestHeadLayout request, Destination to, go) except -1
-    cdef _forward(self, Outgoing outgoing, Destination to, double now, kept, intercepts)
     cpdef answer(self, kind, kept=*)
     cpdef end(self)

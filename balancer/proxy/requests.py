@@ -31,7 +31,7 @@ from balancer.proxy.context import RequestContext
 from balancer.proxy.endings import Ending, ending_of
 from balancer.proxy.gating import Gating
 from balancer.proxy.hop_accounting import count_hop
-from balancer.proxy.preparing import NOTHING, prepare
+from balancer.proxy.preparing import NOTHING, changed, prepare
 from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
 
 _LOG = logging.getLogger(__name__)
@@ -118,36 +118,20 @@ class Request(RequestContext):
         passing = view.passing[1 if origin.is_trusted else 0]  # a truth would be converted slowly
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
         if served.is_straight and go is None and view.request_fields is None:
-            self._forward_straight(outgoing, match)
-        else:
-            self._forward_changed(outgoing, match, go, body)
-
-    def _forward_straight(self, outgoing: Outgoing, match: Match) -> None:
-        """Forwards a request as `prepare` would, which nearly all routes need nothing else of."""
-        served, rewriting = match.served, match.served.rewriting
-        to = served.main
-        if rewriting is not None:
-            refused = rewriting.rewrite(outgoing, match.captures)
+            refused = changed(self, outgoing, match)
             if refused is not None:
                 return self.answer(refused)
-        if to.is_edited:
-            self.editors += to.editors
-            to.edit(outgoing)
-        attempts = Attempts.__new__(Attempts)
-        attempts.begin(self, outgoing, to, self.account.started)
+            attempts = Attempts.__new__(Attempts)
+            attempts.begin(self, outgoing, served.main, account.started)
+        else:
+            self._forward_changed(outgoing, match, go, body)
 
     def _forward_changed(self, outgoing: Outgoing, match: Match, go: Go | None, body: SpooledBody | None) -> None:
         """Forwards a request with what route, gates and settings change about it and about where it goes."""
         prepared = prepare(self, outgoing, match, go, body)
         if isinstance(prepared, ErrorKind):
             return self.answer(prepared)
-        self._forward(outgoing, prepared.to, prepared.now, prepared.kept, prepared.intercepts)
-
-    def _forward(
-        self, outgoing: Outgoing, to: Destination, now: float, kept: KeptBody | None, intercepts: frozenset[int]
-    ) -> None:
-        """Tries endpoints; `Attempts.begin` says what the arguments are."""
-        Attempts().begin(self, outgoing, to, now, kept, intercepts)
+        Attempts().begin(self, outgoing, prepared.to, prepared.now, prepared.kept, prepared.intercepts)
 
     # The body is received first (`spooling.SpoolingRequest`).
 
@@ -342,7 +326,7 @@ class Request(RequestContext):
         if stand_ins.page is None or not view.has_endpoints(stand_ins.page.backend):
             return self._end_with(status)
         asked, kept = answering.ask_for_page(self, stand_ins, status, kept, with_body=with_body)
-        self._forward(asked, stand_ins.page, time.perf_counter(), kept, NOTHING)
+        Attempts().begin(self, asked, stand_ins.page, time.perf_counter(), kept, NOTHING)
 
     def _end_with(self, status: int) -> None:
         """Answers with a small page."""
