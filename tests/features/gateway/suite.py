@@ -75,9 +75,10 @@ SUITE: Final[Mapping[str, str]] = {
         HTTPRouteBackendRequestRedirect HTTPRouteBackendURLRewrite HTTPRouteExternalAuthBackendRefInvalidPort
         HTTPRouteExternalAuthBackendRefNotFound HTTPRouteExternalAuthBackendUnavailable HTTPRouteExternalAuthHTTP
         HTTPRouteExternalAuthHTTPResponseHeadersToUpstream HTTPRouteExternalAuthPartiallyInvalid
-        HTTPRouteExternalAuthPerRouteScope HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection
-        HTTPRouteNoBackendRefs HTTPRoutePreserveForeignStatus HTTPRouteRetryConnectionError HTTPRouteRetryWithTimeouts
-        HTTPRouteSessionPersistenceCookie ListenerSetMixedProtocolConflict ListenerSetProtocolAndRouteKindConflicts
+        HTTPRouteExternalAuthHTTPRequestHeadersToAuth HTTPRouteExternalAuthPerRouteScope HTTPRouteHostnamePrecedence
+        HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection HTTPRouteNoBackendRefs HTTPRoutePreserveForeignStatus
+        HTTPRouteRetryConnectionError HTTPRouteRetryWithTimeouts HTTPRouteSessionPersistenceCookie
+        ListenerSetMixedProtocolConflict ListenerSetProtocolAndRouteKindConflicts
         ListenerSetUpdateListenerHostname TCPRouteOnTLSTerminate
         TLSRouteMultipleRoutesAttachmentSameHostnameIntersection""",
     "UDPRoute, which zonal does not serve": """
