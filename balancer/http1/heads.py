@@ -252,11 +252,7 @@ class RequestHeadReader:
             return None
         self.keep_alive = True  # as known requests say
         if len(data) <= _REMEMBERED_MOST:
-            text = data
-            self._known = request
-            self._known_line = line
-            self._known_lines = text[len(line) : len(data)]
-            self._known_onward = onward
+            self._remember(request, data, line, onward)
             lines[number] = other
         return request
 
@@ -278,11 +274,7 @@ class RequestHeadReader:
             return None
         self.keep_alive = True  # as known requests say
         if len(data) <= _REMEMBERED_MOST:
-            text = data
-            self._known = request
-            self._known_line = line
-            self._known_lines = text[len(line) : len(data)]
-            self._known_onward = onward
+            self._remember(request, data, line, onward)
             self._place = None
             for number in range(len(others)):
                 lines[before + number] = others[number]
@@ -327,14 +319,18 @@ class RequestHeadReader:
             ),
         )
         if is_remembered and len(head) <= _REMEMBERED_MOST and is_ordinary(draft):
-            text = head
-            self._known = request
-            self._known_line = line
-            self._known_lines = text[len(line) : len(head)]
+            self._remember(request, head, line, onward)
             self._known_found = found.lines
-            self._known_onward = onward
             self._place = None
         return request
+
+    def _remember(self, request: RequestHead, head: bytes, line: bytes, onward: tuple[Passing, bytes] | None) -> None:
+        """Keeps what the next head is compared with. Its field lines as they were read are for the caller to keep."""
+        text = head
+        self._known = request
+        self._known_line = line
+        self._known_lines = text[len(line) : len(head)]
+        self._known_onward = onward
 
     def _onward(self, draft: HeadDraft, found: FieldLines) -> tuple[Passing, bytes] | None:
         """`RepeatedLines.onward`, or None where Connection names fields that end here."""
