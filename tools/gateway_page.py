@@ -89,6 +89,8 @@ Inside one Gateway nobody wins: all listeners that collide are closed.
   [wide one](settings.md#paths-that-are-regular-expressions) gets 414 if to search it would take more than 2 ms.
 * Mirrors get copies as their Service wants to be spoken to: in HTTP/1.1 or HTTP/2, with TLS where a policy says so.
   Of one request at most four Services get copies, two of them at once.
+* With `--one-namespace-per-hostname`, a listener of a ListenerSet, or of another Gateway on a shared port, is
+  `Conflicted` if its hostname belongs to another namespace and no older route has it.
 * Findings name what no status can say: `HostnameShared` (two namespaces claim a name of one listener), `Shadowed` (a
   rule that gets no request), `RedirectLoop`, `MatchUnreadable` (a rule that cannot be carried out and has no place
   either, so that others take its requests). All routes together may have 1,000,000 conditions; beyond that the

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from balancer.matching.routing import compile_routes
 from ingress.objects.kinds import KubernetesObject, Metadata
 from ingress.settings.context import TranslationContext
 from ingress.translation.assembly import Translation, translate
@@ -165,6 +166,8 @@ def test_a_listener_set_takes_no_hostname_of_another_namespace() -> None:
     found = translated([owner, thief, mine, route("theft", "shop.test", parent="ListenerSet")])
     assert accepted(found, "mine") == ("True", "Accepted")
     assert accepted(found, "theft") == ("False", "NotAllowedByListeners")
+    served = compile_routes(found.model, configuration="gateway:80").match(b"shop.test", b"/")
+    assert served is not None and served.served.route.owner.namespace == "shop"
     alone = translated([owner, thief, route("first", "shop.test", parent="ListenerSet")])
     assert accepted(alone, "first") == ("True", "Accepted")
 

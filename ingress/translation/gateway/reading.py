@@ -28,7 +28,7 @@ from ingress.translation.gateway.condition_bounds import bounded
 from ingress.translation.gateway.expression_bounds import needs_room, without_room
 from ingress.translation.gateway.features import Needed
 from ingress.translation.gateway.grants import Grants
-from ingress.translation.gateway.hostname_owners import owned
+from ingress.translation.gateway.hostname_owners import HostnameOwners
 from ingress.translation.gateway.listeners import ListenerOwner, ReadListener, by_owner
 from ingress.translation.gateway.material import GatewayMaterial
 from ingress.translation.gateway.memory import GatewayMemory
@@ -162,7 +162,13 @@ class _GatewayReading:
         crowd = self._memory.crowd([each for kind in ROUTE_RECORDS for each in self._inventory.of(kind)], around)
         read = [each for kind in ROUTE_RECORDS for each in self._reads(kind, around, crowd)]
         read.sort(key=attrgetter("facts.seniority"))
-        routes = self._with_room(bounded(owned(read) if self._options.one_namespace_per_hostname else read))
+        if self._options.one_namespace_per_hostname:
+            owners = HostnameOwners()
+            routes = self._with_room(bounded(owners.owned(read)))
+            listeners = owners.given_way(listeners)
+            grouped |= by_owner(listeners)
+        else:
+            routes = self._with_room(bounded(read))
         sums = self._memory.sums.of(routes)
         policies = BackendPolicies(self._inventory, self._material.authority_problem)
         held = _held(routes, policies)

@@ -40,7 +40,11 @@ def grpc_rule_problem(rule: GrpcRule) -> str | None:
     filters = (*rule.filters, *(each for backend in rule.backend_refs for each in backend.filters))
     if any(each.type in _HTTP_FILTERS for each in filters):
         return "A filter of a GRPCRoute is for HTTPRoutes only: remove it."
-    return filters_problem(rule.filters, prefix_only=False) or _shares_problem(rule, prefix_only=False)
+    return (
+        filters_problem(rule.filters, prefix_only=False)
+        or _shares_problem(rule, prefix_only=False)
+        or _session_problem(rule.session_persistence)
+    )
 
 
 def _backends_problem(rule: HttpRule, *, prefix_only: bool) -> str | None:
@@ -57,13 +61,28 @@ def _shares_problem(rule: HttpRule | GrpcRule, *, prefix_only: bool) -> str | No
 
 
 def _times_problem(rule: HttpRule) -> str | None:
-    session = rule.session_persistence or SessionPersistence()
+    backoff = rule.retry.backoff if rule.retry else ""
+    return _durations_problem(rule.timeouts.request, rule.timeouts.backend_request, backoff) or _session_problem(
+        rule.session_persistence
+    )
+
+
+def _session_problem(session: SessionPersistence | None) -> str | None:
+    if session is None:
+        return None
     if session.type not in {"Cookie", "Header"}:
         return f"A session by {session.type} is not known: use Cookie or Header."
+    if session.cookie_config.lifetime_type not in {"Session", "Permanent"}:
+        return (
+            f"A cookie of the lifetime {session.cookie_config.lifetime_type!r} is not known: use Session or Permanent."
+        )
     if session.session_name and not is_free_name(session.session_name):
         return f"{session.session_name!r} cannot name a session: use another name."
-    backoff = rule.retry.backoff if rule.retry else ""
-    for text in (session.absolute_timeout, rule.timeouts.request, rule.timeouts.backend_request, backoff):
+    return _durations_problem(session.absolute_timeout)
+
+
+def _durations_problem(*texts: str) -> str | None:
+    for text in texts:
         if text and duration_seconds(text) is None:
             return f"{text!r} is no duration: write it as 1h30m or 500ms."
     return None

@@ -68,3 +68,22 @@ def test_what_cannot(rule: dict[str, Any], said: str) -> None:
 )
 def test_what_cannot_of_calls(rule: dict[str, Any], said: str) -> None:
     assert said in grpc(**rule)
+
+
+@pytest.mark.parametrize(
+    ("session", "said"),
+    [
+        ({"type": "Odd"}, "session by Odd"),
+        ({"sessionName": "a\r\nX-Evil: 1"}, "cannot name a session"),
+        ({"sessionName": "Content-Length", "type": "Header"}, "cannot name a session"),
+        ({"sessionName": "caf\u00e9"}, "cannot name a session"),
+        ({"absoluteTimeout": "soon"}, "'soon' is no duration"),
+        ({"cookieConfig": {"lifetimeType": "Odd"}}, "lifetime 'Odd'"),
+        ({"sessionName": "a", "cookieConfig": {"lifetimeType": "Permanent"}, "absoluteTimeout": "1h"}, ""),
+    ],
+)
+def test_sessions_of_requests_and_of_calls_are_judged_alike(session: dict[str, Any], said: str) -> None:
+    """The name of a session becomes part of the head of a response."""
+    for problem in (http(sessionPersistence=session), grpc(sessionPersistence=session)):
+        assert said in problem
+        assert bool(said) is bool(problem)
