@@ -260,7 +260,9 @@ The leader writes 100 statuses a second, eight at once, those of what changed la
 to 100 more. A Gateway is written once a second at most. 5,000 routes and 500 ListenerSets that were there when it
 started had all their statuses 56 s after it served them (5,522 writes, 100 in each second, 0.16 cores of the control
 process; load 5 on two cores), and 65 s at a load of 16. The status of a route that changed meanwhile came after 0.28 to
-0.41 s (28 changes, load 9).
+0.41 s (28 changes, load 9). Through 107 steps of the restated conformance tests, beside a fake API server, what each
+wants of statuses was there after 0.1 s in the middle, 1.1 s in nine of ten and 3.0 s at most (load 5, 42315176; the
+suite waits 60 s). A new version of the definitions was noticed after 20 s.
 
 * That is what others allow their controllers: Cilium's operator makes 100 calls a second with bursts of 200
   (cilium/cilium#33821), Envoy Gateway and Traefik 50 with bursts of 100 (envoyproxy/gateway#5815,

@@ -23,6 +23,12 @@ from balancer.http1.heads import Http1Response, RepeatedLines
 _NAMES_REMEMBERED_MAX = 256
 _RULES_REMEMBERED = 4  # for clients and for trusted proxies, under the settings in use and those before
 _BODILESS = frozenset((b"GET", b"HEAD", b"DELETE", b"OPTIONS"))
+_END_OF_LINE = b"\r\n"
+# The lines that a client has not written, or under another name. Tests find every one in heads.
+_OWN_NAMES = frozenset(
+    b"host x-forwarded-for x-forwarded-host x-forwarded-port x-forwarded-proto x-forwarded-scheme "
+    b"x-original-forwarded-for x-original-forwarded-host x-real-ip x-request-id x-scheme".split()
+)
 _VERSION, _VERSION_1_0 = b" HTTP/1.1\r\n", b" HTTP/1.0\r\n"
 _NOBODY: frozenset[bytes] = frozenset()
 
@@ -119,7 +125,7 @@ def _with_more(head: bytes, outgoing: Outgoing) -> bytes:
     """The whole head, after what every one begins with: with what most requests do not have."""
     request = outgoing.request
     method, body_bytes = request.method, request.body_bytes
-    if outgoing.replaced:
+    if outgoing.replaced and _has_line(request, outgoing.replaced):
         head = _without_lines(head, outgoing.replaced)
     if outgoing.added:
         head += _lines(outgoing.added)
@@ -141,11 +147,26 @@ def _with_connection(head: bytes, outgoing: Outgoing) -> bytes:
     return head + b"Connection: %b\r\n" % outgoing.connection
 
 
+def _has_line(request: RequestHead, names: frozenset[bytes]) -> bool:
+    """Whether the endpoint would get a line called one of `names`, which are in lower case."""
+    for name, _ in request.fields:
+        if name in names:
+            return True
+    return not names.isdisjoint(_OWN_NAMES)
+
+
 def _without_lines(head: bytes, names: frozenset[bytes]) -> bytes:
     """The request line and the lines in `head` without the fields called `names`, which are in lower case."""
-    first, *lines = head.split(b"\r\n")
-    names -= LOOP_FIELDS
-    return b"\r\n".join([first, *(line for line in lines if line.partition(b":")[0].lower() not in names)])
+    lowered = head.lower()
+    for name in names - LOOP_FIELDS:
+        line = calls.joined((_END_OF_LINE, name, b":"))
+        begun = lowered.find(line)
+        while begun >= 0:
+            end = lowered.find(_END_OF_LINE, begun + 2)
+            head = head[:begun] + head[end:]
+            lowered = lowered[:begun] + lowered[end:]
+            begun = lowered.find(line, begun)
+    return head
 
 
 def _origin_lines(origin: Origin) -> OriginLines:
@@ -200,7 +221,10 @@ def _lines_onward(
 
 
 def _lines(fields: Fields) -> bytes:
-    return b"".join([b"%b: %b\r\n" % field for field in fields])
+    parts: list[bytes] = []
+    for name, value in fields:
+        parts += (name, b": ", value, _END_OF_LINE)
+    return b"".join(parts)
 
 
 class _Beginnings(dict[bytes, bytes]):

@@ -178,10 +178,10 @@ class Http2EndpointConnection(ResponseCarrier, ReadsPieces):
         deadlines, engine, transport = self._deadlines, self._engine, self._transport
         if transport is not None and not transport.is_closing():
             engine.goaway(NO_ERROR)
-            self.flush()
-            transport.close()
-            self._moves(CLOSE)
-            deadlines.arm(self, self._loop.time() + _GOODBYE_SECONDS)
+            self.flush()  # its events may end the connection before this does
+            if self._moves(CLOSE):  # closed twice, asyncio's TLS fails in `eof_received`
+                transport.close()
+                deadlines.arm(self, self._loop.time() + _GOODBYE_SECONDS)
 
     def abort(self) -> None:
         """Cut the connection."""

@@ -127,8 +127,9 @@ class Destination:
 
     def edit(self, outgoing: Outgoing) -> None:
         """Edits the fields that the endpoint gets."""
-        if self.request_editor is not None:
-            self.request_editor.put_on(outgoing)
+        editor = self.request_editor
+        if editor is not None:
+            editor.put_on(outgoing)
 
 
 @lru_cache(maxsize=_TEXTS_REMEMBERED)

@@ -41,13 +41,23 @@ class RequestEditor:
 
     def put_on(self, outgoing: Outgoing) -> None:
         """Edits the fields of `outgoing`, also those that gates have added."""
-        if self.names:
-            outgoing.replaced |= self.names
-            outgoing.added = tuple(field for field in outgoing.added if field[0].lower() not in self.names)
-            if outgoing.passing.underscores:  # an endpoint may take X_Tenant of a client for X-Tenant
-                written = (name for name, _ in outgoing.request.fields if b"_" in name)
-                outgoing.replaced |= {name for name in written if like_dashes(name) in self._dashed}
+        names = self.names
+        if names:
+            outgoing.replaced = outgoing.replaced | names if outgoing.replaced else names
+            if outgoing.added:
+                outgoing.added = _without(outgoing.added, names)
+            if outgoing.passing.underscores:
+                outgoing.replaced |= _written_like(self._dashed, outgoing.request.fields)
         outgoing.added += self.added
+
+
+def _without(fields: Fields, names: frozenset[bytes]) -> Fields:
+    return tuple(field for field in fields if field[0].lower() not in names)
+
+
+def _written_like(dashed: frozenset[bytes], fields: Fields) -> frozenset[bytes]:
+    """The names that an endpoint may take for one of `dashed`: it may take X_Tenant of a client for X-Tenant."""
+    return frozenset(name for name, _ in fields if b"_" in name and like_dashes(name) in dashed)
 
 
 def request_editor_of(edits: Iterable[RequestEdit]) -> RequestEditor | None:

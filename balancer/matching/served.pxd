@@ -13,4 +13,4 @@ cdef class Served:
     cdef public RouteLayout route
     cdef public bytes connection, host
     cdef public tuple editors, mirrors, plain_gates, secure_gates
-    cdef public bint is_copied, is_plain
+    cdef public bint is_copied, is_straight

@@ -78,8 +78,8 @@ class Served:
     `rewriting` gives endpoints another target; None keeps that of the client. `apart` keeps requests from going the way
     of all others: a closed path, branches with filters, or hooks; None for nearly all routes. `stand_ins` is None if
     nothing stands in for the backend. `mirroring` is None if no URL gets copies, and `mirrors` make those for backends;
-    `is_copied`: one of the two does. `is_plain`: a request whose gates let it pass unchanged goes to an endpoint as it
-    came, apart from its Host: there is nothing else of the above, but for editors.
+    `is_copied`: one of the two does. `is_straight`: a request whose gates let it pass unchanged goes to `main` with no
+    other change than those of `host`, `rewriting` and what `main` edits.
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class Served:
         "editors",
         "host",
         "is_copied",
-        "is_plain",
+        "is_straight",
         "junction",
         "main",
         "mirroring",
@@ -130,15 +130,7 @@ class Served:
         closed = ClosedPath(closing or ErrorKind.PATH_CLOSED) if is_closed else None
         self.apart = closed or _fork_of(route, make, self.main, self.junction) or gates.hooks
         self.stand_ins = stand_ins_of(route)
-        self.is_plain = not (
-            self.apart
-            or self.junction
-            or self.main.is_edited
-            or self.connection
-            or self.rewriting
-            or self.is_copied
-            or self.stand_ins
-        )
+        self.is_straight = not (self.apart or self.junction or self.connection or self.is_copied or self.stand_ins)
 
     @property
     def closed(self) -> bool:

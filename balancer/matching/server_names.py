@@ -141,9 +141,8 @@ def _known(certificates: Mapping[str, Certificate], listener: Listener) -> tuple
 
 
 def _fitting(certificates: tuple[Certificate, ...], name: str) -> Certificate | None:
-    """The first certificate for a name, or else the first one."""
+    """The first certificate with the name itself, else with its wildcard, or else the first one."""
     if len(certificates) < 2:
         return certificates[0] if certificates else None
-    wildcard = f"*.{name.partition('.')[2]}"
-    fitting = (each for each in certificates if not {name, wildcard}.isdisjoint(dns_names(each)))
-    return next(fitting, certificates[0])
+    wanted = (name, f"*.{name.partition('.')[2]}")
+    return next((each for part in wanted for each in certificates if part in dns_names(each)), certificates[0])

@@ -11,3 +11,5 @@ from balancer.proxy.context cimport RequestContext
 
 @cython.locals(served=Served, to=Destination, request=RequestHeadLayout, account=Account, view=View)
 cpdef prepare(RequestContext context, Outgoing outgoing, Match match, go, body)
+@cython.locals(served=Served, to=Destination)
+cpdef changed(RequestContext context, Outgoing outgoing, Match match)

@@ -71,6 +71,20 @@ def prepare(
     return Prepared(to, now, kept, intercepts)
 
 
+def changed(context: RequestContext, outgoing: Outgoing, match: Match) -> ErrorKind | None:
+    """Changes `outgoing` as a straight route says (`Served.is_straight`). Returns why it may not be sent."""
+    served = match.served
+    if served.rewriting is not None:
+        refused = served.rewriting.rewrite(outgoing, match.captures)
+        if refused is not None:
+            return refused
+    to = served.main
+    if to.is_edited:
+        context.editors += to.editors
+        to.edit(outgoing)
+    return None
+
+
 def _destination_of(context: RequestContext, served: Served) -> Destination:
     """Where the request goes now: to a branch of its route, or to what stands in for its main branch."""
     account, to, has_endpoints = context.account, served.main, context.view.has_endpoints

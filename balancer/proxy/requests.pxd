@@ -14,7 +14,7 @@ from balancer.proxy.account cimport Account, new_request_id
 from balancer.proxy.accounting cimport Accounting
 from balancer.proxy.attempts cimport Attempts
 from balancer.proxy.context cimport RequestContext
-from balancer.proxy.preparing cimport prepare
+from balancer.proxy.preparing cimport changed, prepare
 from balancer.proxy.supplies cimport Supplies
 
 
@@ -26,6 +26,5 @@ cdef class Request(RequestContext):
     cdef _let_in(self, RequestHeadLayout request, Match match, go, body=*)
     @cython.locals(policy=RoutePolicyLayout)
     cdef bint _holds_back(self, RequestHeadLayout request, Destination to, go) except -1
-    cdef _forward(self, Outgoing outgoing, Destination to, double now, kept, intercepts)
     cpdef answer(self, kind, kept=*)
     cpdef end(self)

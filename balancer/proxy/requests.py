@@ -31,7 +31,7 @@ from balancer.proxy.context import RequestContext
 from balancer.proxy.endings import Ending, ending_of
 from balancer.proxy.gating import Gating
 from balancer.proxy.hop_accounting import count_hop
-from balancer.proxy.preparing import NOTHING, prepare
+from balancer.proxy.preparing import NOTHING, changed, prepare
 from balancer.proxy.spooling import SpooledBody, Spooling, is_received_first, with_body
 
 _LOG = logging.getLogger(__name__)
@@ -117,7 +117,10 @@ class Request(RequestContext):
         origin = self.origin
         passing = view.passing[1 if origin.is_trusted else 0]  # a truth would be converted slowly
         outgoing = Outgoing(request, origin, account.request_id or None, served.host, passing)
-        if served.is_plain and go is None and view.request_fields is None:
+        if served.is_straight and go is None and view.request_fields is None:
+            refused = changed(self, outgoing, match)
+            if refused is not None:
+                return self.answer(refused)
             attempts = Attempts.__new__(Attempts)
             attempts.begin(self, outgoing, served.main, account.started)
         else:
@@ -128,13 +131,7 @@ class Request(RequestContext):
         prepared = prepare(self, outgoing, match, go, body)
         if isinstance(prepared, ErrorKind):
             return self.answer(prepared)
-        self._forward(outgoing, prepared.to, prepared.now, prepared.kept, prepared.intercepts)
-
-    def _forward(
-        self, outgoing: Outgoing, to: Destination, now: float, kept: KeptBody | None, intercepts: frozenset[int]
-    ) -> None:
-        """Tries endpoints; `Attempts.begin` says what the arguments are."""
-        Attempts().begin(self, outgoing, to, now, kept, intercepts)
+        Attempts().begin(self, outgoing, prepared.to, prepared.now, prepared.kept, prepared.intercepts)
 
     # The body is received first (`spooling.SpoolingRequest`).
 
@@ -329,7 +326,7 @@ class Request(RequestContext):
         if stand_ins.page is None or not view.has_endpoints(stand_ins.page.backend):
             return self._end_with(status)
         asked, kept = answering.ask_for_page(self, stand_ins, status, kept, with_body=with_body)
-        self._forward(asked, stand_ins.page, time.perf_counter(), kept, NOTHING)
+        Attempts().begin(self, asked, stand_ins.page, time.perf_counter(), kept, NOTHING)
 
     def _end_with(self, status: int) -> None:
         """Answers with a small page."""

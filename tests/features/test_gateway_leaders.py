@@ -58,7 +58,7 @@ class Leaders:
         status: dict[str, Any] = (self.server.get(kind, NAMESPACE, name) or {}).get("status", {})
         said = (status.get("parents") or [status])[0].get("conditions", ())
         found = [each for each in said if each["type"] == wanted]
-        return (found[0]["status"], found[0]["observedGeneration"]) if found else ("", 0)
+        return (found[0]["status"], found[0].get("observedGeneration", 0)) if found else ("", 0)
 
     def leases(self) -> set[str]:
         return {each["metadata"]["name"] for each in self.server.objects("Lease") if each["spec"].get("holderIdentity")}

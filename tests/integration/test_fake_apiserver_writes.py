@@ -235,3 +235,24 @@ async def test_the_definitions_of_gateway_api_refuse_a_status_of_another_form(se
         "status.listeners[0].conditions",
         "status.listeners[0].port",
     ]
+
+
+async def test_a_service_that_no_api_server_stores_is_refused(write: Writer) -> None:
+    path = "/api/v1/namespaces/shop/services"
+    port = {"name": "http-80", "port": 80, "targetPort": 20000, "appProtocol": "http"}
+    wrong = service(port, {**port, "port": 0}, {"port": 443})
+    wrong["metadata"] = {"name": "8-web", "labels": {"app": "a" * 64}, "ownerReferences": [{"kind": "Gateway"}]}
+    wrong["spec"] |= {"externalIPs": ["127.0.0.1", "nowhere"], "externalTrafficPolicy": "Local"}
+    code, refusal = await write("POST", path, wrong)
+    assert code == 422
+    assert [cause["field"] for cause in refusal["details"]["causes"]] == [
+        "metadata.name",
+        "metadata.labels",
+        *(f"metadata.ownerReferences[0].{name}" for name in ("apiVersion", "name", "uid")),
+        "spec.ports[1].port",
+        "spec.ports[1]",
+        "spec.ports[2].name",
+        "spec.externalIPs[0]",
+        "spec.externalIPs[1]",
+    ]
+    assert (await write("POST", path, service(port)))[0] == 201

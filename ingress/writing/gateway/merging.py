@@ -157,7 +157,8 @@ def _due_owner(
         addresses = wanted.addresses[:_ADDRESSES_MOST]
         if set(owner.addresses or ()) != set(addresses):
             patch["addresses"] = addresses
-        if owner.attached_listener_sets != wanted.attached_listener_sets:
+        # A zero is told as well, but by itself no reason to write: older definitions do not store it.
+        if patch or owner.attached_listener_sets != wanted.attached_listener_sets:
             patch["attachedListenerSets"] = wanted.attached_listener_sets
     return patch or None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tests.bench.peers.cases import AIOHTTP, COMPILED, ENVOY, MANY_HOSTS, NGINX, OFF, TWO_WORKERS, ZONAL, label
+from tests.bench.peers.cases import AIOHTTP, COMPILED, ENVOY, GATEWAY, MANY_HOSTS, NGINX, OFF, TWO_WORKERS, ZONAL, label
 from tests.bench.peers.samples import Figures, Measure
 
 
@@ -72,6 +72,7 @@ BARS = (
     Bar(case="grpc", limit=1.3, contender=COMPILED),
     Bar(case="grpc-stream", limit=1.3, contender=COMPILED),
     Bar(case="websocket", limit=1.15, contender=COMPILED),
+    Bar(case="route", limit=1.03, contender=GATEWAY, against=COMPILED),
     Bar(case="get", limit=0.7, contender=COMPILED, against=ENVOY),
     Bar(case="get", limit=0.25, contender=COMPILED, against=AIOHTTP),
 )

@@ -14,13 +14,15 @@ ZONAL = "zonal"
 """Zone-aware routing on, metrics on, access log on and read; its modules are the plain source."""
 COMPILED = "zonal-compiled"
 """The same from the installed wheel, whose modules are compiled."""
+GATEWAY = "zonal-gateway"
+"""The compiled one, whose hosts are those of HTTPRoutes on a Gateway."""
 BARE_LOOP = "bare-loop"
 """uvloop passes bytes on and reads none: no proxy, but what no proxy on this loop can do without."""
 SILENT, OFF, MANY_HOSTS, TWO_WORKERS = "zonal-no-log", "zonal-flag-off", "zonal-5000-hosts", "zonal-2-workers"
 
 PEERS = (NGINX, HAPROXY, ENVOY, CADDY, TRAEFIK, AIOHTTP)
 EVERYBODY = (*PEERS, ZONAL, COMPILED)
-CONTENDERS = (*EVERYBODY, BARE_LOOP, SILENT, OFF, MANY_HOSTS, TWO_WORKERS)
+CONTENDERS = (*EVERYBODY, GATEWAY, BARE_LOOP, SILENT, OFF, MANY_HOSTS, TWO_WORKERS)
 
 LABELS = {
     HAPROXY: "HAProxy",
@@ -29,6 +31,7 @@ LABELS = {
     TRAEFIK: "Traefik",
     AIOHTTP: "aiohttp server + ClientSession",
     COMPILED: "zonal, compiled",
+    GATEWAY: "zonal, compiled, by HTTPRoutes",
     BARE_LOOP: "*uvloop, which passes bytes on and reads none*",
     SILENT: "zonal, access log off",
     OFF: "zonal, zone-aware routing off",
@@ -168,6 +171,12 @@ CASES = (
         contenders=(ZONAL, MANY_HOSTS),
     ),
     Case(name="workers", title="two workers instead of one", connections=64, contenders=(ZONAL, TWO_WORKERS)),
+    Case(
+        name="route",
+        title="GET by an HTTPRoute instead of an Ingress",
+        contenders=(COMPILED, GATEWAY),
+        least_rounds=6,
+    ),
     Case(name="zone", title="prefer-zone against flag off", contenders=(OFF, ZONAL), least_rounds=6),
 )
 

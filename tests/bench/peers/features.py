@@ -10,8 +10,10 @@ from pathlib import Path
 
 from tests.bench.peers import machine, programs
 from tests.bench.peers.alternating import Alternating
-from tests.bench.peers.cases import NGINX, ZONAL, Case
+from tests.bench.peers.cases import GATEWAY, NGINX, ZONAL, Case
 from tests.bench.peers.configs.features import FEATURES, PLAIN, Feature
+from tests.bench.peers.configs.gateway import ADDITIONS, Addition
+from tests.bench.peers.configs.gateway import PLAIN as ROUTE
 from tests.bench.peers.measuring import Measuring
 from tests.bench.peers.placing import share_out
 from tests.bench.peers.processes import Failed
@@ -28,6 +30,13 @@ CPU time of the proxy's process tree for one GET of 107 bytes over kept connecti
 without a feature. zonal counts and logs each request; nginx does neither. docs/performance.md says how it is measured.
 
 {rows}
+
+## Gateway API
+
+The same request by HTTPRoutes of one Gateway. zonal is compiled here, as installations are. The bars are those of the
+plan for Gateway API.
+
+{additions}
 
 """
 
@@ -56,6 +65,7 @@ def main() -> None:
         rounds=asked.rounds,
         seconds=asked.seconds,
         rows=rows(figures),
+        additions=addition_rows(figures),
     )
     print(text)
     if not asked.quick:
@@ -74,13 +84,26 @@ def case_of(feature: Feature) -> Case:
     )
 
 
+def case_of_addition(addition: Addition) -> Case:
+    """The case of something that Gateway API adds."""
+    return Case(
+        name=addition.name,
+        title=addition.title,
+        host=addition.host,
+        path=addition.path,
+        fields=addition.fields,
+        contenders=(GATEWAY,),
+    )
+
+
 def _measured(rounds: int, seconds: int) -> Figures:
     cores = share_out(os.sched_getaffinity(0))
     os.sched_setaffinity(0, cores.rest)
     with standing(cores) as stage:
         measuring = Measuring(stage, cores, run_seconds=seconds, warm_seconds=1, idle_connections=0)
         alternating = Alternating(measuring, lambda line: print(line, file=sys.stderr, flush=True))
-        alternating.run([case_of(each) for each in FEATURES], (NGINX, ZONAL), wanted_rounds=rounds, is_quick=True)
+        cases = [*map(case_of, FEATURES), *map(case_of_addition, ADDITIONS)]
+        alternating.run(cases, (NGINX, ZONAL, GATEWAY), wanted_rounds=rounds, is_quick=True)
     for absence in alternating.absences:
         print(f"{absence.case}: {absence.contender}: {absence.why}", file=sys.stderr)
     return Figures(alternating.samples)
@@ -100,6 +123,21 @@ def rows(figures: Figures) -> str:
             ]
         found.append(cells)
     return table(("feature", "zonal", "added", "nginx", "added"), found)
+
+
+def addition_rows(figures: Figures) -> str:
+    """The table of what Gateway API adds, each beside its bar."""
+    found = []
+    plain = figures.value(ROUTE.name, GATEWAY, Measure.CPU)
+    for each in ADDITIONS:
+        value = figures.value(each.name, GATEWAY, Measure.CPU)
+        if value is None or plain is None:
+            continue
+        bar, verdict = "", ""
+        if each.bar is not None:
+            bar, verdict = f"+{each.bar:.0f}", "met" if value - plain <= each.bar else "**missed**"
+        found.append([each.title, f"{value:.1f}", f"{value - plain:+.1f}", bar, verdict])
+    return table(("route", "zonal", "added", "bar", "verdict"), found)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.peers import cases
-from tests.bench.peers.configs import caddy, envoy, haproxy, nginx, traefik, zonal
+from tests.bench.peers.configs import caddy, envoy, gateway, haproxy, nginx, traefik, zonal
 from tests.bench.peers.configs.setup import Setup
 from tests.bench.peers.processes import Failed
 from tests.integration.manifests import ManifestFolder
@@ -125,16 +125,20 @@ def _module(name: str, setup: Setup) -> Launch:
 def _zonal(contender: str, setup: Setup, workers: int | None) -> Launch:
     folder = ManifestFolder(setup.place / _FOLDER)
     hosts = 5000 if contender == cases.MANY_HOSTS else zonal.HOSTS
-    objects = zonal.objects(setup, is_zone_aware=contender != cases.OFF, hosts=hosts)
+    objects = [*zonal.objects(setup, is_zone_aware=contender != cases.OFF, hosts=hosts)]
+    ports = ["--http-port", str(setup.http_port)]
+    if contender == cases.GATEWAY:
+        objects += gateway.objects([zonal.host(number) for number in range(hosts)])
+        ports = ["--http-port", "0", "--gateway-ports", f"{gateway.PORT}={setup.http_port}"]
     folder.write("all.json", *objects)
     arguments = [
         *(sys.executable, "-m", "ingress", "run", "--source", str(folder.place), "--bind-address", "127.0.0.1"),
-        *("--http-port", str(setup.http_port), "--https-port", str(setup.https_port), "--admin-port", "0"),
+        *(*ports, "--https-port", str(setup.https_port), "--admin-port", "0"),
         *("--zone", zonal.OWN_ZONE, "--allow-local-endpoints", "--shutdown-grace-period", "0"),
         *("--drain-timeout", "1", "--access-log", "off" if contender == cases.SILENT else "json"),
         *("--workers", "0" if workers is None else str(workers)),
     ]
-    return Launch(tuple(arguments), _compiled() if contender == cases.COMPILED else {})
+    return Launch(tuple(arguments), _compiled() if contender in {cases.COMPILED, cases.GATEWAY} else {})
 
 
 def _compiled() -> dict[str, str]:

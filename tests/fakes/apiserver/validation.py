@@ -1,7 +1,7 @@
 """What the API refuses to store, as far as our clients can get it wrong.
 
-Responsible for times in the wrong format (400) and for invalid Ingresses, Events, names and statuses of Gateway API
-(422), worded as a real API server words them. It must not know the store.
+Responsible for times in the wrong format (400) and for invalid Ingresses, Events, Services, names and statuses of
+Gateway API (422), worded as a real API server words them. It must not know the store.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.fakes.apiserver.gateway_statuses import status_problems
 from tests.fakes.apiserver.kinds import Document, Resource
+from tests.fakes.apiserver.service_rules import service_problems
 from tests.fakes.apiserver.statuses import Problem, bad_request, invalid
 
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -50,6 +51,8 @@ def check(resource: Resource, document: Document) -> None:
         problems += _ingress_problems(document.get("spec") or {})
     elif resource.kind == "Event" and resource.group:
         problems += _event_problems(document)
+    elif resource.kind == "Service":
+        problems += service_problems(document)
     else:
         problems += status_problems(resource.kind, document.get("status"))
     if problems:

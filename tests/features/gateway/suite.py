@@ -75,7 +75,8 @@ SUITE: Final[Mapping[str, str]] = {
         HTTPRouteBackendRequestRedirect HTTPRouteBackendURLRewrite HTTPRouteExternalAuthBackendRefInvalidPort
         HTTPRouteExternalAuthBackendRefNotFound HTTPRouteExternalAuthBackendUnavailable HTTPRouteExternalAuthHTTP
         HTTPRouteExternalAuthHTTPResponseHeadersToUpstream HTTPRouteExternalAuthPartiallyInvalid
-        HTTPRouteExternalAuthHTTPRequestHeadersToAuth HTTPRouteExternalAuthPerRouteScope HTTPRouteHostnamePrecedence
+        HTTPRouteExternalAuthHTTPForwardBody HTTPRouteExternalAuthHTTPRequestHeadersToAuth
+        HTTPRouteExternalAuthPerRouteScope HTTPRouteHostnamePrecedence
         HTTPRouteMultipleRoutesAttachmentSameHostnameIntersection HTTPRouteNoBackendRefs HTTPRoutePreserveForeignStatus
         HTTPRouteRetryConnectionError HTTPRouteRetryWithTimeouts HTTPRouteSessionPersistenceCookie
         ListenerSetMixedProtocolConflict ListenerSetProtocolAndRouteKindConflicts
@@ -147,6 +148,9 @@ DIFFERS: Final[Mapping[str, str]] = {
     "GatewayListenerProtocolAndRouteKindConflicts": """
         wants `ProtocolConflict`, and `Invalid` for Accepted, of HTTPS and TLS without hostnames on one port. zonal says
         `HostnameConflict`. Both listeners are closed, as it wants.""",
+    "HTTPRouteExternalAuthHTTPForwardBody": """
+        wants bodies of up to `maxSize` sent to the service that authorizes. zonal sends none: a rule that asks for more
+        than 0 is dropped, and its requests get 500.""",
     "HTTPRouteExternalAuthPartiallyInvalid": """
         wants the condition PartiallyInvalid for a rule whose Service that authorizes does not exist. zonal says that in
         ResolvedRefs alone.""",

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import ssl
 
 import pytest
+import trustme
 
 from balancer.errors import ErrorKind
 from balancer.http2.endpoint import STREAMS_MOST, Http2EndpointConnection
 from balancer.http2.events import CANCEL, INTERNAL_ERROR, REFUSED_STREAM
+from balancer.model.handshakes import Handshake
+from balancer.model.settings import ProxySettings
 from balancer.runtime.garbage import not_searching
-from tests.fakes.http2_endpoints import Call
-from tests.fakes.sockets import until
+from tests.fakes.http2_endpoints import Call, Http2Endpoint, Served
+from tests.fakes.sockets import PATIENCE_SECONDS, until
 from tests.features.http2.frames import settings
-from tests.unit.balancer.http2.sharing import bed, begun
+from tests.unit.balancer.http2.sharing import Bed, Taker, bed, begun, post
 
 pytestmark = pytest.mark.large
 
@@ -293,6 +297,28 @@ async def test_a_peer_that_says_no_more_and_reads_no_more_is_cut() -> None:
         for taker in takers:
             await taker.end()
         await until(lambda: not made.pools.open)
+
+
+async def test_over_tls_the_end_of_an_idle_connection_is_no_error() -> None:
+    loop, told = asyncio.get_running_loop(), list[str]()
+    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+    authority = trustme.CA(key_type=trustme.KeyType.ECDSA)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("cart.test").configure_cert(context)
+    context.set_alpn_protocols(["h2"])
+    endpoint = Http2Endpoint(lambda call: call.answer(b"x"))
+    async with await loop.create_server(lambda: Served(endpoint), "127.0.0.1", 0, ssl=context) as server:
+        endpoint.port = server.sockets[0].getsockname()[1]
+        made = Bed(endpoint, ProxySettings())
+        pool = made.pools.shared(made.member, Handshake(True, "cart.test", authority.cert_pem.bytes()))
+        stream = await pool.connect(PATIENCE_SECONDS)
+        taker = Taker(stream)
+        stream.begin(taker, post(b""))
+        await taker.end()
+        made.connections[0].end_soon()
+        await until(lambda: not made.pools.open)
+        made.deadlines.stop()
+    assert told == []
 
 
 async def test_a_peer_that_does_not_even_read_the_goodbye_is_cut() -> None:

@@ -117,6 +117,16 @@ def test_of_several_certificates_of_a_listener_the_first_that_has_the_name_is_sh
     ]
 
 
+def test_a_certificate_with_the_name_itself_comes_before_one_with_its_wildcard() -> None:
+    wide, exact = certificate("a/wide", "*.shop.test"), certificate("a/exact", "www.shop.test")
+    listener = Listener("all", "web", "", (wide.key, exact.key))
+    model = RoutingModel(
+        route_configurations=(RouteConfiguration("web"),), listeners=(listener,), certificates=(wide, exact)
+    )
+    table = ServerNameTable(model, "web")
+    assert [table.find(name).certificate for name in ("www.shop.test", "a.shop.test")] == [exact, wide]
+
+
 def test_what_is_shown_differs_with_certificates_ciphers_and_listeners_only() -> None:
     listener = Listener("shop", "web", "a.test", (SHOP.key,))
     assert gateway(listener).shown == gateway(listener).shown

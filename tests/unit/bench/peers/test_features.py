@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.bench.peers.cases import NGINX, ZONAL
-from tests.bench.peers.configs import features
+from tests.bench.peers.cases import GATEWAY, NGINX, ZONAL
+from tests.bench.peers.configs import features, gateway
 from tests.bench.peers.configs.features import FEATURES
 from tests.bench.peers.configs.setup import Setup
-from tests.bench.peers.features import case_of, rows
+from tests.bench.peers.features import addition_rows, case_of, case_of_addition, rows
 from tests.bench.peers.samples import Figures, Sample
 
 
@@ -37,3 +37,21 @@ def test_the_table_says_what_is_added_and_leaves_out_what_was_not_measured() -> 
     lines = rows(figures).splitlines()
     assert lines[2] == "| no feature | 30.0 | +0.0 | 10.0 | +0.0 |"
     assert "| CORS for one origin | 32.5 | +2.5 |  |  |" in lines
+
+
+def test_every_addition_of_gateway_api_has_a_route() -> None:
+    hostnames = [each["spec"].get("hostnames") for each in gateway.objects(["shop.test"])]
+    assert ["shop.test"] in hostnames
+    for each in gateway.ADDITIONS:
+        assert [each.host] in hostnames
+        assert case_of_addition(each).contenders == (GATEWAY,)
+
+
+def test_an_addition_is_judged_by_its_bar() -> None:
+    samples = [sample("route", GATEWAY, 12.0), sample("edit", GATEWAY, 13.1), sample("by-query", GATEWAY, 14.0)]
+    lines = addition_rows(Figures(samples)).splitlines()
+    assert lines[2:] == [
+        "| path and host | 12.0 | +0.0 |  |  |",
+        "| match on two query parameters among ten candidates | 14.0 | +2.0 | +3 | met |",
+        "| RequestHeaderModifier with set, add and remove | 13.1 | +1.1 | +1 | **missed** |",
+    ]

@@ -94,6 +94,12 @@ def test_nothing_is_due_where_only_times_and_the_order_of_words_differ() -> None
     assert due(current | {"attachedListenerSets": 0}, status) is None
 
 
+def test_that_there_are_no_sets_is_told_beside_something_else() -> None:
+    assert due(None, GatewayStatus((condition(),), ()))["attachedListenerSets"] == 0
+    known = {"conditions": [written(condition())], "attachedListenerSets": 2}
+    assert due(known, GatewayStatus((condition(),), ())) == {"attachedListenerSets": 0}
+
+
 def test_no_more_addresses_are_written_than_the_api_stores() -> None:
     status = GatewayStatus((), (), 0, tuple(Address("IPAddress", f"203.0.113.{each}") for each in range(17)))
     found = due(None, status)
@@ -133,7 +139,7 @@ def test_the_time_moves_with_the_status_only() -> None:
 def test_a_condition_of_ours_that_holds_no_more_goes() -> None:
     current = {"conditions": [written(condition()), written(condition("ResolvedRefs"))]}
     found = due(current, GatewayStatus((condition(),), ()))
-    assert found == {"conditions": [written(condition())]}
+    assert found == {"conditions": [written(condition())], "attachedListenerSets": 0}
 
 
 def test_a_status_of_a_newer_generation_is_left_alone() -> None:
