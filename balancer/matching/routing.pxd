@@ -10,13 +10,6 @@ cdef class _Empty(HostTable):
     cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)
 
 
-cdef class _Falling(HostTable):
-    cdef public Match _default
-    cdef public tuple _tables
-    @cython.locals(table=HostTable, match=Match)
-    cpdef Match match(self, bytes path, bytes target, RequestHeadLayout request=*)
-
-
 cdef class RouteTable:
     cdef public dict _by_listener, _cares, _exact, _policies, _wildcards
     cdef public HostTable _catch_all

@@ -14,8 +14,7 @@ import msgspec
 
 from balancer.http.messages import RequestHead
 from balancer.matching.careful_tables import CarefulTable
-from balancer.matching.choice_tables import ChoiceTable
-from balancer.matching.choices import SHARED, RequestFacts
+from balancer.matching.falling import falling
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.host_compiling import Care, care_for, care_for_all, compiling_host
 from balancer.matching.host_names import LABEL, LABELS, WILDCARD, ListenerNames, covering, server_name_of
@@ -39,50 +38,6 @@ class _Empty(HostTable):
 
     def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
         return self._default
-
-
-class _Falling(HostTable):
-    """The tables of the hosts of one listener that cover a host, the most specific one first, and the default route."""
-
-    __slots__ = ("_default", "_tables")
-
-    def __init__(self, tables: tuple[HostTable, ...], default: Match | None) -> None:
-        self.host = tables[0].host
-        self._tables = tables
-        self._default = default
-
-    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
-        for table in self._tables:
-            match = table.match(path, target, request)
-            if match is not None:
-                return match
-        return self._default
-
-
-class _FallingFar(_Falling):
-    """As above, where several tables read or search more of a request than its path: all of them may cost what one may.
-
-    Else a tenant with a hundred wildcards could have a request searched a hundred times.
-    """
-
-    __slots__ = ()
-
-    def match(self, path: bytes, target: bytes, request: RequestHead | None = None) -> Match | None:
-        SHARED.facts = None if request is None else RequestFacts(request)
-        try:
-            return _Falling.match(self, path, target, request)
-        finally:
-            SHARED.facts = None
-
-
-def _falling(tables: tuple[HostTable, ...], default: Match | None, care: Care) -> HostTable:
-    """The table of hosts that fall through. `care` is what they ask for together."""
-    plain = tuple(each.routes if isinstance(each, CarefulTable) else each for each in tables)
-    is_far = sum(isinstance(each, ChoiceTable) for each in plain) > 1
-    falling = _FallingFar if is_far else _Falling
-    if not care.compares:
-        return falling(tables, default)
-    return CarefulTable(falling(plain, default), True, care.searches)
 
 
 class Content(NamedTuple):
@@ -208,7 +163,7 @@ class RouteTable:
             self._put(name, hosts[names[0]])
         else:
             care = care_for_all(self._cares[listener.key, each] for each in names)
-            self._put(name, _falling(tuple(hosts[each] for each in names), self._default, care))
+            self._put(name, falling(tuple(hosts[each] for each in names), self._default, care))
 
     def _put(self, name: str, table: HostTable) -> None:
         if name.startswith(WILDCARD):

@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 
 from balancer.live import LiveTable
 from balancer.matching.routing import RouteTable, compile_routes, compiling
-from balancer.model.conditions import Conditions, ValueCondition
 from balancer.model.entry_points import EntryPoint, Protocol
 from balancer.model.publication import RoutingModel
 from balancer.model.route_configurations import Listener, RouteConfiguration, Wildcards
-from balancer.model.routes import Host, Route
+from balancer.model.routes import Host
 from balancer.runtime.steps import finished
 from tests import builders as build
 from tests.matches import route_for
 from tests.properties import examples
-from tests.questions import question_of
 
 NAMES = st.sampled_from(["", "test", "*.test", "a.test", "*.a.test", "b.a.test", "*.b.a.test"])
 ASKED = st.sampled_from(["", "test", ".test", "a.test", "x.test", "b.a.test", "x.a.test", "x.y.a.test", "x.b.a.test"])
@@ -196,25 +194,3 @@ def _calls(table: RouteTable, host: bytes) -> int:
     finally:
         sys.setprofile(before)
     return calls
-
-
-def test_what_a_request_falls_through_searches_no_more_than_one_table_may() -> None:
-    """Each wildcard has a field searched that would take nearly all that one search may; only the last would match."""
-
-    def searched(end: str) -> Route:
-        condition = ValueCondition("x", f"^a{{0,110}}[ab]*{end}$", is_expression=True)
-        return msgspec.structs.replace(build.route("/"), conditions=Conditions(fields=(condition,)))
-
-    names = ("*.a.b.test", "*.b.test", "*.test")
-    hosts = [
-        msgspec.structs.replace(build.host(name, searched(end)), listener="gateway", configuration="gateway")
-        for name, end in zip(names, "xyb", strict=True)
-    ]
-    configuration = RouteConfiguration("gateway", wildcards=Wildcards.MANY_LABELS, falls_through=True)
-    listeners = (Listener("gateway", "gateway"),)
-    model = RoutingModel(route_configurations=(configuration,), listeners=listeners, hosts=tuple(hosts))
-    table = compile_routes(model, configuration="gateway")
-    for size, found in ((100, True), (550, False), (100, True), (550, False)):
-        request = question_of("http://c.a.b.test/", (f"X: {'b' * size}",)).request
-        assert (table.match(b"c.a.b.test", b"/", b"/", request) is not None) is found
-        assert table.match(b"c.test", b"/", b"/", request) is not None, "it falls through no other"
