@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from balancer.http.messages import RequestHead
-from balancer.matching.careful_tables import CarefulTable
 from balancer.matching.falling import falling
 from balancer.matching.gates.making import GateMaker, make_gate
 from balancer.matching.host_compiling import Care, care_for, care_for_all, compiling_host

@@ -65,6 +65,7 @@ CORE = (
     "balancer.matching.cors_policy",
     "balancer.matching.destinations",
     "balancer.matching.editing",
+    "balancer.matching.falling",
     "balancer.matching.forwarded",
     "balancer.matching.gates",
     "balancer.matching.hashing",
