@@ -100,7 +100,7 @@ class RawConnection(ReadsPieces):
 
     def close(self) -> None:
         """Ends the connection when everything was sent."""
-        if not self.closed:
+        if not self.closed and not self._transport.is_closing():  # asyncio's TLS breaks if it is closed twice
             self._transport.close()
 
     def abort(self) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
+
+import pytest
+import trustme
 
 from balancer.connections.raw import CROWDED_PIECE, RawConnection
 from balancer.runtime.reading import PIECE
@@ -108,3 +112,22 @@ async def test_little_is_read_where_much_waits() -> None:
         raw.abort()
         await until(lambda: raw.closed)
         assert raw.local_address() == ("", 0)
+
+
+@pytest.mark.large
+async def test_over_tls_a_connection_that_was_closed_twice_can_be_cut() -> None:
+    authority = trustme.CA(key_type=trustme.KeyType.ECDSA)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("cart.test").configure_cert(context)
+    ours = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    authority.configure_trust(ours)
+    raw = RawConnection(Noting(), is_client=False)
+    loop = asyncio.get_running_loop()
+    async with await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=context) as server:
+        port = server.sockets[0].getsockname()[1]
+        await loop.create_connection(lambda: raw, "127.0.0.1", port, ssl=ours, server_hostname="cart.test")
+        raw.close()
+        raw.close()
+        assert raw.is_secure
+        raw.abort()
+        await until(lambda: raw.closed)
