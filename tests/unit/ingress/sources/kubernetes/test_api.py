@@ -23,7 +23,12 @@ pytestmark = pytest.mark.large
 
 SERVICES = "/api/v1/services"
 WATCH = {"watch": "1", "resourceVersion": "1"}
-SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"}}
+SERVICE = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"ports": [{"port": 80}]},
+}
 
 
 @pytest.fixture
@@ -89,13 +94,13 @@ async def test_a_request_says_what_is_asked_and_who_asks(server: ApiServer, api:
 
 async def test_a_body_goes_as_it_is_with_its_type(server: ApiServer, api: Api) -> None:
     server.put(SERVICE)
-    patch = json.dumps({"metadata": {"annotations": {"ü": "1"}}}).encode()
+    patch = json.dumps({"metadata": {"annotations": {"note": "ü"}}}).encode()
     path = "/api/v1/namespaces/shop/services/web"
     async with api.request("PATCH", path, body=patch, content_type="application/merge-patch+json") as response:
         assert response.status == 200
     stored = server.get("Service", "shop", "web")
     assert stored is not None
-    assert stored["metadata"]["annotations"] == {"ü": "1"}
+    assert stored["metadata"]["annotations"] == {"note": "ü"}
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 409, 410, 422, 429, 500, 503])
