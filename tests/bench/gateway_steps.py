@@ -58,6 +58,29 @@ def steps(model: RoutingModel, route: MakeRoute) -> dict[str, Step]:
     }
 
 
+def models(model: RoutingModel, route: MakeRoute) -> dict[str, RoutingModel]:
+    """`model` as whole requests are timed with it, by what Gateway API adds to its routes."""
+    edit = RequestEdit(set=(("X-Set", "1"),), add=(("X-Add", "2"),), remove=("x-gone",))
+    return {
+        "path and host": model,
+        "two fields among ten candidates": _with_routes(model, lambda _: choosing(route, by_fields)),
+        "two parameters among ten candidates": _with_routes(model, lambda _: choosing(route, by_query)),
+        "fields edited": _changed(model, request_edits=(edit,)),
+        "another prefix": _changed(model, rewriting=PathReplacement("/new", "/section-7")),
+    }
+
+
+def _changed(model: RoutingModel, **fields: object) -> RoutingModel:
+    """`model` with these fields of every route."""
+    return _with_routes(model, lambda host: tuple(msgspec.structs.replace(each, **fields) for each in host.routes))
+
+
+def _with_routes(model: RoutingModel, routes: Callable[[Host], tuple[Route, ...]]) -> RoutingModel:
+    return msgspec.structs.replace(
+        model, hosts=tuple(msgspec.structs.replace(each, routes=routes(each)) for each in model.hosts)
+    )
+
+
 def with_gateway(model: RoutingModel, routes: tuple[Route, ...] = ()) -> RoutingModel:
     """`model` with a listener that has as many hosts, with the same routes; `routes` are those of each host instead."""
     hosts = (

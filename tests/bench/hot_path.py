@@ -50,7 +50,7 @@ from zonal_hooks.loading import digest_of
 REPEATS = 5
 # Long enough that one pass of the clock and of the collector does not show.
 PASS_SECONDS = 0.2
-NAME_WIDTH = 56
+NAME_WIDTH = 62
 
 HOSTS = 100
 ROUTES_PER_HOST = 10
@@ -90,6 +90,11 @@ async def measure(sink: int) -> None:
         print(f"{name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
     for name, step in gateway_steps.steps(model(), route).items():
         print(f"{'Gateway API: ' + name:<{NAME_WIDTH}} {best_microseconds(step):8.2f}")
+    for name, each in gateway_steps.models(model(), route).items():
+        rig = Rig(each, sink=sink, logs=True, response=RESPONSE)
+        rig.serve()
+        taken = best_microseconds(asking(rig, lambda: gateway_steps.REQUEST))
+        print(f"{'Gateway API: whole request, ' + name:<{NAME_WIDTH}} {taken:8.2f}")
     for name, (request, logs) in whole_requests().items():
         rig = Rig(model(), sink=sink, logs=logs, response=RESPONSE)
         rig.serve()

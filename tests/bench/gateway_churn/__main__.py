@@ -52,8 +52,10 @@ def figures(outcome: Outcome) -> dict[str, object]:
 
 
 def _times(seconds: list[float]) -> dict[str, float]:
-    """How long requests took, in milliseconds."""
-    ordered = sorted(seconds) or [0.0]
+    """How long requests took, in milliseconds. Nothing, if there were none."""
+    ordered = sorted(seconds)
+    if not ordered:
+        return {}
     shares = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
     return {name: round(ordered[int(len(ordered) * share)] * 1000, 1) for name, share in shares.items()}
 
